@@ -1,0 +1,75 @@
+# make run    opens the browser (ARGS="--root DIR" and the like are passed on)
+# make test   runs the tests   (ARGS="-k word")
+# Both make .venv and install what they need; make setup does only that.
+
+.DELETE_ON_ERROR:
+.PHONY: remake run setup test check format lint types stress interop bench screenshots clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+PIP := $(PY) -m pip --quiet --disable-pip-version-check
+
+# The first Python that is new enough; PYTHON=… chooses another.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$p"; break; }; done)
+
+# "remake" where the environment's Python no longer runs, as after an upgrade of the system's.
+BROKEN := $(shell $(PY) -c '' 2>/dev/null || echo remake)
+
+run: $(VENV)/.run
+	@$(PY) -m sessionbrowse $(ARGS)
+
+setup: $(VENV)/.dev
+
+test: $(VENV)/.dev
+	@$(PY) -m pytest -q $(ARGS)
+
+check: lint types
+	@$(MAKE) --no-print-directory test
+
+format: $(VENV)/.dev
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --quiet --fix .
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/ruff check --quiet .
+
+types: $(VENV)/.dev
+	@$(PY) -m mypy --no-error-summary
+
+stress: $(VENV)/.dev
+	@$(PY) -m pytest -q -m stress $(ARGS)
+
+interop: $(VENV)/.dev
+	@$(PY) -m pytest -q -m interop $(ARGS)
+
+bench: $(VENV)/.dev
+	@$(PY) -m tests.bench $(ARGS)
+
+screenshots: $(VENV)/.dev
+	@$(PY) -m tests.screenshots $(ARGS)
+
+clean:
+	@rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache
+
+# An environment that is missing, half made, or of a Python that is gone is made anew.
+define need_venv
+	@if ! $(PY) -c 'import pip' 2>/dev/null; then \
+		if [ -z "$(PYTHON)" ]; then echo "sessionbrowse needs Python 3.11 or newer; none was found." >&2; exit 1; fi; \
+		echo "Making $(VENV) …" >&2; \
+		$(PYTHON) -m venv --clear $(VENV) || { \
+			echo "$(PYTHON) cannot make environments; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }; \
+	fi
+endef
+
+$(VENV)/.run: pyproject.toml $(BROKEN)
+	$(need_venv)
+	@$(PIP) install -e . >&2
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(BROKEN)
+	$(need_venv)
+	@$(PIP) install -e '.[dev]' >&2
+	@touch $@ $(VENV)/.run

@@ -1,0 +1,27 @@
+"""One file per agent program; `AGENTS` holds all four, in the order that decides who owns a shared store."""
+
+from __future__ import annotations
+
+from sessionbrowse.agents.atomic import ATOMIC
+from sessionbrowse.agents.attribution import Marks, attribute, marks_of_head
+from sessionbrowse.agents.base import Agent, Disk, Place, Surroundings
+from sessionbrowse.agents.indusagi import INDUSAGI
+from sessionbrowse.agents.omp import OMP
+from sessionbrowse.agents.pi import PI
+
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (PI, OMP, ATOMIC, INDUSAGI)}
+
+__all__ = [
+    "AGENTS",
+    "ATOMIC",
+    "INDUSAGI",
+    "OMP",
+    "PI",
+    "Agent",
+    "Disk",
+    "Marks",
+    "Place",
+    "Surroundings",
+    "attribute",
+    "marks_of_head",
+]

@@ -1,0 +1,106 @@
+"""atomic (`@bastani/atomic`): where its sessions live. Rules of atomic 0.9.15.
+
+A fork of pi that reads pi's variables and settings after its own, so pi's own store can hold atomic's
+sessions.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from sessionbrowse.agents.base import (
+    Agent,
+    Place,
+    Surroundings,
+    absolute,
+    beside,
+    configured_path,
+    configured_session_directories,
+    custom_directories,
+    dashed_folder,
+    distinct,
+    is_dashed_folder,
+)
+from sessionbrowse.model import rules
+
+AGENT_DIRS = ("ATOMIC_CODING_AGENT_DIR", "PI_CODING_AGENT_DIR")
+SESSION_DIRS = ("ATOMIC_CODING_AGENT_SESSION_DIR", "PI_CODING_AGENT_SESSION_DIR")
+PROJECT_SETTINGS = (os.path.join(".pi", "settings.json"), os.path.join(".atomic", "settings.json"))
+
+
+def places(around: Surroundings) -> list[Place]:
+    """Return the folder-per-project root and every flat directory that a variable or setting names."""
+    around = msgspec.structs.replace(around, home=_home(around))
+    agent_dir, env, defined = _agent_directory(around)
+    source = next(iter(env), "default")
+    found = [Place("atomic", os.path.join(agent_dir, "sessions"), "projects", source, env, agent_dir)]
+    variable, value = first_defined(around.environ, SESSION_DIRS)
+    for directory in custom_directories(value, around):
+        found.append(Place("atomic", directory, "flat", variable, {**env, variable: directory}, agent_dir))
+    global_settings = [os.path.join(agent_dir, "settings.json")]
+    if not defined:
+        # pi's own settings are the lowest layer, unless a variable names the agent directory.
+        global_settings.insert(0, os.path.join(around.home, ".pi", "agent", "settings.json"))
+    for directory, why in configured_session_directories(around, global_settings, PROJECT_SETTINGS):
+        found.append(Place("atomic", directory, "flat", why, env, agent_dir))
+    return distinct(found)
+
+
+def first_defined(environ: Mapping[str, str], names: tuple[str, ...]) -> tuple[str, str | None]:
+    """Return the first variable that is defined, even if it is empty, and its value."""
+    for name in names:
+        if name in environ:
+            return name, environ[name]
+    return names[0], None
+
+
+def folder_of(cwd: str, around: Surroundings) -> str:
+    """Name the folder of a project, as pi does."""
+    return dashed_folder(absolute(configured_path(cwd, _home(around)) or cwd, around.cwd))
+
+
+def companions(path: str | Path) -> list[Path]:
+    """Return the folder of subagent sessions, the backups written before compactions, and the planner's
+    notes.
+    """
+    name, stem = re.escape(Path(path).name), Path(path).stem
+    belongs = re.compile(
+        rf"{name}\.\d{{4}}-[0-9TZ-]+\.[A-Za-z0-9_-]+\.bak"
+        rf"|{re.escape(stem)}-compaction-(?:diagnostic|recovery|success)-\d+-[0-9a-f-]+\.json"
+    )
+    return beside(path, lambda other: other == stem or bool(belongs.fullmatch(other)))
+
+
+def _agent_directory(around: Surroundings) -> tuple[str, dict[str, str], bool]:
+    name, value = first_defined(around.environ, AGENT_DIRS)
+    path = configured_path(value, around.home) if value else None
+    if path is None:
+        return os.path.join(around.home, ".atomic", "agent"), {}, value is not None
+    directory = absolute(path, around.cwd)
+    return directory, {name: directory}, True
+
+
+def _home(around: Surroundings) -> str:
+    return around.environ.get("HOME") or around.environ.get("USERPROFILE") or around.home
+
+
+RULES = rules.ATOMIC
+
+ATOMIC = Agent(
+    name="atomic",
+    glyph="α",
+    command=("atomic",),
+    install="npm install -g @bastani/atomic",
+    own_names=(".atomic", "atomic"),
+    places=places,
+    rules=RULES,
+    folder_of=folder_of,
+    owns_folder_form=is_dashed_folder,
+    companions=companions,
+    project_settings=PROJECT_SETTINGS,
+)

@@ -1,0 +1,253 @@
+"""What every agent program is asked: where it keeps sessions, what belongs to a session, how to start it.
+
+Each program answers in its own file with an `Agent`. Nothing here looks around by itself: home, environment,
+current directory and disk come in a `Surroundings`. It must not know what a session holds.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+from msgspec import Struct, field
+
+from sessionbrowse.agents.attribution import Marks as Marks
+from sessionbrowse.agents.attribution import attribute as attribute
+from sessionbrowse.agents.attribution import marks_of_head as marks_of_head
+from sessionbrowse.model.rules import Rules
+
+PlaceKind = Literal["projects", "folder", "flat", "registry", "archive"]
+"""How files lie in a place.
+
+projects: in one folder per project; folder: directly in it, one project's; flat: directly in it, of any
+project; registry: one marker file each, which holds a session's path; archive: packed, one folder per
+project.
+"""
+
+MAX_SETTINGS_BYTES = 4 * 1024 * 1024
+
+
+class Place(Struct, frozen=True):
+    """A directory in which an agent keeps sessions, and why it is looked at.
+
+    `env` is what the agent needs in its environment to use this store again; empty where it does so anyway.
+    `agent_dir` holds the agent's settings and login, `blobs` omp's images.
+    """
+
+    agent: str
+    root: str
+    kind: PlaceKind
+    source: str
+    env: dict[str, str] = {}
+    agent_dir: str | None = None
+    blobs: str | None = None
+
+
+class Disk(Struct, frozen=True):
+    """The few questions that finding places asks the disk. None of them raises."""
+
+    read: Callable[[str], bytes | None]
+    is_directory: Callable[[str], bool]
+    names: Callable[[str], list[str]]
+
+
+class Surroundings(Struct, frozen=True):
+    """Where a program would find itself: the parameters of every look-up.
+
+    `projects` are the known directories of projects, whose settings may name further places.
+    """
+
+    home: str
+    environ: Mapping[str, str]
+    cwd: str
+    platform: str = "linux"
+    tmpdir: str = "/tmp"
+    projects: tuple[str, ...] = ()
+    disk: Disk = field(default_factory=lambda: Disk(read_small_file, os.path.isdir, names_in))
+
+    @classmethod
+    def real(cls) -> Surroundings:
+        """Return those of this process."""
+        home = os.path.expanduser("~")
+        environ = dict(os.environ)
+        try:
+            cwd = os.getcwd()
+        except FileNotFoundError:
+            cwd = environ.get("PWD") or home
+        # The order of Node's os.tmpdir(), by which omp names folders.
+        tmpdir = environ.get("TMPDIR") or environ.get("TMP") or environ.get("TEMP") or "/tmp"
+        return cls(home=home, environ=environ, cwd=cwd, platform=sys.platform, tmpdir=tmpdir.rstrip("/") or "/")
+
+
+class Agent(Struct, frozen=True):
+    """One program: what it is called, and its own rules as functions.
+
+    `own_names` are the directory names that tell its stores (`.pi`, `pi`); `project_settings` the settings
+    files it reads below a project's directory; `install` a command that installs it.
+    """
+
+    name: str
+    glyph: str
+    command: tuple[str, ...]
+    install: str
+    own_names: tuple[str, ...]
+    places: Callable[[Surroundings], list[Place]]
+    rules: Rules
+    folder_of: Callable[[str, Surroundings], str]
+    owns_folder_form: Callable[[str], bool]
+    companions: Callable[[str | Path], list[Path]]
+    project_settings: tuple[str, ...] = ()
+
+    def resume_argv(self, path: str, command: Sequence[str] | None = None) -> tuple[str, ...]:
+        """Return the command that resumes the session of this file (an absolute path).
+
+        `--session` takes a path in every version of all four; omp up to 11.2 knows no `--resume PATH`.
+        """
+        return (*(command or self.command[:1]), "--session", path)
+
+
+# ---- disk --------------------------------------------------------------------------------------------------
+
+
+def read_small_file(path: str) -> bytes | None:
+    """Return a settings file's bytes, or None if there is none that can be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(MAX_SETTINGS_BYTES)
+    except (OSError, ValueError):
+        return None
+
+
+def names_in(directory: str) -> list[str]:
+    """Return the sorted names in a directory; none if it cannot be read."""
+    try:
+        return sorted(os.listdir(directory))
+    except (OSError, ValueError):
+        return []
+
+
+# ---- paths as the programs read them -----------------------------------------------------------------------
+
+
+def absolute(path: str, cwd: str) -> str:
+    """Make a path absolute as Node's `path.resolve` does: by its text, symlinks unresolved."""
+    resolved = os.path.normpath(os.path.join(cwd, path))
+    return resolved[1:] if resolved.startswith("//") else resolved
+
+
+def expand_home(path: str, home: str) -> str:
+    """Expand a leading `~` or `~/`, nothing else (no `~user`), as pi, atomic and indusagi do."""
+    if path == "~":
+        return home
+    return os.path.join(home, path[2:]) if path.startswith("~/") else path
+
+
+def configured_path(value: str, home: str) -> str | None:
+    """Read a directory from a setting or variable of pi or atomic: `~`, `file://` URL, or a path as it
+    stands.
+
+    None for a URL that names no local path. A relative path stays relative: to the process's own directory.
+    """
+    path = expand_home(value, home)
+    if not path.startswith("file://"):
+        return path
+    url = urlsplit(path)
+    if url.netloc not in ("", "localhost") or re.search(r"%2f", url.path, re.IGNORECASE):
+        return None
+    return unquote(url.path)
+
+
+def dashed_folder(path: str) -> str:
+    """Name a project's folder as pi does: one leading slash off, `/ \\ :` to `-`, between `--` and `--`."""
+    return "--" + dashes(re.sub(r"^[/\\]", "", path)) + "--"
+
+
+def dashes(path: str) -> str:
+    """Replace what no folder name may hold."""
+    return re.sub(r"[/\\:]", "-", path)
+
+
+def is_dashed_folder(name: str) -> bool:
+    """Tell whether a folder's name has pi's form, which all four programs use."""
+    return len(name) >= 4 and name.startswith("--") and name.endswith("--")
+
+
+# ---- settings ----------------------------------------------------------------------------------------------
+
+
+def read_settings(path: str, disk: Disk) -> dict[str, Any]:
+    """Return a JSON settings file's object; an absent or broken file has no settings, as in pi."""
+    content = disk.read(path)
+    if content is None:
+        return {}
+    try:
+        settings = msgspec.json.decode(content.removeprefix(b"\xef\xbb\xbf"))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+    return settings if isinstance(settings, dict) else {}
+
+
+def custom_directories(value: str | None, around: Surroundings) -> Iterator[str]:
+    """Yield the absolute directories a custom session directory means: one, or one for each directory a run
+    starts in.
+
+    pi and atomic never make it absolute, so a relative one lies below whatever directory the program was
+    started in. An empty value means none.
+    """
+    path = configured_path(value, around.home) if value else None
+    if path is None:
+        return
+    if os.path.isabs(path):
+        yield absolute(path, "/")
+        return
+    for start in dict.fromkeys((around.cwd, *around.projects)):
+        yield absolute(path, start)
+
+
+def configured_session_directories(
+    around: Surroundings, global_settings: Sequence[str], project_settings: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield (directory, source) for the `sessionDir` of every directory a run may start in.
+
+    Files are given weakest first; a later file that has the key at all decides, `null` and "" mean the
+    default.
+    """
+    base = [read_settings(path, around.disk) for path in global_settings]
+    for start in dict.fromkeys((around.cwd, *around.projects)):
+        own = [read_settings(os.path.join(start, name), around.disk) for name in project_settings]
+        found = [layer["sessionDir"] for layer in (*base, *own) if "sessionDir" in layer]
+        if not found or not isinstance(found[-1], str) or not found[-1]:
+            continue
+        is_own = any("sessionDir" in layer for layer in own)
+        here = msgspec.structs.replace(around, cwd=start, projects=())
+        for directory in custom_directories(found[-1], here):
+            relative = not os.path.isabs(configured_path(found[-1], around.home) or "/")
+            yield (
+                directory,
+                f"settings sessionDir of {start}" if is_own or relative else "settings sessionDir",
+            )
+
+
+def distinct(places: Sequence[Place]) -> list[Place]:
+    """Drop the places that name a directory of the same agent and kind again."""
+    seen: dict[tuple[str, str, str], Place] = {}
+    for place in places:
+        seen.setdefault((place.agent, place.root, place.kind), place)
+    return list(seen.values())
+
+
+def no_companions(path: str | Path) -> list[Path]:
+    """Answer for programs whose session is one file."""
+    return []
+
+
+def beside(path: str | Path, belongs: Callable[[str], bool]) -> list[Path]:
+    """Return what lies in the session's own folder and belongs to it, sorted."""
+    folder = Path(path).parent
+    return [folder / name for name in names_in(str(folder)) if belongs(name)]

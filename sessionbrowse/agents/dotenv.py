@@ -1,0 +1,58 @@
+"""The `.env` files that omp reads at its start, which can move its store. Grammar: Node's `util.parseEnv`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+_LINE = re.compile(
+    r"""^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*
+        (?: "(?P<double>[^"]*)" | '(?P<single>[^']*)' | `(?P<tick>[^`]*)` | (?P<bare>[^\r\n]*) )""",
+    re.MULTILINE | re.VERBOSE,
+)
+_REFERENCE = re.compile(r"(\\)?\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+
+
+def parse(content: bytes | None) -> dict[str, str]:
+    """Return the variables of a `.env` file; an `OMP_X` also sets `PI_X`, over a `PI_X` of the same file."""
+    values: dict[str, str] = {}
+    for line in _LINE.finditer((content or b"").decode("utf-8", "replace")):
+        values[line[1]] = _value(line)
+    mirrored = {"PI_" + name[4:]: value for name, value in values.items() if name.startswith("OMP_")}
+    return {name: value for name, value in {**values, **mirrored}.items() if "\0" not in value}
+
+
+def expand(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    """Replace `$NAME` and `${NAME}` as in a project's `.env`: by the environment, then by earlier lines."""
+    expanded: dict[str, str] = {}
+
+    def replace(reference: re.Match[str]) -> str:
+        if reference[1]:
+            return reference[0][1:]
+        name = reference[2] or reference[3]
+        return environ.get(name, expanded.get(name, ""))
+
+    for name, value in values.items():
+        expanded[name] = _REFERENCE.sub(replace, value)
+    return expanded
+
+
+def layered(environ: Mapping[str, str], layers: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Return the environment omp works with: the first value that is not empty wins, the real environment
+    first.
+    """
+    merged = dict(environ)
+    for layer in layers:
+        for name, value in layer.items():
+            if not merged.get(name):
+                merged[name] = value
+    return merged
+
+
+def _value(line: re.Match[str]) -> str:
+    if line["double"] is not None:
+        return line["double"].replace("\\n", "\n")
+    for quoted in ("single", "tick"):
+        if line[quoted] is not None:
+            return line[quoted]
+    return line["bare"].split("#", 1)[0].strip()

@@ -1,0 +1,95 @@
+"""indusagi: where its sessions live. Generation 1 (≤ 0.12.15) writes pi's format, the rewritten ones
+transcripts.
+
+Generations 1 and 2 share `~/.indusagi/agent/sessions`; the Python port and its framework use `~/.pindusagi`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from sessionbrowse.agents.base import (
+    Agent,
+    Place,
+    Surroundings,
+    absolute,
+    dashed_folder,
+    distinct,
+    expand_home,
+    is_dashed_folder,
+    no_companions,
+)
+from sessionbrowse.model import rules
+
+OWN_DIR = "INDUSAGI_AGENT_DIR"
+AGENT_DIR = "INDUSAGI_CODING_AGENT_DIR"
+BASE_DIR = "INDUSAGI_DIR"
+
+
+def places(around: Surroundings) -> list[Place]:
+    """Return the roots of all generations, which name their projects' folders differently."""
+    environ, home = around.environ, around.home
+    # Generation 1: an INDUSAGI_AGENT_DIR that is defined but empty hides INDUSAGI_CODING_AGENT_DIR.
+    variable = OWN_DIR if OWN_DIR in environ else AGENT_DIR
+    roots: list[tuple[str, str, dict[str, str]]] = []
+    if environ.get(variable):
+        roots.append(_named(around, variable))
+    else:
+        base = environ.get(BASE_DIR)
+        for default in (".indusagi", ".pindusagi"):
+            directory = os.path.join(_directory(around, base) if base else os.path.join(home, default), "agent")
+            roots.append(
+                (
+                    directory,
+                    BASE_DIR if base else "default",
+                    {BASE_DIR: _directory(around, base)} if base else {},
+                )
+            )
+    # Generations 2 and 3 know only INDUSAGI_CODING_AGENT_DIR.
+    if environ.get(AGENT_DIR):
+        roots.append(_named(around, AGENT_DIR))
+    else:
+        roots.append((os.path.join(home, ".indusagi", "agent"), "default", {}))
+        roots.append((os.path.join(home, ".pindusagi"), "default", {}))
+    return distinct(
+        [
+            Place("indusagi", os.path.join(directory, "sessions"), "projects", source, env, directory)
+            for directory, source, env in roots
+        ]
+    )
+
+
+def folder_of(cwd: str, around: Surroundings) -> str:
+    """Name a project's folder in generation 1: the directory as it stands, not made absolute or tidied."""
+    return dashed_folder(cwd)
+
+
+def slug_of(cwd: str) -> str:
+    """Name the folder of a project in generations 2 and 3: runs of other characters become one dash."""
+    return "--" + re.sub(r"[^A-Za-z0-9]+", "-", cwd).strip("-") + "--"
+
+
+def _named(around: Surroundings, variable: str) -> tuple[str, str, dict[str, str]]:
+    directory = _directory(around, around.environ[variable])
+    return directory, variable, {variable: directory}
+
+
+def _directory(around: Surroundings, value: str) -> str:
+    return absolute(expand_home(value, around.home), around.cwd)
+
+
+RULES = rules.INDUSAGI
+
+INDUSAGI = Agent(
+    name="indusagi",
+    glyph="ι",
+    command=("indusagi",),
+    install="npm install -g indusagi-coding-agent",
+    own_names=(".indusagi", ".pindusagi", "indusagi"),
+    places=places,
+    rules=RULES,
+    folder_of=folder_of,
+    owns_folder_form=is_dashed_folder,
+    companions=no_companions,
+)

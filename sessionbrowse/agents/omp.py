@@ -1,0 +1,256 @@
+"""omp (oh-my-pi, `@oh-my-pi/pi-coding-agent`): where its sessions live. Rules of omp 18.2.3.
+
+Profiles, XDG directories and `.env` files take part. Places of every profile are looked at, also those that
+the environment does not lead to now: users lose sessions to a changed variable more than to anything else.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.agents import dotenv
+from sessionbrowse.agents.attribution import is_omp_folder
+from sessionbrowse.agents.base import (
+    Agent,
+    Place,
+    Surroundings,
+    absolute,
+    beside,
+    dashed_folder,
+    dashes,
+    distinct,
+    is_dashed_folder,
+)
+from sessionbrowse.model import rules
+
+AGENT_DIR = "PI_CODING_AGENT_DIR"
+CONFIG_DIR = "PI_CONFIG_DIR"
+SESSION_DIR = "PI_CODING_AGENT_SESSION_DIR"
+DATA_HOME = "XDG_DATA_HOME"
+STATE_HOME = "XDG_STATE_HOME"
+PROFILES = ("OMP_PROFILE", "PI_PROFILE")
+
+_PROFILE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}(?<!\.)")
+_DEVICE_NAME = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
+
+
+class Store(Struct, frozen=True):
+    """The directories of one profile under one environment."""
+
+    agent_dir: str
+    data: str
+    state: str
+    env: dict[str, str]
+    source: str
+
+
+def places(around: Surroundings) -> list[Place]:
+    """Return the roots of every profile, the flat directory, the register of files elsewhere, and the
+    archives.
+    """
+    around = msgspec.structs.replace(around, environ=effective_environment(around))
+    stores = _stores(around)
+    found = [_place(store, "projects", os.path.join(store.data, "sessions")) for store in stores]
+    flat = around.environ.get(SESSION_DIR)
+    for start in dict.fromkeys((around.cwd, *around.projects)) if flat else ():
+        directory = absolute(flat or "", start)
+        active = stores[0]
+        env = {**active.env, SESSION_DIR: directory}
+        found.append(
+            Place(
+                "omp",
+                directory,
+                "flat",
+                SESSION_DIR,
+                env,
+                active.agent_dir,
+                os.path.join(active.data, "blobs"),
+            )
+        )
+    found += [_place(store, "registry", os.path.join(store.state, "custom-session-files")) for store in stores]
+    found += [_place(store, "archive", os.path.join(store.data, "archive", "sessions")) for store in stores]
+    return distinct(found)
+
+
+def effective_environment(around: Surroundings) -> dict[str, str]:
+    """Return the environment after omp has read its `.env` files: project, agent directory, config root,
+    home.
+    """
+    profile = active_profile(around.environ)
+    first = _store(around, profile, around.environ)
+    config_root = os.path.dirname(first.agent_dir) if profile else _config_root(around, around.environ)
+    read = around.disk.read
+    project = dotenv.parse(read(os.path.join(around.cwd, ".env")))
+    others = [
+        dotenv.parse(read(os.path.join(folder, ".env"))) for folder in (first.agent_dir, config_root, around.home)
+    ]
+    merged = dotenv.layered(around.environ, [dotenv.expand(project, around.environ), *others])
+    # The profile is chosen before these files are read.
+    unchanged = {name: around.environ[name] for name in PROFILES if name in around.environ}
+    return {name: value for name, value in merged.items() if name not in PROFILES} | unchanged
+
+
+def active_profile(environ: Mapping[str, str]) -> str | None:
+    """Return the profile that the environment chooses; a defined `OMP_PROFILE` decides, also an empty one."""
+    return profile_name(environ.get("OMP_PROFILE", environ.get("PI_PROFILE", "")))
+
+
+def profile_name(name: str) -> str | None:
+    """Return a valid profile's name, else None, the default profile, which omp takes an invalid one for."""
+    name = name.strip()
+    if name == "default" or not _PROFILE.fullmatch(name) or _DEVICE_NAME.fullmatch(name):
+        return None
+    return name
+
+
+def folder_of(cwd: str, around: Surroundings) -> str:
+    """Name a project's folder by its real path: below home, below the temporary directory, or elsewhere."""
+    path = _real(absolute(cwd, around.cwd))
+    for start, prefix in ((around.home, "-"), (around.tmpdir, "-tmp")):
+        below = os.path.relpath(path, _real(start))
+        if below == ".":
+            return prefix
+        # omp's own test is on the text, so a folder named "..x" counts as outside.
+        if not below.startswith(".."):
+            return f"{prefix.rstrip('-')}-{dashes(below)}"
+    return dashed_folder(path)
+
+
+def owns_folder_form(name: str) -> bool:
+    """Tell whether omp names folders so; all but `--…--` are forms no other program uses."""
+    return is_dashed_folder(name) or is_omp_folder(name)
+
+
+def companions(path: str | Path) -> list[Path]:
+    """Return the artifact folder (subagents, tool output), leftovers of rewrites and lock files. Blobs are
+    shared.
+    """
+    name = re.escape(Path(path).name)
+    stem = Path(path).stem
+    # A backup left behind would come back: omp up to 18.2 renames it to the session on its next listing.
+    leftover = re.compile(rf"\.{name}\.(?:[0-9a-f]{{16}}\.tmp|lock(?:\.os)?)|{name}\.[0-9a-f]{{16}}\.bak")
+    return beside(path, lambda other: other == stem or bool(leftover.fullmatch(other)))
+
+
+def _real(path: str) -> str:
+    try:
+        return os.path.realpath(path, strict=True)
+    except OSError:
+        return path
+
+
+def _stores(around: Surroundings) -> list[Store]:
+    environ = around.environ
+    profile = active_profile(environ)
+    without = {name: value for name, value in environ.items() if name not in (AGENT_DIR, DATA_HOME, STATE_HOME)}
+    stores = [_store(around, profile, environ), _store(around, None, environ)]
+    # With XDG but no agent directory, and with neither: where sessions lay before those were set.
+    stores += [_store(around, None, {**without, **_xdg(environ)}), _store(around, None, without)]
+    for name in _profile_names(around):
+        stores.append(_store(around, name, environ))
+        stores.append(_store(around, name, without))
+    by_directory: dict[str, Store] = {}
+    for store in stores:
+        by_directory.setdefault(store.data, store)
+    return list(by_directory.values())
+
+
+def _store(around: Surroundings, profile: str | None, environ: Mapping[str, str]) -> Store:
+    root = _config_root(around, environ)
+    default = os.path.join(root, "profiles", profile, "agent") if profile else os.path.join(root, "agent")
+    override = environ.get(AGENT_DIR, "")
+    inherited = profile_name(environ.get("PI_PROFILE", ""))
+    if profile or (inherited and override == os.path.join(root, "profiles", inherited, "agent")):
+        override = ""
+    # Unlike pi, omp expands no "~" here.
+    agent_dir = absolute(override, around.cwd) if override else default
+    xdg = _xdg(environ) if agent_dir == default and around.platform in ("linux", "darwin") else {}
+    data = _xdg_directory(around, xdg.get(DATA_HOME), profile)
+    state = _xdg_directory(around, xdg.get(STATE_HOME), profile)
+    return Store(
+        agent_dir=agent_dir,
+        data=data or agent_dir,
+        state=state or agent_dir,
+        env=_env(around, profile, override and agent_dir, xdg.get(DATA_HOME) if data else None, environ),
+        source=f"profile {profile}" if profile else AGENT_DIR if override else DATA_HOME if data else "default",
+    )
+
+
+def _env(
+    around: Surroundings,
+    profile: str | None,
+    agent_dir: str,
+    data_home: str | None,
+    environ: Mapping[str, str],
+) -> dict[str, str]:
+    """Return what leads omp to a store: the variable it was found by, or those that now lead elsewhere."""
+    env: dict[str, str] = {}
+    real = around.environ
+    if profile:
+        env["OMP_PROFILE"] = profile
+    elif active_profile(real):
+        env["OMP_PROFILE"] = ""
+    if agent_dir:
+        env[AGENT_DIR] = agent_dir
+    elif not profile and real.get(AGENT_DIR):
+        env[AGENT_DIR] = os.path.join(_config_root(around, environ), "agent")
+    if data_home:
+        env[DATA_HOME] = absolute(data_home, around.cwd)
+    elif not agent_dir and _xdg_directory(around, real.get(DATA_HOME), profile):
+        env[DATA_HOME] = ""
+    if not agent_dir and real.get(CONFIG_DIR):
+        env[CONFIG_DIR] = real[CONFIG_DIR]
+    return env
+
+
+def _config_root(around: Surroundings, environ: Mapping[str, str]) -> str:
+    # Node's path.join: an absolute value is joined below home too.
+    return os.path.normpath(os.path.join(around.home, (environ.get(CONFIG_DIR) or ".omp").lstrip("/")))
+
+
+def _xdg(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: environ[name] for name in (DATA_HOME, STATE_HOME) if environ.get(name)}
+
+
+def _xdg_directory(around: Surroundings, base: str | None, profile: str | None) -> str | None:
+    """Return omp's directory below an XDG base, which counts only if it is there."""
+    if not base:
+        return None
+    directory = os.path.join(absolute(base, around.cwd), "omp", *(("profiles", profile) if profile else ()))
+    return directory if around.disk.is_directory(directory) else None
+
+
+def _profile_names(around: Surroundings) -> list[str]:
+    bases = [_config_root(around, around.environ)]
+    data = _xdg_directory(around, around.environ.get(DATA_HOME), None)
+    if data:
+        bases.append(data)
+    names = [name for base in bases for name in around.disk.names(os.path.join(base, "profiles"))]
+    return [name for name in dict.fromkeys(names) if profile_name(name) == name]
+
+
+def _place(store: Store, kind: str, root: str) -> Place:
+    blobs = os.path.join(store.data, "blobs")
+    return Place("omp", root, kind, store.source, store.env, store.agent_dir, blobs)  # type: ignore[arg-type]
+
+
+RULES = rules.OMP
+
+OMP = Agent(
+    name="omp",
+    glyph="ω",
+    command=("omp",),
+    install="bun install -g @oh-my-pi/pi-coding-agent",
+    own_names=(".omp", "omp"),
+    places=places,
+    rules=RULES,
+    folder_of=folder_of,
+    owns_folder_form=owns_folder_form,
+    companions=companions,
+)

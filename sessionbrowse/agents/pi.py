@@ -1,0 +1,72 @@
+"""pi (`@earendil-works/pi-coding-agent`): where its sessions live. Rules of pi 1.5.2, which hold back to
+0.30.
+"""
+
+from __future__ import annotations
+
+import os
+
+from sessionbrowse.agents.base import (
+    Agent,
+    Place,
+    Surroundings,
+    absolute,
+    configured_path,
+    configured_session_directories,
+    custom_directories,
+    dashed_folder,
+    distinct,
+    is_dashed_folder,
+    no_companions,
+)
+from sessionbrowse.model import rules
+
+AGENT_DIR = "PI_CODING_AGENT_DIR"
+SESSION_DIR = "PI_CODING_AGENT_SESSION_DIR"
+SETTINGS = os.path.join(".pi", "settings.json")
+
+
+def places(around: Surroundings) -> list[Place]:
+    """Return the folder-per-project root and every flat directory that a variable or setting names."""
+    agent_dir, env = agent_directory(around)
+    source = AGENT_DIR if env else "default"
+    found = [Place("pi", os.path.join(agent_dir, "sessions"), "projects", source, env, agent_dir)]
+    for directory in custom_directories(around.environ.get(SESSION_DIR), around):
+        found.append(Place("pi", directory, "flat", SESSION_DIR, {**env, SESSION_DIR: directory}, agent_dir))
+    for directory, why in configured_session_directories(
+        around, [os.path.join(agent_dir, "settings.json")], [SETTINGS]
+    ):
+        found.append(Place("pi", directory, "flat", why, env, agent_dir))
+    return distinct(found)
+
+
+def agent_directory(around: Surroundings) -> tuple[str, dict[str, str]]:
+    """Return pi's own directory and the variable that led to it; an empty variable counts as unset."""
+    value = around.environ.get(AGENT_DIR)
+    path = configured_path(value, around.home) if value else None
+    if path is None:
+        return os.path.join(around.home, ".pi", "agent"), {}
+    directory = absolute(path, around.cwd)
+    return directory, {AGENT_DIR: directory}
+
+
+def folder_of(cwd: str, around: Surroundings) -> str:
+    """Name the folder of a project: made absolute by its text, symlinks unresolved. Not reversible."""
+    return dashed_folder(absolute(configured_path(cwd, around.home) or cwd, around.cwd))
+
+
+RULES = rules.PI
+
+PI = Agent(
+    name="pi",
+    glyph="π",
+    command=("pi",),
+    install="npm install -g @earendil-works/pi-coding-agent",
+    own_names=(".pi", "pi"),
+    places=places,
+    rules=RULES,
+    folder_of=folder_of,
+    owns_folder_form=is_dashed_folder,
+    companions=no_companions,
+    project_settings=(SETTINGS,),
+)

@@ -1,0 +1,36 @@
+"""The command line: stdout is data, everything else goes to stderr; it opens the interface when nothing is asked.
+
+Exit status: 0 done, 1 an expected failure with one sentence, 2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status. Never raises what a user can cause."""
+    from sessionbrowse.cli.parser import parse
+    from sessionbrowse.errors import SessionBrowseError
+
+    try:
+        arguments = parse(sys.argv[1:] if argv is None else argv)
+        status: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except SystemExit as stopped:
+        # argparse leaves this way: 0 for --help, 2 for wrong usage.
+        return stopped.code if isinstance(stopped.code, int) else 2
+    except SessionBrowseError as error:
+        from sessionbrowse.text import clean_lines
+
+        print("sessionbrowse: " + "\n".join(clean_lines(error.sentence)), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader went away (`| head`): what Python writes at its end must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status

@@ -1,0 +1,226 @@
+"""What each command does: gather, ask a service, print. Decides nothing about sessions itself."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sessionbrowse.cli import output
+from sessionbrowse.config import Settings, load_settings
+from sessionbrowse.model.picker import fields_of, parse_query, score
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.services import catalog, listing
+from sessionbrowse.store.directories import exists_many
+from sessionbrowse.store.discover import Skipped
+from sessionbrowse.store.roots import real_surroundings
+from sessionbrowse.text import clean
+
+if TYPE_CHECKING:
+    from sessionbrowse.model.session import Session
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """`list`: every session, or those a query finds in names, ids, directories and what was said."""
+    scope = _scope(arguments, hidden=arguments.hidden)
+    text = " ".join(arguments.query)
+    query = parse_query(text)
+    found: dict[str, str] = {}
+    if query.is_empty:
+        summaries = catalog.all_summaries(scope, skipped=_warn)
+    else:
+
+        def matches(summary: Summary, said: str) -> bool:
+            fits = score(query, fields_of(summary, said)) is not None
+            if fits:
+                found[summary.path] = said
+            return fits
+
+        summaries = catalog.all_summaries_with_texts(scope, matches, skipped=_warn)
+    chosen = listing.select(
+        summaries,
+        query=text,
+        cwd=os.path.abspath(arguments.cwd) if arguments.cwd is not None else None,
+        named=arguments.named,
+        sort=arguments.sort or ("recent" if query.is_empty else "relevance"),
+        limit=arguments.limit,
+        texts=found,
+    )
+    if arguments.json:
+        output.print_json([listing.summary_document(summary) for summary in chosen])
+    else:
+        output.print_sessions(chosen, home=scope.around.home)
+    return 0
+
+
+def run_projects(arguments: argparse.Namespace) -> int:
+    """`projects`: directories are asked for off the main thread, with a limit in time."""
+    scope = _scope(arguments)
+    summaries = catalog.all_summaries(scope, skipped=_warn)
+    exists = exists_many({summary.cwd for summary in summaries if summary.cwd})
+    documents = listing.project_documents(summaries, exists)
+    if arguments.json:
+        output.print_json(documents)
+    else:
+        output.print_projects(documents, home=scope.around.home)
+    return 0
+
+
+def run_show(arguments: argparse.Namespace) -> int:
+    """`show`: header, entries, branches, labels and problems of one file."""
+    from sessionbrowse.services import inspect
+
+    document = inspect.show_document(_open(arguments))
+    if arguments.json:
+        output.print_json(document)
+    else:
+        output.print_show(document)
+    return 0
+
+
+def run_tree(arguments: argparse.Namespace) -> int:
+    """`tree`: the agent's own rows."""
+    from sessionbrowse.services import inspect
+
+    session = _open(arguments)
+    home = real_surroundings().home
+    if arguments.json:
+        output.print_json(inspect.tree_document(session, arguments.filter, home))
+    else:
+        output.print_tree(session, arguments.filter, home)
+    return 0
+
+
+def run_context(arguments: argparse.Namespace) -> int:
+    """`context`: messages, and why the other entries of the path are not among them."""
+    from sessionbrowse.services import inspect
+
+    session = _open(arguments)
+    at = inspect.find_entry(session, arguments.at) if arguments.at is not None else None
+    document = inspect.context_document(session, at)
+    if arguments.json:
+        output.print_json(document)
+    else:
+        output.print_context(document)
+    return 0
+
+
+def run_labels(arguments: argparse.Namespace) -> int:
+    """`labels`: only files that have labels are opened a second time."""
+    from sessionbrowse.services import inspect
+    from sessionbrowse.store.session_file import open_session
+
+    scope = _scope(arguments)
+    labelled = [summary for summary in catalog.all_summaries(scope, skipped=_warn) if summary.label_count]
+    documents = [
+        document
+        for summary in labelled
+        for document in inspect.label_documents(open_session(summary.path, summary.agent), scope.around.home)
+    ]
+    documents.sort(key=lambda document: str(document["time"] or ""), reverse=True)
+    if arguments.json:
+        output.print_json(documents)
+    else:
+        output.print_labels(documents, home=scope.around.home)
+    return 0
+
+
+def run_resume(arguments: argparse.Namespace) -> int:
+    """`resume`: hand the terminal to the agent, or print how."""
+    from sessionbrowse.services.resume import plan
+
+    located = _find(arguments)
+    command = plan(
+        located.path,
+        located.agent,
+        real_surroundings(),
+        place=located.place,
+        settings_command=load_settings().settings.agents.get(located.agent),
+        must_start=not arguments.only_print,
+    )
+    for note in command.notes:
+        output.note(note)
+    if arguments.json:
+        output.print_json({"agent": command.agent, "argv": list(command.argv), "cwd": command.cwd, "env": command.env})
+        return 0
+    if arguments.only_print:
+        print(command.shell_line())
+        return 0
+    return subprocess.run(command.argv, cwd=command.cwd, env=command.environment(os.environ), check=False).returncode
+
+
+def run_browse(arguments: argparse.Namespace) -> int:
+    """No command: the terminal interface."""
+    loaded = load_settings()
+    return _open_interface(arguments.roots or [], arguments.agents or [], loaded.settings, loaded.problems)
+
+
+def run_demo(arguments: argparse.Namespace) -> int:
+    """`demo`: a store of its own that is gone afterwards."""
+    import tempfile
+
+    from sessionbrowse.demo import make_demo
+
+    loaded = load_settings()
+    with tempfile.TemporaryDirectory(prefix="sessionbrowse-demo-") as directory:
+        root = make_demo(Path(directory))
+        return _open_interface([str(root)], [], loaded.settings, loaded.problems)
+
+
+def _open_interface(roots: list[str], agents: list[str], settings: Settings, problems: tuple[str, ...]) -> int:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        output.note("The terminal interface needs a terminal; see sessionbrowse --help for commands.")
+        return 1
+    from sessionbrowse.tui.app import BrowseOptions, run
+
+    return run(BrowseOptions(roots=roots, agents=agents, settings=settings, problems=problems))
+
+
+def _scope(arguments: argparse.Namespace, *, hidden: bool = False) -> catalog.Scope:
+    return catalog.Scope(
+        around=real_surroundings(),
+        roots=tuple(arguments.roots or ()),
+        extra_roots=_settings().roots,
+        agents=tuple(arguments.agents or ()),
+        hidden=hidden,
+    )
+
+
+def _settings() -> Settings:
+    loaded = load_settings()
+    for problem in loaded.problems:
+        output.note(problem)
+    return loaded.settings
+
+
+def _find(arguments: argparse.Namespace) -> catalog.Located:
+    """The file that REF names, whose it is, and the place that leads to it."""
+    return catalog.locate(arguments.ref, _scope(arguments))
+
+
+def _open(arguments: argparse.Namespace) -> Session:
+    from sessionbrowse.store.session_file import open_session
+
+    located = _find(arguments)
+    return open_session(located.path, located.agent)
+
+
+def _warn(skipped: Skipped) -> None:
+    output.note(f"{clean(skipped.path)}: {skipped.reason}")
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "browse": run_browse,
+    "list": run_list,
+    "projects": run_projects,
+    "show": run_show,
+    "tree": run_tree,
+    "context": run_context,
+    "labels": run_labels,
+    "resume": run_resume,
+    "demo": run_demo,
+}

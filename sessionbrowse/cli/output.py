@@ -1,0 +1,167 @@
+"""How the command line prints: exact JSON, or text for people in which foreign words are made safe."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sessionbrowse.model.session import Session
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.text import age, clean, clean_lines, cost, json_exact, shorten_home, tokens, truncate
+
+
+def print_json(document: object) -> None:
+    """Print one JSON document and a newline, as UTF-8 whatever the locale says."""
+    sys.stdout.buffer.write(json_exact(document).encode("utf-8", "backslashreplace") + b"\n")
+
+
+def note(sentence: str) -> None:
+    """Print one sentence that is no data."""
+    print(f"sessionbrowse: {clean(sentence)}", file=sys.stderr)
+
+
+def print_sessions(summaries: Sequence[Summary], home: str) -> None:
+    """Print one row for each session."""
+    now = time.time() * 1000
+    rows = [
+        (
+            summary.agent,
+            age(summary.modified, now) if summary.modified is not None else "",
+            str(summary.message_count),
+            cost(summary.cost) if summary.cost else "",
+            clean(shorten_home(summary.cwd, home)),
+            ("! " + clean(summary.problem)) if summary.problem else clean(summary.title) or "(no messages)",
+            (summary.id or "")[:13],
+        )
+        for summary in summaries
+    ]
+    _table(("agent", "age", "msgs", "cost", "directory", "session", "id"), rows, right=(1, 2, 3), stretch=5)
+
+
+def print_projects(documents: Iterable[dict[str, Any]], home: str) -> None:
+    """Print one row for each directory."""
+    now = time.time() * 1000
+    rows = [
+        (
+            clean(shorten_home(document["cwd"], home)) or "(none)",
+            str(document["sessions"]),
+            str(document["named"]),
+            age(document["modified"], now) if document["modified"] else "",
+            " ".join(document["agents"]),
+            {True: "", False: "missing", None: "not answered" if document["cwd"] else ""}[document["exists"]],
+        )
+        for document in documents
+    ]
+    _table(("directory", "sessions", "named", "age", "agents", ""), rows, right=(1, 2, 3), stretch=0)
+
+
+def print_show(document: dict[str, Any]) -> None:
+    """Print what a file holds, shortly."""
+    types: dict[str, int] = {}
+    for kind in document["entry_types"]:
+        types[kind or "(no type)"] = types.get(kind or "(no type)", 0) + 1
+    facts = [
+        ("session", document["name"] or "(no name)"),
+        ("id", document["id"] or "(none)"),
+        ("agent", f"{document['agent']}, version {document['version']}"),
+        ("file", document["path"]),
+        ("directory", document["cwd"] or "(none)"),
+        ("leaf", document["leaf_id"] or "(none)"),
+        ("branches", f"{max(1, len(document['leaf_ids']))} ends, {len(document['branch'])} entries on the active one"),
+        ("entries", ", ".join(f"{count} {kind}" for kind, count in types.items()) or "none"),
+    ]
+    facts += [("label", f"{label} → {entry_id}") for entry_id, label in document["labels"].items()]
+    facts += [
+        (word, document[key]) for word, key in (("refused", "refused"), ("not listed", "unlisted")) if document[key]
+    ]
+    for name, value in facts:
+        _print(f"{name:<11}{clean(str(value))}")
+    for problem in document["problems"]:
+        _print(f"{'problem':<11}line {problem['line']}, byte {problem['offset']}: {clean(problem['reason'])}")
+
+
+def print_tree(session: Session, filter_name: str, home: str) -> None:
+    """Print the rows as the agent draws them."""
+    from sessionbrowse.model import tree
+
+    for row in tree.rows(session, filter_name):
+        mark = session.labels.get(row.index)
+        label = f"[{clean(mark.text)}] " if mark is not None else ""
+        leaf = "  ← leaf" if row.leaf else ""
+        active = "• " if row.active else ""
+        text = clean(tree.row_text(session, row.index, home))
+        _print(f"{tree.prefix(row)}{active}{label}{text}{leaf}")
+
+
+def print_context(document: dict[str, Any]) -> None:
+    """Print the messages, then what is left out."""
+    model = document["model"]
+    named = f"{model['provider']}/{model['model_id']}" if model else "no model"
+    _print(clean(f"{named} · thinking {document['thinking_level']} · about {tokens(document['tokens'])} tokens"))
+    for message in document["messages"]:
+        kind = f" ({message['custom_type']})" if message["custom_type"] else ""
+        images = f" · {message['images']} images" if message["images"] else ""
+        unsent = "" if message["sent"] else " · not sent"
+        _print("")
+        _print(
+            clean(f"── {message['role']}{kind} · {message['entry_id']} · {tokens(message['tokens'])}{images}{unsent}")
+        )
+        for line in clean_lines(message["text"]):
+            _print(line)
+    if document["left_out"]:
+        _print("")
+        _print("── left out")
+        for left in document["left_out"]:
+            _print(clean(f"{left['entry_id']}  {left['reason']}"))
+
+
+def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:
+    """Print one row for each checkpoint."""
+    now = time.time() * 1000
+    rows = [
+        (
+            clean(str(document["label"])),
+            age(document["time"], now) if document["time"] else "",
+            document["state"],
+            clean(shorten_home(document["cwd"], home)),
+            clean(document["preview"]),
+            f"{(document['id'] or '')[:13]} {document['entry_id']}",
+        )
+        for document in documents
+    ]
+    _table(("label", "age", "state", "directory", "entry", "session and entry"), rows, right=(1,), stretch=4)
+
+
+def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, right: tuple[int, ...], stretch: int) -> None:
+    """Print aligned columns; on a terminal the stretching one takes what is left of the width."""
+    if not rows:
+        note("nothing found")
+        return
+    if not sys.stdout.isatty():
+        # A pipe gets whole values with tabs between: nothing is cut that a script may want.
+        for row in rows:
+            _print("\t".join(row))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=True)
+    for number, title in enumerate(titles):
+        table.add_column(
+            title,
+            justify="right" if number in right else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+            ratio=1 if number == stretch else None,
+            max_width=None if number == stretch else 40,
+        )
+    for row in rows:
+        table.add_row(*(Text(truncate(cell, 400)) for cell in row))
+    Console(highlight=False).print(table)
+
+
+def _print(line: str) -> None:
+    sys.stdout.buffer.write(line.encode("utf-8", "replace") + b"\n")

@@ -1,0 +1,135 @@
+"""What can be typed: every command with its arguments. Parsing imports nothing that reads a session."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+
+from sessionbrowse import __version__
+
+AGENT_NAMES = ("pi", "omp", "atomic", "indusagi")
+FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
+SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
+
+Run = Callable[[argparse.Namespace], int]
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Return the parsed command line; its `run` is the command. Leaves by SystemExit as argparse does."""
+    return _parser().parse_args(argv)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sessionbrowse",
+        description="Browse the sessions of pi, omp, atomic and indusagi. Without a command: the terminal interface.",
+        epilog="REF is a session file's path, a session id, or the unique beginning of one. ENTRY is an entry's id, "
+        "the unique beginning of one, or an exact label.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"sessionbrowse {__version__}")
+    where = _where()
+    _add_where(parser)
+    parser.set_defaults(run=_lazy("browse"))
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    def add(name: str, help_text: str, *, json: bool = True, reads: bool = True) -> argparse.ArgumentParser:
+        command = commands.add_parser(
+            name, help=help_text, description=help_text, parents=[where] if reads else [], allow_abbrev=False
+        )
+        if json:
+            command.add_argument("--json", action="store_true", help="print one JSON document")
+        command.set_defaults(run=_lazy(name))
+        return command
+
+    listing = add("list", "Sessions, newest first.")
+    listing.add_argument("query", nargs="*", metavar="QUERY", help='words, "phrases" or re:pattern, as in pi\'s picker')
+    listing.add_argument("--cwd", metavar="DIR", help="only sessions of this directory")
+    listing.add_argument("--named", action="store_true", help="only sessions with a name")
+    listing.add_argument("--hidden", action="store_true", help="workflow stages and subagents' sessions too")
+    listing.add_argument("--sort", choices=SORTS, help="recent; with a QUERY relevance")
+    listing.add_argument("--limit", type=_count, metavar="N", help="at most N")
+
+    add("projects", "The directories sessions belong to: counts, last activity, whether they still exist.")
+
+    show = add("show", "What a session file holds.")
+    _add_ref(show)
+
+    tree = add("tree", "The branch tree of a session, as its agent shows it.")
+    _add_ref(tree)
+    tree.add_argument("--filter", choices=FILTERS, default="default", help="which entries to show")
+
+    context = add("context", "What the model would receive.")
+    _add_ref(context)
+    context.add_argument("--at", metavar="ENTRY", help="from this entry instead of the leaf")
+
+    add("labels", "Every checkpoint of every session.")
+
+    resume = add("resume", "Run the agent on a session, in the session's directory.")
+    _add_ref(resume)
+    resume.add_argument("--print", action="store_true", dest="only_print", help="print the command, shell-quoted")
+
+    add("demo", "Open a made-up store in a temporary directory, to try things without fear.", json=False, reads=False)
+    return parser
+
+
+def _where() -> argparse.ArgumentParser:
+    where = argparse.ArgumentParser(add_help=False)
+    _add_where(where, default=argparse.SUPPRESS)
+    return where
+
+
+def _add_where(parser: argparse.ArgumentParser, default: object = None) -> None:
+    parser.add_argument(
+        "--agent",
+        action=_Append,
+        dest="agents",
+        choices=AGENT_NAMES,
+        default=default,
+        help="only this agent's sessions; with --root: whose they are (repeatable)",
+    )
+    parser.add_argument(
+        "--root",
+        action=_Append,
+        dest="roots",
+        metavar="DIR",
+        default=default,
+        help="look here instead of the agents' own places: an agent's directory, a sessions folder or one project's "
+        "folder of it (repeatable)",
+    )
+
+
+class _Append(argparse.Action):
+    """Collects values given before and behind the command's name."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest, None) or []), values])
+
+
+def _add_ref(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="REF", help="a session: path, id, or the beginning of one")
+
+
+def _count(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+    if number < 0:
+        raise argparse.ArgumentTypeError("less than 0")
+    return number
+
+
+def _lazy(name: str) -> Run:
+    def run(arguments: argparse.Namespace) -> int:
+        from sessionbrowse.cli import commands
+
+        return commands.COMMANDS[name](arguments)
+
+    return run

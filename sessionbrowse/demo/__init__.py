@@ -1,0 +1,26 @@
+"""A made-up store of all four agents, in which everything can be tried without fear."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from sessionbrowse.demo import at_home, auth_story, infra, ledger, notes, webshop
+from sessionbrowse.demo.files import write
+from sessionbrowse.demo.world import PROJECTS, World
+
+__all__ = ["make_demo"]
+
+
+def make_demo(target: Path, now_ms: int | None = None) -> Path:
+    """Write the store below `target`, a folder that is new or empty, and return it.
+
+    Times count back from `now_ms` (default: this moment). The same `target` and `now_ms` give the same bytes.
+    """
+    world = World(target.absolute(), round(time.time() * 1000) if now_ms is None else now_ms)
+    for project, purpose in PROJECTS.items():
+        readme = world.home / project / "README.md"
+        write(readme, [f"# {project}\n\n{purpose}\n".encode()], world.now_ms)
+    for stories in (auth_story, webshop, infra, notes, ledger, at_home):
+        stories.tell(world)
+    return world.target

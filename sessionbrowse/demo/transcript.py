@@ -1,0 +1,73 @@
+"""Sessions of today's indusagi: `indus/transcript@1`, a format without header, name or directory."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+from sessionbrowse.agents.indusagi import slug_of
+from sessionbrowse.demo.files import line, write
+from sessionbrowse.demo.world import World
+from sessionbrowse.text import iso_ms
+
+_SCHEMA = "indus/transcript@1"
+_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+def tell_transcript(world: World, project: str, days_ago: float, turns: list[tuple[str, str]]) -> Path:
+    """Write a transcript of `turns`, each a node's role (`user`, `assistant`, `tool`) and its text."""
+    begins_ms = world.now_ms - int(days_ago * 86_400_000)
+    source = random.Random(f"{project} {turns[0][1]}")
+    lines: list[bytes] = []
+    previous: str | None = None
+    at_ms = begins_ms
+    for role, text in turns:
+        at_ms += source.randrange(4_000, 60_000)
+        entry_id = _ulid(at_ms, source)
+        node = {"schema": _SCHEMA, "kind": "entry", "id": entry_id, "prev": previous, "role": role}
+        lines.append(line({**node, "message": _message(role, text, at_ms), "at": iso_ms(at_ms)}))
+        previous = entry_id
+    suffix = "".join(source.choice(_BASE36) for _ in range(8))
+    name = f"s_{_digits(begins_ms, _BASE36)}_{suffix}.ndjson"
+    folder = slug_of(str(world.home / project))
+    path = world.agent_directory("indusagi") / "sessions" / folder / name
+    write(path, lines, at_ms)
+    return path
+
+
+def _message(role: str, text: str, at_ms: int) -> dict[str, Any]:
+    content = [{"type": "text", "text": text}]
+    if role == "tool":
+        return {
+            "role": "toolResult",
+            "toolCallId": "call_1",
+            "toolName": "bash",
+            "content": content,
+            "isError": False,
+            "timestamp": at_ms,
+        }
+    if role == "assistant":
+        return {
+            "role": "assistant",
+            "content": content,
+            "api": "openai-completions",
+            "provider": "kimi",
+            "model": "kimi-k2",
+            "stopReason": "stop",
+            "timestamp": at_ms,
+        }
+    return {"role": role, "content": content, "timestamp": at_ms}
+
+
+def _ulid(time_ms: int, source: random.Random) -> str:
+    return _digits(time_ms, _CROCKFORD).rjust(10, "0") + "".join(source.choice(_CROCKFORD) for _ in range(16))
+
+
+def _digits(number: int, alphabet: str) -> str:
+    digits = ""
+    while number:
+        number, digit = divmod(number, len(alphabet))
+        digits = alphabet[digit] + digits
+    return digits or alphabet[0]

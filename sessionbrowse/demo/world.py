@@ -1,0 +1,66 @@
+"""The made-up home of the demo: its projects, its agents' directories, its clock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from sessionbrowse.agents import AGENTS, Surroundings
+from sessionbrowse.demo.writer import Story
+
+# Project -> what its README says.
+PROJECTS = {
+    "webshop": "A small shop: Python, FastAPI, Postgres, a little TypeScript.",
+    "infra": "Terraform, Helm charts and scripts that run the shop.",
+    "notes-app": "Notes that work offline, on every device.",
+    "ledger": "Double-entry bookkeeping as a service, in Go.",
+    "dotfiles": "The shell, the editor and tmux, as I like them.",
+}
+
+MOVED_PROJECT = "legacy-crm"
+"""A project that has moved away: it has sessions, but its directory is not there."""
+
+_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+class World(Struct, frozen=True):
+    """The folder that holds everything, and the moment at which it is looked at."""
+
+    target: Path
+    now_ms: int
+
+    @property
+    def home(self) -> Path:
+        """The home directory of the made-up user."""
+        return self.target / "home" / "dev"
+
+    def agent_directory(self, agent: str) -> Path:
+        """Return an agent's own directory, the parent of its `sessions`."""
+        return self.target / agent / "agent"
+
+    def folder(self, agent: str, project: str) -> str:
+        """Return the name of the folder in which an agent keeps a project's sessions."""
+        around = Surroundings(home=str(self.home), environ={}, cwd=str(self.target))
+        return AGENTS[agent].folder_of(str(self.home / project), around)
+
+    def story(
+        self,
+        agent: str,
+        project: str,
+        ago: str,
+        title: str,
+        *,
+        model: str = "anthropic/claude-sonnet-4-5",
+        thinking: str = "medium",
+        version: int = 3,
+    ) -> Story:
+        """Begin a session that ends `ago` (`40s`, `5m`, `2h`, `3d`) before now; `title` seeds its ids."""
+        ends_ms = self.now_ms - int(float(ago[:-1]) * _UNITS_MS[ago[-1]])
+        root = self.agent_directory(agent)
+        return Story(agent, root, self.home / project, ends_ms, title, model=model, thinking=thinking, version=version)
+
+    def save(self, story: Story) -> Story:
+        """Write a session into its project's folder."""
+        story.save(self.folder(story.agent, story.cwd.name))
+        return story

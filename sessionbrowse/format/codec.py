@@ -1,0 +1,225 @@
+"""One line of bytes ↔ one value. Tolerant: foreign bytes never raise, what cannot be read becomes a `BadLine`.
+
+JSON is read as JavaScript's `JSON.parse` reads it (pi, atomic and indusagi run on it): strict, but lone surrogate
+escapes are text, bad UTF-8 becomes U+FFFD, and numbers may overflow to infinity.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+from sessionbrowse.format.entries import (
+    BLOCK_TYPES,
+    ENTRY_TYPES,
+    MESSAGE_TYPES,
+    TRANSCRIPT_SCHEMA,
+    BadLine,
+    Block,
+    Content,
+    Cost,
+    Entry,
+    Header,
+    Json,
+    Message,
+    TitleSlot,
+    TranscriptNode,
+    UnknownBlock,
+    UnknownEntry,
+    UnknownMessage,
+    Usage,
+    Value,
+)
+
+V = TypeVar("V", bound=Value)
+
+_decode = msgspec.json.Decoder().decode
+# What JavaScript allows around a value; Python's json would also be asked about nothing else.
+_JSON_BLANKS = b" \t\r\n"
+_FUSED = re.compile(rb"\}\s*\{")
+
+
+class BadJson(ValueError):
+    """The bytes are no JSON value; the message is a reason for the user, without position."""
+
+
+def loads(line: bytes) -> Json:
+    """Decode one line (no newline needed at its end).
+
+    Raises:
+        BadJson: the line is no JSON value, or is nested deeper than can be read.
+    """
+    try:
+        return _decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _loads_like_javascript(line)
+
+
+def decode_line(line: bytes) -> Header | TitleSlot | Entry | BadLine:
+    """Decode one line of a session file into its struct. Never raises."""
+    try:
+        value = loads(line)
+    except BadJson as error:
+        return BadLine(str(error))
+    return from_json(value)
+
+
+def from_json(value: Json) -> Header | TitleSlot | Entry:
+    """Turn a decoded line into its struct; what is no object or of no known type is an `UnknownEntry`."""
+    if not isinstance(value, dict):
+        return UnknownEntry(type="", raw=value)
+    kind = value.get("type")
+    if kind == "session":
+        return build(Header, value)
+    if kind == "title" and value.get("v") == 1:
+        return build(TitleSlot, value)
+    if value.get("schema") == TRANSCRIPT_SCHEMA and value.get("kind") == "entry":
+        return build(TranscriptNode, _as_entry(value))
+    struct = ENTRY_TYPES.get(kind) if isinstance(kind, str) else None
+    if struct is not None:
+        return build(struct, value)  # type: ignore[return-value]
+    named = {key: value[key] for key in ("id", "parentId", "timestamp") if isinstance(value.get(key), str)}
+    return UnknownEntry(
+        type=kind if isinstance(kind, str) else "",
+        id=named.get("id"),
+        parent_id=named.get("parentId"),
+        timestamp=named.get("timestamp"),
+        raw=value,
+    )
+
+
+def message_from_json(value: Json) -> Message | None:
+    """Turn a decoded message into its struct, or None if it is no object."""
+    if not isinstance(value, dict):
+        return None
+    role = value.get("role")
+    struct = MESSAGE_TYPES.get(role) if isinstance(role, str) else None
+    if struct is not None:
+        return build(struct, value)  # type: ignore[return-value]
+    message = build(UnknownMessage, value)
+    return msgspec.structs.replace(message, role=role if isinstance(role, str) else "")
+
+
+def content_from_json(value: Json) -> Content:
+    """Turn decoded content into text or blocks; None where it is neither."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return tuple(_block(item) for item in value)
+    return None
+
+
+def build(struct: type[V], value: dict[str, Json]) -> V:
+    """Fill a struct from an object, keeping unknown and mistyped keys in its `extra`. Never raises."""
+    known = _fields(struct)
+    found: dict[str, Any] = {}
+    extra: dict[str, Json] = {}
+    for key, item in value.items():
+        name_and_type = known.get(key)
+        if name_and_type is None:
+            if key not in _IMPLIED_KEYS:
+                extra[key] = item
+            continue
+        name, wanted = name_and_type
+        if item is None:
+            continue
+        convert = _CONVERTERS.get(wanted)
+        if convert is not None:
+            converted = convert(item)
+            if converted is None:
+                extra[key] = item
+            else:
+                found[name] = converted
+            continue
+        try:
+            found[name] = msgspec.convert(item, wanted)
+        except (msgspec.ValidationError, RecursionError):
+            extra[key] = item
+    return struct(**found, extra=extra)
+
+
+# Keys that say which struct a value became.
+_IMPLIED_KEYS = frozenset({"type", "role", "schema", "kind"})
+
+
+def _block(value: Json) -> Block:
+    if isinstance(value, dict):
+        kind = value.get("type")
+        struct = BLOCK_TYPES.get(kind) if isinstance(kind, str) else None
+        if struct is not None:
+            return build(struct, value)  # type: ignore[return-value]
+        return UnknownBlock(type=kind if isinstance(kind, str) else "", raw=value)
+    return UnknownBlock(type="", raw=value)
+
+
+def _usage(value: Json) -> Usage | None:
+    return build(Usage, value) if isinstance(value, dict) else None
+
+
+def _cost(value: Json) -> Cost | None:
+    return build(Cost, value) if isinstance(value, dict) else None
+
+
+_CONVERTERS: dict[Any, Any] = {
+    Message | None: message_from_json,
+    Content: content_from_json,
+    Usage | None: _usage,
+    Cost | None: _cost,
+}
+
+
+_FIELDS: dict[type, dict[str, tuple[str, Any]]] = {}
+
+
+def _fields(struct: type[Value]) -> dict[str, tuple[str, Any]]:
+    known = _FIELDS.get(struct)
+    if known is None:
+        import typing
+
+        hints = typing.get_type_hints(struct)
+        known = {
+            encoded: (name, hints[name])
+            for name, encoded in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)
+            if name != "extra"
+        }
+        _FIELDS[struct] = known
+    return known
+
+
+def _as_entry(node: dict[str, Json]) -> dict[str, Json]:
+    """Give a transcript node the key names of an entry."""
+    renamed = {"prev": "parentId", "at": "timestamp"}
+    return {renamed.get(key, key): item for key, item in node.items()}
+
+
+def _loads_like_javascript(line: bytes) -> Json:
+    text = line.decode("utf-8", "replace")
+    try:
+        return json.loads(text.strip(" \t\r\n"), parse_constant=_refuse_constant)
+    except RecursionError:
+        raise BadJson("nested too deeply to be read") from None
+    except ValueError as error:
+        raise BadJson(_reason(line, error)) from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _reason(line: bytes, error: ValueError) -> str:
+    stripped = line.strip(_JSON_BLANKS)
+    if stripped.startswith(b"\xef\xbb\xbf"):
+        return "starts with a byte order mark"
+    if b"\0" in stripped:
+        return "holds NUL bytes where a record should be"
+    if isinstance(error, json.JSONDecodeError):
+        if error.msg == "Extra data":
+            fused = _FUSED.search(stripped)
+            return "two records fused on one line" if fused else "more text after the record"
+        if stripped.startswith(b"{") and not stripped.endswith(b"}"):
+            return "torn: the record is not complete"
+        return f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at character {error.pos + 1}"
+    return f"not JSON: {error}"

@@ -1,0 +1,640 @@
+"""The format's own values: header, entries, messages, content blocks, usage.
+
+One struct for each kind that pi, omp, atomic and indusagi write. Fields carry the file's camelCase keys in
+snake_case; `None` means the key is absent, null or of a wrong type. `extra` keeps every unknown or mistyped key
+as it stands. Sources: the fact sheets of pi 0.12 … 1.5.2, omp 5 … 18, atomic 0.8 … 0.9.15, indusagi 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, field
+
+Json = Any
+"""A decoded JSON value: None, bool, int, float, str, list or dict."""
+
+
+class Value(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A decoded JSON object of a known kind."""
+
+    extra: dict[str, Json] = field(default_factory=dict, name="@extra")
+
+
+# ---- money and tokens ----------------------------------------------------------------------------------------
+
+
+class Cost(Value, frozen=True, kw_only=True):
+    """US dollars of one answer, by kind of token."""
+
+    input: float | None = None
+    output: float | None = None
+    cache_read: float | None = None
+    cache_write: float | None = None
+    total: float | None = None
+
+
+class Usage(Value, frozen=True, kw_only=True):
+    """Tokens of one answer. `reasoning` is part of `output` (pi); omp calls it `reasoning_tokens`."""
+
+    input: float | None = None
+    output: float | None = None
+    cache_read: float | None = None
+    cache_write: float | None = None
+    cache_write_1h: float | None = field(default=None, name="cacheWrite1h")
+    reasoning: float | None = None
+    reasoning_tokens: float | None = None
+    context_tokens: float | None = None
+    premium_requests: float | None = None
+    total_tokens: float | None = None
+    cost: Cost | None = None
+    orchestration: dict[str, Json] | None = None
+    cttl: dict[str, Json] | None = None
+    server: dict[str, Json] | None = None
+    credits: dict[str, Json] | None = None
+
+
+# ---- content blocks ------------------------------------------------------------------------------------------
+
+
+class TextBlock(Value, frozen=True, kw_only=True):
+    """Plain text."""
+
+    text: str | None = None
+    text_signature: str | None = None
+
+
+class ThinkingBlock(Value, frozen=True, kw_only=True):
+    """The model's reasoning; empty when the provider redacted it."""
+
+    thinking: str | None = None
+    thinking_signature: str | None = None
+    redacted: bool | None = None
+
+
+class RedactedThinkingBlock(Value, frozen=True, kw_only=True):
+    """Reasoning that the provider keeps encrypted (omp)."""
+
+    data: str | None = None
+
+
+class ImageBlock(Value, frozen=True, kw_only=True):
+    """An image: base64 text in `data`, or omp's `blob:sha256:<hex>` reference."""
+
+    data: str | None = None
+    mime_type: str | None = None
+
+
+class ToolCallBlock(Value, frozen=True, kw_only=True):
+    """A call of a tool by the model."""
+
+    id: str | None = None
+    name: str | None = None
+    arguments: Json = None
+    thought_signature: str | None = None
+    namespace: str | None = None
+    intent: str | None = None
+
+
+class FallbackBlock(Value, frozen=True, kw_only=True):
+    """omp's note that another model answered; `from` and `to` are objects with a `model`."""
+
+    from_: dict[str, Json] | None = field(default=None, name="from")
+    to: dict[str, Json] | None = None
+
+
+class ServerToolBlock(Value, frozen=True, kw_only=True):
+    """A provider-side tool of Anthropic (omp)."""
+
+    block: Json = None
+
+
+class UnknownBlock(Value, frozen=True, kw_only=True):
+    """A block of a type nobody told us about; `raw` is the whole value (which need not be an object)."""
+
+    type: str = ""
+    raw: Json = None
+
+
+Block = (
+    TextBlock
+    | ThinkingBlock
+    | RedactedThinkingBlock
+    | ImageBlock
+    | ToolCallBlock
+    | FallbackBlock
+    | ServerToolBlock
+    | UnknownBlock
+)
+Content = str | tuple[Block, ...] | None
+"""Message content: text, blocks, or None where it is absent, null or not readable."""
+
+
+# ---- messages ------------------------------------------------------------------------------------------------
+
+
+class UserMessage(Value, frozen=True, kw_only=True):
+    """What the user said; omp adds who it is attributed to."""
+
+    content: Content = None
+    timestamp: float | None = None
+    synthetic: bool | None = None
+    steering: bool | None = None
+    attribution: str | None = None
+
+
+class DeveloperMessage(UserMessage, frozen=True, kw_only=True):
+    """An instruction of the program itself (omp)."""
+
+
+class SystemMessage(Value, frozen=True, kw_only=True):
+    """The system prompt or a change of it (pi 0.86)."""
+
+    content: Content = None
+    timestamp: float | None = None
+    sections: dict[str, Json] | None = None
+    tools_added: list[Json] | None = None
+    tools_removed: list[Json] | None = None
+
+
+class AssistantMessage(Value, frozen=True, kw_only=True):
+    """One answer of the model."""
+
+    content: Content = None
+    timestamp: float | None = None
+    api: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    usage: Usage | None = None
+    stop_reason: str | None = None
+    error_message: str | None = None
+    response_model: str | None = None
+    response_id: str | None = None
+    thinking_level: str | None = None
+    provider_thinking_level: Json = None
+    raw_stop_reason: str | None = None
+    end_turn: bool | None = None
+    diagnostics: Json = None
+    deferred: Json = None
+    upstream_provider: str | None = None
+    upstream_model: str | None = None
+    duration: float | None = None
+    ttft: float | None = None
+    completed_at: float | None = None
+    retry_recovery: Json = None
+    provider_payload: Json = None
+
+
+class ToolResultMessage(Value, frozen=True, kw_only=True):
+    """What a tool gave back."""
+
+    content: Content = None
+    timestamp: float | None = None
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    details: Json = None
+    usage: Usage | None = None
+    nested_calls: dict[str, Json] | None = None
+    added_tool_names: list[Json] | None = None
+    is_error: bool | None = None
+    pruned_at: float | None = None
+    useless: bool | None = None
+
+
+class BashExecutionMessage(Value, frozen=True, kw_only=True):
+    """A command the user ran with `!`; `!!` sets `exclude_from_context`."""
+
+    command: str | None = None
+    output: str | None = None
+    exit_code: float | None = None
+    cancelled: bool | None = None
+    truncated: bool | None = None
+    full_output_path: str | None = None
+    exclude_from_context: bool | None = None
+    images: list[Json] | None = None
+    meta: Json = None
+    timestamp: float | None = None
+
+
+class PythonExecutionMessage(Value, frozen=True, kw_only=True):
+    """Python code the user ran (omp)."""
+
+    code: str | None = None
+    output: str | None = None
+    exit_code: float | None = None
+    cancelled: bool | None = None
+    truncated: bool | None = None
+    exclude_from_context: bool | None = None
+    meta: Json = None
+    timestamp: float | None = None
+
+
+class CustomRoleMessage(Value, frozen=True, kw_only=True):
+    """A message of an extension stored with role `custom` (before v3: `hookMessage`)."""
+
+    content: Content = None
+    custom_type: str | None = None
+    display: bool | None = None
+    details: Json = None
+    attribution: str | None = None
+    timestamp: float | None = None
+
+
+class FileMentionMessage(Value, frozen=True, kw_only=True):
+    """Files the user pointed at (omp)."""
+
+    files: list[Json] | None = None
+    timestamp: float | None = None
+
+
+class UnknownMessage(Value, frozen=True, kw_only=True):
+    """A message with a role nobody told us about, or none (then `role` is empty)."""
+
+    role: str = ""
+    content: Content = None
+    timestamp: float | None = None
+
+
+Message = (
+    UserMessage
+    | DeveloperMessage
+    | SystemMessage
+    | AssistantMessage
+    | ToolResultMessage
+    | BashExecutionMessage
+    | PythonExecutionMessage
+    | CustomRoleMessage
+    | FileMentionMessage
+    | UnknownMessage
+)
+
+
+# ---- the first lines -----------------------------------------------------------------------------------------
+
+
+class TitleSlot(Value, frozen=True, kw_only=True):
+    """omp's 256-byte first line that holds the session's name; an empty title means unnamed."""
+
+    v: Json = None
+    title: str | None = None
+    source: str | None = None
+    updated_at: str | None = None
+    pad: str | None = None
+
+
+class Header(Value, frozen=True, kw_only=True):
+    """The `type: "session"` line. `version` absent means 1; any version of 3 or more is read as 3."""
+
+    id: str | None = None
+    version: Json = None
+    timestamp: str | None = None
+    cwd: str | None = None
+    parent_session: str | None = None
+    branched_from: str | None = None
+    provider: str | None = None
+    model_id: str | None = None
+    model: Json = None
+    thinking_level: str | None = None
+    system_prompt: Json = None
+    metadata: Json = None
+    title: str | None = None
+    title_source: str | None = None
+    additional_directories: list[Json] | None = None
+    previous_session_files: list[Json] | None = None
+    provider_prompt_cache_key: str | None = None
+    internal: bool | None = None
+    workflow: dict[str, Json] | None = None
+
+
+# ---- entries -------------------------------------------------------------------------------------------------
+
+
+class EntryBase(Value, frozen=True, kw_only=True):
+    """What every entry has; `timestamp` is ISO 8601 UTC as it stands in the file."""
+
+    id: str | None = None
+    parent_id: str | None = None
+    timestamp: str | None = None
+
+
+class MessageEntry(EntryBase, frozen=True, kw_only=True):
+    """A message; `message` is None where it is missing or no object."""
+
+    message: Message | None = None
+
+
+class ModelChange(EntryBase, frozen=True, kw_only=True):
+    """A change of model: pi writes provider and model id, omp `provider/id` in `model` with a role."""
+
+    provider: str | None = None
+    model_id: str | None = None
+    model: str | None = None
+    role: str | None = None
+    resolved_model_is_fallback: bool | None = None
+
+
+class ThinkingLevelChange(EntryBase, frozen=True, kw_only=True):
+    """A change of the thinking level; omp may store null."""
+
+    thinking_level: str | None = None
+    configured: str | None = None
+
+
+class Compaction(EntryBase, frozen=True, kw_only=True):
+    """Older history replaced by a summary. v1 names the first kept entry by index (counting the header)."""
+
+    summary: str | None = None
+    short_summary: str | None = None
+    first_kept_entry_id: str | None = None
+    first_kept_entry_index: int | None = None
+    tokens_before: float | None = None
+    tokens_after: float | None = None
+    method: str | None = None
+    provider_replay_through_entry_id: str | None = None
+    details: Json = None
+    preserve_data: Json = None
+    usage: Usage | None = None
+    from_hook: bool | None = None
+    from_extension: bool | None = None
+    warning: Json = None
+    system_message: dict[str, Json] | None = None
+
+
+class BranchSummary(EntryBase, frozen=True, kw_only=True):
+    """What was tried on a branch that was left; `from_id` is `"root"` or an entry id."""
+
+    from_id: str | None = None
+    summary: str | None = None
+    details: Json = None
+    usage: Usage | None = None
+    from_hook: bool | None = None
+    from_extension: bool | None = None
+
+
+class Custom(EntryBase, frozen=True, kw_only=True):
+    """State of an extension; never in the context."""
+
+    custom_type: str | None = None
+    data: Json = None
+
+
+class CustomMessage(EntryBase, frozen=True, kw_only=True):
+    """A message an extension put into the context."""
+
+    custom_type: str | None = None
+    content: Content = None
+    display: bool | None = None
+    details: Json = None
+    attribution: str | None = None
+    exclude_from_context: bool | None = None
+    stage_admission_key: str | None = None
+    protected_reconciliation: Json = None
+
+
+class Label(EntryBase, frozen=True, kw_only=True):
+    """The user's mark on the entry `target_id`; no `label` clears it."""
+
+    target_id: str | None = None
+    label: str | None = None
+
+
+class SessionInfo(EntryBase, frozen=True, kw_only=True):
+    """The session's name as pi, atomic and indusagi store it."""
+
+    name: str | None = None
+
+
+class UsageEntry(EntryBase, frozen=True, kw_only=True):
+    """Money spent without a message (pi 0.86)."""
+
+    kind: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    usage: Usage | None = None
+    note: str | None = None
+
+
+class ContextEdit(EntryBase, frozen=True, kw_only=True):
+    """A later change of what the model sees of an entry (pi 0.87); `replacement` None removes it."""
+
+    target_id: str | None = None
+    replacement: dict[str, Json] | None = None
+
+
+class SessionSummary(EntryBase, frozen=True, kw_only=True):
+    """atomic's short description of a session for its picker."""
+
+    summary: str | None = None
+    summarized_through_id: str | None = None
+    usage: Usage | None = None
+
+
+class ContextCompaction(EntryBase, frozen=True, kw_only=True):
+    """atomic 0.8.26–0.9.8; retired and without effect."""
+
+    prompt_version: Json = None
+    deleted_targets: list[Json] | None = None
+    protected_entry_ids: list[Json] | None = None
+    stats: dict[str, Json] | None = None
+    backup_path: str | None = None
+
+
+class ContextWindowChange(EntryBase, frozen=True, kw_only=True):
+    """atomic 0.9.0–0.9.10; retired."""
+
+    context_window: float | None = None
+
+
+class ServiceTierChange(EntryBase, frozen=True, kw_only=True):
+    """omp: an object by provider family, an older text, or null."""
+
+    service_tier: Json = None
+
+
+class ModeChange(EntryBase, frozen=True, kw_only=True):
+    """omp: plan, goal, vibe … or none."""
+
+    mode: str | None = None
+    data: Json = None
+
+
+class ResetBoundary(EntryBase, frozen=True, kw_only=True):
+    """omp's `/clear`: nothing before it reaches the model."""
+
+
+class TitleChange(EntryBase, frozen=True, kw_only=True):
+    """omp's record of a renaming; the slot decides, not this."""
+
+    title: str | None = None
+    source: str | None = None
+    previous_title: str | None = None
+    trigger: str | None = None
+
+
+class SessionInit(EntryBase, frozen=True, kw_only=True):
+    """omp: what a subagent was started with."""
+
+    system_prompt: Json = None
+    task: str | None = None
+    tools: list[Json] | None = None
+    agent: Json = None
+    model_role: str | None = None
+    resolved_model: str | None = None
+    read_only: bool | None = None
+    output_schema: Json = None
+    output_schema_mode: str | None = None
+    restrict_tool_names: Json = None
+    spawns: Json = None
+    read_summarize: Json = None
+    advisor: Json = None
+    isolated: Json = None
+    compaction_threshold: Json = None
+
+
+class TtsrInjection(EntryBase, frozen=True, kw_only=True):
+    """omp: names of rules put into the context."""
+
+    injected_rules: list[Json] | None = None
+
+
+class CredentialPin(EntryBase, frozen=True, kw_only=True):
+    """omp: which account served the session; a pseudonym."""
+
+    provider: str | None = None
+    hash: str | None = None
+
+
+class ModelUsage(EntryBase, frozen=True, kw_only=True):
+    """omp: cost of a call that left no message."""
+
+    purpose: str | None = None
+    role: str | None = None
+    api: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    usage: Usage | None = None
+    stop_reason: str | None = None
+    error_message: str | None = None
+
+
+class McpToolSelection(EntryBase, frozen=True, kw_only=True):
+    """omp 13–16."""
+
+    selected_tool_names: list[Json] | None = None
+
+
+class TranscriptNode(EntryBase, frozen=True, kw_only=True):
+    """A node of an `indus/transcript@1` file: `prev` is the parent, `at` the time, `role` the node's own."""
+
+    role: str | None = None
+    message: Message | None = None
+    meta: Json = None
+
+
+class UnknownEntry(EntryBase, frozen=True, kw_only=True):
+    """An entry of a type nobody told us about, or any other JSON value; `raw` is the whole value."""
+
+    type: str = ""
+    raw: Json = None
+
+
+Entry = (
+    MessageEntry
+    | ModelChange
+    | ThinkingLevelChange
+    | Compaction
+    | BranchSummary
+    | Custom
+    | CustomMessage
+    | Label
+    | SessionInfo
+    | UsageEntry
+    | ContextEdit
+    | SessionSummary
+    | ContextCompaction
+    | ContextWindowChange
+    | ServiceTierChange
+    | ModeChange
+    | ResetBoundary
+    | TitleChange
+    | SessionInit
+    | TtsrInjection
+    | CredentialPin
+    | ModelUsage
+    | McpToolSelection
+    | TranscriptNode
+    | UnknownEntry
+)
+
+
+class BadLine(Struct, frozen=True):
+    """A line that is no JSON value; `reason` is the sentence the user reads."""
+
+    reason: str
+
+
+BLOCK_TYPES: dict[str, type[Value]] = {
+    "text": TextBlock,
+    "thinking": ThinkingBlock,
+    "redactedThinking": RedactedThinkingBlock,
+    "image": ImageBlock,
+    "toolCall": ToolCallBlock,
+    "fallback": FallbackBlock,
+    "anthropicServerTool": ServerToolBlock,
+}
+MESSAGE_TYPES: dict[str, type[Value]] = {
+    "user": UserMessage,
+    "developer": DeveloperMessage,
+    "system": SystemMessage,
+    "assistant": AssistantMessage,
+    "toolResult": ToolResultMessage,
+    "bashExecution": BashExecutionMessage,
+    "pythonExecution": PythonExecutionMessage,
+    "custom": CustomRoleMessage,
+    "hookMessage": CustomRoleMessage,
+    "fileMention": FileMentionMessage,
+}
+ENTRY_TYPES: dict[str, type[EntryBase]] = {
+    "message": MessageEntry,
+    "model_change": ModelChange,
+    "thinking_level_change": ThinkingLevelChange,
+    "compaction": Compaction,
+    "branch_summary": BranchSummary,
+    "custom": Custom,
+    "custom_message": CustomMessage,
+    "label": Label,
+    "session_info": SessionInfo,
+    "usage": UsageEntry,
+    "context_edit": ContextEdit,
+    "session_summary": SessionSummary,
+    "context_compaction": ContextCompaction,
+    "context_window_change": ContextWindowChange,
+    "service_tier_change": ServiceTierChange,
+    "mode_change": ModeChange,
+    "reset_boundary": ResetBoundary,
+    "title_change": TitleChange,
+    "session_init": SessionInit,
+    "ttsr_injection": TtsrInjection,
+    "credential_pin": CredentialPin,
+    "model_usage": ModelUsage,
+    "mcp_tool_selection": McpToolSelection,
+}
+
+
+def type_name(value: Value) -> str:
+    """Return the file's own word for a block, message or entry (`toolCall`, `user`, `model_change`)."""
+    match value:
+        case UnknownBlock() | UnknownEntry():
+            return value.type
+        case UnknownMessage():
+            return value.role
+        case TranscriptNode():
+            return "entry"
+    return _NAMES[type(value)]
+
+
+_NAMES: dict[type[Value], str] = {
+    kind: name for table in (BLOCK_TYPES, ENTRY_TYPES) for name, kind in table.items()
+} | {kind: name for name, kind in MESSAGE_TYPES.items() if name != "hookMessage"}
+
+TRANSCRIPT_SCHEMA = "indus/transcript@1"

@@ -1,0 +1,34 @@
+"""Rules of JavaScript that the format inherits, because pi, omp, atomic and indusagi run on it."""
+
+from __future__ import annotations
+
+import re
+
+_BLANKS = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+_BLANK_RUNS = re.compile(f"[{_BLANKS}]+")
+
+
+def trim(text: str) -> str:
+    """Return the text without blanks at its ends, as `String.prototype.trim` does (U+FEFF is one, U+0085 is not)."""
+    return text.strip(_BLANKS)
+
+
+def words(text: str) -> list[str]:
+    """Return what stands between blanks, as `split(/\\s+/)` does, without empty pieces."""
+    return [word for word in _BLANK_RUNS.split(text) if word]
+
+
+def units(text: str) -> int:
+    """Return the length in UTF-16 code units, which is what `String.prototype.length` counts."""
+    return len(text) + sum(1 for character in text if character > "\uffff")
+
+
+def cut(text: str, limit: int) -> str:
+    """Return the first `limit` UTF-16 code units, as `slice(0, limit)` does; may end in half a surrogate pair."""
+    if len(text) <= limit and text.isascii():
+        return text
+    encoded = text[:limit].encode("utf-16-le", "surrogatepass")[: 2 * limit]
+    return encoded.decode("utf-16-le", "surrogatepass")

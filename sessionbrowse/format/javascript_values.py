@@ -1,0 +1,174 @@
+"""Decoded JSON values as JavaScript prints them: the programs put odd and missing values into texts unchecked."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from enum import Enum
+from itertools import chain
+from typing import Final, Literal
+
+from sessionbrowse.format.entries import Json
+from sessionbrowse.format.javascript import cut, trim, units
+
+
+class Missing(Enum):
+    """The type of `MISSING`."""
+
+    KEY = "undefined"
+
+
+MISSING: Final = Missing.KEY
+"""What an object has where it has no such key; prints as `undefined`, unlike null."""
+
+
+def string(value: Json | Literal[Missing.KEY]) -> str:
+    """Return the text of a value in a template, as `String(value)`."""
+    match value:
+        case str():
+            return value
+        case Missing.KEY:
+            return "undefined"
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return number(value)
+        case list():
+            return ",".join("" if item is None else string(item) for item in _leaves(value))
+        case _:
+            return "[object Object]"
+
+
+def number(value: float) -> str:
+    """Return a number as JavaScript writes it: the shortest digits, exponents below 1e-6 and from 1e21 on."""
+    double = as_double(value)
+    if not math.isfinite(double):
+        return "NaN" if math.isnan(double) else "Infinity" if double > 0 else "-Infinity"
+    size = abs(double)
+    if double == int(double) and size < 1e15:
+        return str(int(double))
+    digits = repr(double)
+    if 1e-6 <= size < 1e21:
+        return format(Decimal(digits), "f").removesuffix(".0")
+    mantissa, _, exponent = f"{Decimal(digits).normalize():e}".partition("e")
+    return f"{mantissa}e{int(exponent):+d}"
+
+
+def to_number(value: Json | Literal[Missing.KEY]) -> float:
+    """Return the number JavaScript computes with, as `Number(value)`; NaN for what is none."""
+    match value:
+        case Missing.KEY:
+            return math.nan
+        case None:
+            return 0.0
+        case int() | float():
+            return as_double(value)
+        case str():
+            return _parse_number(trim(value))
+        case list():
+            return _parse_number(trim(string(value)))
+        case _:
+            return math.nan
+
+
+def as_double(value: float) -> float:
+    """Return a JSON number as a double; integers too large for one are infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def is_true(value: Json | Literal[Missing.KEY]) -> bool:
+    """Tell whether JavaScript takes a value for true: all but none, false, zero, NaN and the empty text."""
+    match value:
+        case Missing.KEY | None:
+            return False
+        case float():
+            return value != 0 and not math.isnan(value)
+        case bool() | int() | str():
+            return bool(value)
+        case _:
+            return True
+
+
+def stringify_head(value: Json, limit: int) -> tuple[str, bool]:
+    """Return the first `limit` UTF-16 units of `JSON.stringify(value)`, and whether there are more."""
+    pieces: list[str] = []
+    length = 0
+    for piece in _pieces(value, limit):
+        pieces.append(piece)
+        length += units(piece)
+        if length > limit:
+            return cut("".join(pieces), limit), True
+    return "".join(pieces), False
+
+
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_PREFIXED = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)", re.ASCII)
+_ARRAY_INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
+_LAST_ARRAY_INDEX = 2**32 - 2
+
+
+def _parse_number(text: str) -> float:
+    if not text:
+        return 0.0
+    if _DECIMAL.fullmatch(text):
+        return float(text)
+    if _PREFIXED.fullmatch(text):
+        return as_double(int(text, 0))
+    return {"Infinity": math.inf, "+Infinity": math.inf, "-Infinity": -math.inf}.get(text, math.nan)
+
+
+def _leaves(values: list[Json]) -> Iterator[Json]:
+    """Yield what a list prints, commas between: nested lists print as if they were flat, empty ones as nothing."""
+    stack = [iter(values)] if values else []
+    while stack:
+        for item in stack[-1]:
+            if isinstance(item, list) and item:
+                stack.append(iter(item))
+                break
+            yield None if item == [] else item
+        else:
+            stack.pop()
+
+
+def _pieces(value: Json, limit: int) -> Iterator[str]:
+    """Yield JSON text piece by piece. It nests no deeper than the reader goes: each level begins with a character."""
+    match value:
+        case str():
+            yield _quoted(value[: limit + 1])
+        case bool() | None:
+            yield "null" if value is None else string(value)
+        case int() | float():
+            yield number(value) if math.isfinite(as_double(value)) else "null"
+        case list():
+            yield "["
+            for position, item in enumerate(value):
+                yield from chain("," if position else "", _pieces(item, limit))
+            yield "]"
+        case dict():
+            yield "{"
+            for position, key in enumerate(_in_order(value)):
+                yield from chain("," if position else "", (_quoted(key[: limit + 1]), ":"), _pieces(value[key], limit))
+            yield "}"
+
+
+def _in_order(value: dict[str, Json]) -> list[str]:
+    """The keys in JavaScript's order: array indexes by number, then the others as they stand."""
+    indexes = [key for key in value if _ARRAY_INDEX.fullmatch(key) and int(key) <= _LAST_ARRAY_INDEX]
+    return sorted(indexes, key=int) + [key for key in value if key not in indexes] if indexes else list(value)
+
+
+def _quoted(text: str) -> str:
+    """A JSON string as `JSON.stringify` escapes it: quotes, backslashes, C0 controls and halves of surrogate pairs."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _LONE_SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", quoted)
+
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")

@@ -1,0 +1,1 @@
+"""What a session is: pure values and functions over decoded entries."""

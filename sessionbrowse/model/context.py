@@ -1,0 +1,35 @@
+"""What the model would receive from any entry, and why each entry of the path is in or out.
+
+One module for each program's algorithm; this one chooses. Entries are decoded only where their content is needed.
+"""
+
+from __future__ import annotations
+
+from sessionbrowse.model import context_atomic, context_omp, context_pi
+from sessionbrowse.model.context_message import Context, ContextMessage, LeftOut, ModelRef, OmpSettings
+from sessionbrowse.model.session import Session
+
+__all__ = ["Context", "ContextMessage", "LeftOut", "ModelRef", "OmpSettings", "build"]
+
+
+def build(session: Session, at: int | None = None) -> Context:
+    """Return the context at an entry (index in file order), at the leaf where `at` is None. Never raises on its data.
+
+    Where the last line has no id, pi, omp and indusagi still start from it, though they name no leaf then; atomic
+    finds no path.
+    """
+    start = session.leaf if at is None else at
+    if at is None and session.rules.context == "atomic" and session.leaf_id is None:
+        start = None
+    path = session.branch(start)
+    if session.is_transcript:
+        return context_pi.build_transcript(session, path)
+    match session.rules.context:
+        case "pi":
+            return context_pi.build(session, path)
+        case "omp":
+            return context_omp.build(session, path)
+        case "atomic":
+            return context_atomic.build(session, path)
+        case "indusagi":
+            return context_pi.build_older(session, path)

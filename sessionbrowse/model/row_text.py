@@ -1,0 +1,70 @@
+"""The text of a tree's rows, in the words of the session's program, and what its search looks at.
+
+An entry is decoded from its bytes when its row is asked for. Text stands as in the file: sanitise it before it is drawn.
+"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from sessionbrowse.format.javascript_values import MISSING, string
+from sessionbrowse.model import row_text_omp, row_text_pi
+from sessionbrowse.model.display_order import display_order
+from sessionbrowse.model.row_words import Call
+from sessionbrowse.model.session import Session
+
+
+def row_text(session: Session, index: int, home: str = "") -> str:
+    """Return the row of an entry without label and markers; paths below `home` begin with `~`.
+
+    A tool result shows the call it answers. As pi 1.5.2, omp 18.2.3, atomic 0.9.15 or indusagi 0.12.15 write it.
+    """
+    envelope = session.envelopes[index]
+    call = _answered_call(session, index) if envelope.role == "toolResult" else None
+    fields = session.fields(index)
+    if session.rules.tree == "omp":
+        return row_text_omp.row_text(envelope.type, envelope.role, fields, call, home)
+    return row_text_pi.row_text(session.rules.tree, envelope.type, envelope.role, fields, call, home)
+
+
+def search_text(session: Session, index: int) -> str:
+    """Return the text in which the program's own search looks for its words: label, role, beginning of the text."""
+    envelope = session.envelopes[index]
+    mark = session.labels.get(index)
+    fields = session.fields(index)
+    if session.rules.tree == "omp":
+        found = row_text_omp.search_text(envelope.type, envelope.role, fields)
+    else:
+        found = row_text_pi.search_text(session.rules.tree, envelope.type, envelope.role, fields)
+    return f"{mark.text} {found}" if mark is not None else found
+
+
+_CALLERS: WeakKeyDictionary[Session, dict[str, int]] = WeakKeyDictionary()
+
+
+def _answered_call(session: Session, index: int) -> Call | None:
+    call_id = session.envelopes[index].tool_call_id
+    caller = _callers(session).get(call_id) if call_id else None
+    if caller is None:
+        return None
+    message = session.fields(caller).get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    for block in reversed(content if isinstance(content, list) else []):
+        if isinstance(block, dict) and block.get("type") == "toolCall" and string(block.get("id")) == call_id:
+            return Call(block.get("name", MISSING), block.get("arguments", MISSING))
+    return None
+
+
+def _callers(session: Session) -> dict[str, int]:
+    """The answers by the ids of their calls. Ids may repeat: the call of the lowest row in the tree counts."""
+    callers = _CALLERS.get(session)
+    if callers is None:
+        envelopes = session.envelopes
+        callers = {
+            call_id: index
+            for index in display_order(session, session.leaf)
+            if envelopes[index].role == "assistant"
+            for call_id in envelopes[index].tool_calls
+        }
+        _CALLERS[session] = callers
+    return callers

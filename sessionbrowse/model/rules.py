@@ -1,0 +1,89 @@
+"""How the programs differ in what one file means, as values; `agents/` holds them, `model/` obeys them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+AgentName = Literal["pi", "omp", "atomic", "indusagi"]
+
+OMP_ONLY_TYPES = frozenset(
+    {
+        "credential_pin",
+        "mcp_tool_selection",
+        "mode_change",
+        "model_usage",
+        "reset_boundary",
+        "service_tier_change",
+        "session_init",
+        "title_change",
+        "ttsr_injection",
+    }
+)
+"""Entry types that only omp writes (5 … 18)."""
+
+ATOMIC_ONLY_TYPES = frozenset({"session_summary", "context_compaction", "context_window_change"})
+"""Entry types that only atomic writes (0.8.26 … 0.9.15)."""
+
+VERBATIM_STRATEGY = "verbatim-lines"
+"""`details.strategy` of atomic's compactions since 0.9.9, the only ones that have an effect there."""
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """One program's reading of a session file.
+
+    Defaults are pi 1.5.2's; each field names the behaviour, its comment the programs that differ.
+    """
+
+    agent: AgentName
+    # omp: the first line's slot; indusagi: the last name that is not empty, for an empty one does not clear.
+    name: Literal["session_info", "session_info_filled", "title_slot"] = "session_info"
+    # omp keeps the first of two records fused on one line; the others lose both.
+    keeps_first_of_fused: bool = False
+    # omp and indusagi drop a byte order mark; the header line of the others fails to parse.
+    accepts_byte_order_mark: bool = False
+    # omp keeps a second header as an entry of the tree.
+    later_headers_are_entries: bool = False
+    # indusagi replaces a file it cannot read by an empty session; the others refuse it.
+    overwrites_unreadable: bool = False
+    # omp's list shows what is in a file's ends and survives odd messages; the others' hide the whole file.
+    odd_message_hides_file: bool = True
+    # omp's list shows the title a slot or header has; pi's list refuses a slot.
+    reads_title_slot: bool = False
+    # omp's opening throws on a `null` line.
+    null_line_refused: bool = False
+    # Which algorithm makes the model's context.
+    context: Literal["pi", "omp", "atomic", "indusagi"] = "pi"
+    # Which rows and texts the program's tree shows.
+    tree: Literal["pi", "omp", "atomic", "indusagi"] = "pi"
+    # pi's list reads with readline, which also cuts at U+2028 and U+2029; such messages do not count there.
+    list_splits_at_separators: bool = False
+    # omp's `modified` is the file's mtime; the others' the newest user or assistant message.
+    modified_is_mtime: bool = False
+
+
+PI = Rules(agent="pi", list_splits_at_separators=True)
+OMP = Rules(
+    agent="omp",
+    name="title_slot",
+    keeps_first_of_fused=True,
+    accepts_byte_order_mark=True,
+    later_headers_are_entries=True,
+    odd_message_hides_file=False,
+    reads_title_slot=True,
+    null_line_refused=True,
+    context="omp",
+    tree="omp",
+    modified_is_mtime=True,
+)
+ATOMIC = Rules(agent="atomic", context="atomic", tree="atomic")
+INDUSAGI = Rules(
+    agent="indusagi",
+    name="session_info_filled",
+    accepts_byte_order_mark=True,
+    overwrites_unreadable=True,
+    context="indusagi",
+    tree="indusagi",
+)
+RULES: dict[str, Rules] = {rules.agent: rules for rules in (PI, OMP, ATOMIC, INDUSAGI)}

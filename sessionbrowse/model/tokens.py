@@ -1,0 +1,111 @@
+"""How many tokens a message may take: an estimate, a quarter of its characters, as pi 1.5.2 estimates.
+
+No tokenizer is asked; the true number is the provider's and differs by model. What the sentence around a summary or
+a command adds on sending is not counted, neither by pi.
+"""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+
+from sessionbrowse.format.entries import (
+    AssistantMessage,
+    BashExecutionMessage,
+    Block,
+    BranchSummary,
+    Compaction,
+    Content,
+    FileMentionMessage,
+    ImageBlock,
+    Json,
+    Message,
+    PythonExecutionMessage,
+    RedactedThinkingBlock,
+    SystemMessage,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    UnknownMessage,
+)
+
+CHARACTERS_PER_TOKEN = 4
+IMAGE_CHARACTERS = 4800
+"""An image of any size counts as this many characters (pi 1.5.2)."""
+
+
+def estimate(message: Message | Compaction | BranchSummary, beside: tuple[Block, ...] = ()) -> int:
+    """Return the estimated tokens of a message; `beside` are blocks sent with it (omp's archived images)."""
+    return -(-(_characters(message) + _in_content(beside)) // CHARACTERS_PER_TOKEN)
+
+
+def _characters(message: Message | Compaction | BranchSummary) -> int:
+    match message:
+        case Compaction() | BranchSummary():
+            return _units(message.summary)
+        case AssistantMessage():
+            return _in_content(message.content, is_answer=True)
+        case SystemMessage():
+            sections = (message.sections or {}).values()
+            named = sum(_units(text) for text in sections if isinstance(text, str))
+            return _in_content(message.content) + named + _in_json(message.tools_added)
+        case BashExecutionMessage():
+            return _units(message.command) + _units(message.output) + IMAGE_CHARACTERS * len(message.images or ())
+        case PythonExecutionMessage():
+            return _units(message.code) + _units(message.output)
+        case FileMentionMessage():
+            return sum(_in_file(file) for file in message.files or ())
+        case UnknownMessage():
+            summary = message.extra.get("summary")
+            return _in_content(message.content) + (_units(summary) if isinstance(summary, str) else 0)
+        case _:
+            return _in_content(message.content)
+
+
+def _in_content(content: Content, *, is_answer: bool = False) -> int:
+    if isinstance(content, str):
+        return _units(content)
+    return sum(_in_block(block, is_answer) for block in content or ())
+
+
+def _in_block(block: Block, is_answer: bool) -> int:
+    match block:
+        case TextBlock():
+            return _units(block.text)
+        case ImageBlock() if not is_answer:
+            return IMAGE_CHARACTERS
+        case ThinkingBlock() if is_answer:
+            return _units(block.thinking)
+        case ToolCallBlock() if is_answer:
+            return _units(block.name) + _in_json(block.arguments)
+        case RedactedThinkingBlock() if is_answer:
+            return _units(block.data)
+        case _:
+            return 0
+
+
+def _in_file(file: Json) -> int:
+    if not isinstance(file, dict):
+        return 0
+    texts = sum(_units(text) for key in ("path", "content") if isinstance(text := file.get(key), str))
+    return texts + (IMAGE_CHARACTERS if file.get("image") else 0)
+
+
+def _in_json(value: Json) -> int:
+    if value is None:
+        return 0
+    try:
+        return _units(msgspec.json.encode(value).decode())
+    except (UnicodeEncodeError, OverflowError, RecursionError):  # a lone surrogate, a huge number, deep nesting
+        try:
+            return len(json.dumps(value, separators=(",", ":")))
+        except RecursionError:
+            return 0
+
+
+def _units(text: str | None) -> int:
+    """Return the length in UTF-16 units; `javascript.units` walks in Python, which megabytes of text do not bear."""
+    if not text:
+        return 0
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

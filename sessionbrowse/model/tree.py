@@ -1,0 +1,221 @@
+"""Entries → the rows of a session's tree, exactly as its program's own `/tree` shows them.
+
+pi, atomic and indusagi bridge hidden entries and indent what is visible; omp indents the whole tree and leaves rows out.
+Nothing here recurses: a session may be one chain of 100,000 entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from sessionbrowse.format.javascript import words
+from sessionbrowse.model.display_order import display_order
+from sessionbrowse.model.row_text import row_text as row_text
+from sessionbrowse.model.row_text import search_text as search_text
+from sessionbrowse.model.session import ROOT, Session
+from sessionbrowse.model.tree_filter import FilterName as FilterName
+from sessionbrowse.model.tree_filter import found, shown
+
+FILTERS: tuple[FilterName, ...] = ("default", "no-tools", "user-only", "labeled-only", "all")
+
+Trail: TypeAlias = "tuple[int, bool, Trail] | None"
+"""The connectors above a row, innermost first: level, whether siblings follow, and the next one outwards.
+
+Linked, because thousands of nested branches would make the square of it in tuples of their own.
+"""
+
+
+class Row(Struct, frozen=True, gc=False, eq=False):
+    """One row of a tree.
+
+    `index` is the entry's place in the session. `level` is the drawn indentation, three columns each: pi's `indent`,
+    less one where there are several visible roots, which pi draws as children of an invisible one. `connector` is
+    "mid" for `├─`, "last" for `└─`, None for a root or an only child. `foldable`: there are visible rows below, and
+    the row is a root or has siblings. `folded` rows show nothing below, so they are not `foldable` themselves.
+    `active`: on the path to the leaf. `matches` is False for a row kept only to say where a hit is.
+    """
+
+    index: int
+    level: int
+    connector: Literal["mid", "last"] | None
+    trail: Trail
+    foldable: bool
+    folded: bool
+    active: bool
+    leaf: bool
+    matches: bool = True
+
+    @property
+    def gutters(self) -> tuple[tuple[int, bool], ...]:
+        """The levels at which a connector of an ancestor stands, and whether a line `│` is drawn there."""
+        found: list[tuple[int, bool]] = []
+        trail = self.trail
+        while trail is not None:
+            level, goes_on, trail = trail
+            found.append((level, goes_on))
+        found.reverse()
+        return tuple(found)
+
+
+def rows(
+    session: Session,
+    filter: str = "default",
+    query: str = "",
+    folded: Collection[int] = frozenset(),
+    leaf: int | None = None,
+    keep_ancestors: bool = False,
+) -> list[Row]:
+    """Return the rows of the tree from top to bottom.
+
+    `folded` are indexes of entries; those that cannot be folded are ignored. `leaf` is an entry to take for the
+    leaf, `ROOT` for none. With `keep_ancestors` the branch points above the hits of a query stay (`Row.matches`).
+    """
+    if leaf is None:
+        leaf = session.leaf if session.leaf_id else ROOT
+    order = display_order(session, leaf)
+    kept = shown(session, filter, leaf)
+    hits = kept
+    if words(query):
+        candidates = [index for index in order if kept[index]]
+        hits = _flags(len(kept), found(session, query, candidates))
+        kept = _with_branch_points(session, order, kept, hits) if keep_ancestors else hits
+    shape = _shape(session.parents, order, kept)
+    chosen = frozenset(index for index in folded if 0 <= index < len(kept) and _is_foldable(shape, index))
+    if chosen:
+        kept = _without_folded(session.parents, order, kept, chosen)
+        shape = _shape(session.parents, order, kept)
+    is_omp = session.rules.tree == "omp"
+    whole = _shape(session.parents, order, bytearray(b"\1" * len(kept))) if is_omp else shape
+    active = _flags(len(kept), session.branch(leaf))
+    return [
+        Row(
+            index,
+            level,
+            connector,
+            trail,
+            _is_foldable(shape, index),
+            index in chosen,
+            active[index] == 1,
+            index == leaf,
+            hits[index] == 1,
+        )
+        for index, level, connector, trail in _places(whole, is_omp=is_omp)
+        if kept[index]
+    ]
+
+
+def prefix(row: Row) -> str:
+    """Return what pi draws before a row's text: lines, connector, and the sign of a folded (⊞) or foldable (⊟) row."""
+    cells = ["   "] * row.level
+    for level, goes_on in row.gutters:
+        cells[level] = "│  " if goes_on else "   "
+    if row.connector is not None:
+        middle = "⊞" if row.folded else "⊟" if row.foldable else "─"
+        cells[-1] = f"{'└' if row.connector == 'last' else '├'}{middle} "
+    elif row.folded:
+        cells.append("⊞ ")
+    return "".join(cells)
+
+
+class _Shape(Struct, frozen=True, eq=False):
+    """The tree of some of the entries, the others bridged.
+
+    `above` is the nearest one above by entry, `count` how many are directly below, `last` the last of those. The
+    place after all entries, which is that of index `ROOT`, counts the roots.
+    """
+
+    order: list[int]
+    above: list[int]
+    count: list[int]
+    last: list[int]
+
+
+def _shape(parents: list[int], order: list[int], kept: bytearray) -> _Shape:
+    size = len(parents) + 1
+    nearest, above, count, last = [ROOT] * size, [ROOT] * size, [0] * size, [ROOT] * size
+    chosen: list[int] = []
+    for index in order:
+        up = nearest[parents[index]]
+        if kept[index]:
+            chosen.append(index)
+            above[index] = up
+            count[up] += 1
+            last[up] = index
+            nearest[index] = index
+        else:
+            nearest[index] = up
+    return _Shape(chosen, above, count, last)
+
+
+def _is_foldable(shape: _Shape, index: int) -> bool:
+    if not shape.count[index]:
+        return False
+    up = shape.above[index]
+    return up == ROOT or shape.count[up] > 1
+
+
+_Place = tuple[int, int, Literal["mid", "last"] | None, Trail]
+
+
+def _places(shape: _Shape, *, is_omp: bool) -> Iterator[_Place]:
+    """Yield index, level, connector and trail of every entry of a shape.
+
+    Children of a branch point stand one level deeper, and in pi so do the first ones below them; chains stay where
+    they are. Several roots are children of an invisible one, which is not drawn, so they begin at level 0.
+    """
+    above, count, last = shape.above, shape.count, shape.last
+    levels = [0] * len(above)
+    trails: list[Trail] = [None] * len(above)
+    many_roots = count[ROOT] > 1
+    for index in shape.order:
+        up = above[index]
+        if up == ROOT:
+            yield index, 0, None, None
+            continue
+        level, trail = levels[up], trails[up]
+        over = above[up]
+        if count[up] > 1:
+            levels[index] = level = level + 1
+            is_last = last[up] == index
+            trails[index] = (level - 1, not is_last, trail)
+            yield index, level, "last" if is_last else "mid", trail
+            continue
+        if (many_roots and over == ROOT) if is_omp else count[over] > 1:
+            level += 1
+        levels[index], trails[index] = level, trail
+        yield index, level, None, trail
+
+
+def _without_folded(parents: list[int], order: list[int], kept: bytearray, folded: Collection[int]) -> bytearray:
+    hidden = bytearray(len(kept) + 1)
+    left = bytearray(kept)
+    for index in order:
+        up = parents[index]
+        if hidden[up] or up in folded:
+            hidden[index] = 1
+            left[index] = 0
+    return left
+
+
+def _with_branch_points(session: Session, order: list[int], kept: bytearray, hits: bytearray) -> bytearray:
+    shape = _shape(session.parents, order, kept)
+    left = bytearray(hits)
+    seen = bytearray(len(kept))
+    for index in order:
+        up = shape.above[index] if hits[index] else ROOT
+        while up != ROOT and not seen[up]:
+            seen[up] = 1
+            if shape.count[up] > 1:
+                left[up] = 1
+            up = shape.above[up]
+    return left
+
+
+def _flags(size: int, indexes: Iterable[int]) -> bytearray:
+    flags = bytearray(size)
+    for index in indexes:
+        flags[index] = 1
+    return flags

@@ -1,0 +1,1 @@
+"""The verbs a user knows: one function each, no interface."""

@@ -1,0 +1,151 @@
+"""Gather all sessions that a command looks at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+
+from msgspec import Struct
+
+from sessionbrowse.agents import Place, Surroundings
+from sessionbrowse.agents.base import distinct
+from sessionbrowse.errors import NotFound
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.services.find import find_path, header_of, marks_of
+from sessionbrowse.store.discover import FoundFile, Skipped, agent_of_path, discover
+from sessionbrowse.store.roots import find_places, more_places
+from sessionbrowse.store.scan import Scan, scan, summarise_file
+
+
+class Scope(Struct, frozen=True, kw_only=True):
+    """Where a command looks: `--root`s instead of the agents' own places, `--agent`s, hidden sessions.
+
+    `extra_roots` (from the settings) are looked at beside the agents' own places; one that is gone is no error.
+    """
+
+    around: Surroundings
+    roots: tuple[str, ...] = ()
+    extra_roots: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    hidden: bool = False
+    archived: bool = False
+
+    @property
+    def override(self) -> str | None:
+        """The agent that the user says all given roots belong to."""
+        return self.agents[0] if self.roots and len(self.agents) == 1 else None
+
+
+def scan_of(scope: Scope) -> Scan:
+    """Return the scan of a scope.
+
+    Raises:
+        NotFound: a root is no directory, or there is no such agent.
+    """
+    places = list(find_places(scope.around, scope.roots, scope.agents))
+    if not scope.roots:
+        for root in scope.extra_roots:
+            with suppress(NotFound):
+                places += find_places(scope.around, [root], scope.agents)
+    return Scan(
+        around=scope.around,
+        places=tuple(distinct(places)),
+        agents=scope.agents,
+        override=scope.override,
+        follow_projects=not scope.roots,
+        include_hidden=scope.hidden,
+        include_archived=scope.archived,
+    )
+
+
+def all_summaries(
+    scope: Scope,
+    *,
+    summarise: Callable[[FoundFile, str | None], Summary | None] | None = None,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+) -> list[Summary]:
+    """Return the summaries of every session in the scope, parents linked."""
+    found: dict[str, Summary] = {}
+    for batch in scan(scan_of(scope), skipped=skipped, summarise=summarise):
+        for summary in batch.summaries:
+            found[summary.path] = summary
+    return [summary for summary in found.values() if _is_wanted(summary, scope.agents)]
+
+
+def all_summaries_with_texts(
+    scope: Scope, matches: Callable[[Summary, str], bool], skipped: Callable[[Skipped], None] = lambda _: None
+) -> list[Summary]:
+    """Return the summaries whose messages' text matches; one session's text is held at a time."""
+
+    def summarise(file: FoundFile, override: str | None) -> Summary | None:
+        texts: list[str] = []
+        summary = summarise_file(file, override, texts=texts)
+        return summary if summary is not None and matches(summary, " ".join(texts)) else None
+
+    return all_summaries(scope, summarise=summarise, skipped=skipped)
+
+
+def all_files(scope: Scope) -> Iterator[FoundFile]:
+    """Yield every session file of the scope, nested and archived ones included.
+
+    The directories in the headers found on the way may name further places in their settings.
+    """
+    what = scan_of(scope)
+    directories: set[str] = set()
+    for file in discover(what.places, include_nested=True, include_archived=True):
+        yield file
+        if what.follow_projects and not file.hidden:
+            directories.add(header_of(file.path).cwd or "")
+    if what.follow_projects:
+        extra = more_places(what.around, sorted(directories - {""}), what.places, what.agents)
+        yield from discover(extra, include_nested=True, include_archived=True)
+
+
+class Located(Struct, frozen=True):
+    """A session that a reference names: its file, whose it is (None: the file decides), the place it was found by."""
+
+    path: str
+    agent: str
+    place: Place | None = None
+
+
+def locate(reference: str, scope: Scope) -> Located:
+    """Find the session that a path, an id or the beginning of an id names.
+
+    A path need not lie where sessions lie; if it does, the place it was found through says what its agent needs.
+
+    Raises:
+        NoSuchSession: nothing fits.
+        AmbiguousReference: several sessions fit.
+        NotASession: the file cannot be read.
+    """
+    by_path: dict[str, FoundFile] = {}
+
+    def remembered() -> Iterator[FoundFile]:
+        for file in all_files(scope):
+            by_path[file.path] = file
+            yield file
+
+    path = find_path(reference, remembered())
+    marks = marks_of(path)
+    override = scope.agents[0] if len(scope.agents) == 1 else None
+    if not by_path:
+        by_path = {file.path: file for file in _files_around(path, scope)}
+    file = by_path.get(path) or by_path.get(os.path.realpath(path))
+    if file is None:
+        return Located(path, override or agent_of_path(path, marks))
+    agent = file.agent(marks if marks.agents else None, override)
+    return Located(path, agent, file.place_of(agent))
+
+
+def _files_around(path: str, scope: Scope) -> Iterator[FoundFile]:
+    """Yield the files of the places that lead to a path the user typed."""
+    here = os.path.realpath(path)
+    for place in scan_of(scope).places:
+        if here.startswith(os.path.realpath(place.root).rstrip("/") + "/"):
+            yield from discover([place], include_nested=True, include_archived=True)
+
+
+def _is_wanted(summary: Summary, agents: Sequence[str]) -> bool:
+    return not agents or summary.agent in agents

@@ -1,0 +1,97 @@
+"""The list of sessions and projects: which, in which order, and the documents that `list` and `projects` print.
+
+The shapes are a contract (README, "Command line"). Everything here only reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sessionbrowse.model.picker import filtered, ordered, parse_query
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.text import is_time, iso_ms
+
+Document = dict[str, Any]
+
+
+def select(
+    summaries: Iterable[Summary],
+    *,
+    query: str = "",
+    cwd: str | None = None,
+    named: bool = False,
+    sort: str = "recent",
+    limit: int | None = None,
+    texts: dict[str, str] | None = None,
+) -> list[Summary]:
+    """Return the sessions that a list shows, in its order. `texts` are the messages' texts by path, if known.
+
+    Raises:
+        BadQuery: the query's pattern is not valid.
+    """
+    wanted = [
+        summary
+        for summary in summaries
+        if (cwd is None or summary.cwd == cwd) and (not named or (summary.name or "").strip())
+    ]
+    by_path = texts or {}
+    newest = ordered(wanted, "recent")
+    chosen = filtered(newest, parse_query(query), sort, lambda summary: by_path.get(summary.path))
+    return chosen if limit is None else chosen[:limit]
+
+
+def summary_document(summary: Summary) -> Document:
+    """Return one row of `list --json`; times are ISO 8601 UTC with milliseconds."""
+    document: Document = {
+        "agent": summary.agent,
+        "path": summary.path,
+        "id": summary.id,
+        "cwd": summary.cwd,
+        "name": summary.name,
+        "created": _iso(summary.created),
+        "modified": _iso(summary.modified),
+        "message_count": summary.message_count,
+        "first_message": summary.first_message,
+        "parent_session": summary.parent_session,
+        "parent_path": summary.parent_path,
+        "bytes": summary.bytes,
+        "hidden": summary.hidden,
+        "archived": summary.archived,
+        "entry_count": summary.entry_count,
+        "branch_count": summary.branch_count,
+        "label_count": summary.label_count,
+        "tokens": summary.tokens,
+        "cost": summary.cost,
+        "model": summary.model,
+        "problem": summary.problem,
+        "problem_count": summary.problem_count,
+    }
+    if summary.first_message_cut:
+        document["first_message_cut"] = True
+    return document
+
+
+def project_documents(summaries: Iterable[Summary], exists: dict[str, bool | None]) -> list[Document]:
+    """Return what `projects --json` prints: the working directories, newest activity first."""
+    by_cwd: dict[str, list[Summary]] = {}
+    for summary in summaries:
+        by_cwd.setdefault(summary.cwd, []).append(summary)
+    documents: list[Document] = []
+    for cwd, own in by_cwd.items():
+        latest = max((summary.modified for summary in own if summary.modified is not None), default=None)
+        documents.append(
+            {
+                "cwd": cwd,
+                "agents": sorted({summary.agent for summary in own}),
+                "sessions": len(own),
+                "named": sum(1 for summary in own if summary.name),
+                "modified": _iso(latest),
+                "exists": exists.get(cwd) if cwd else None,
+            }
+        )
+    return sorted(documents, key=lambda document: document["modified"] or "", reverse=True)
+
+
+def _iso(milliseconds: float | None) -> str | None:
+    return iso_ms(milliseconds) if milliseconds is not None and is_time(milliseconds) else None

@@ -1,0 +1,1 @@
+"""Where sessions lie on disk: finding, reading and safely changing their files."""

@@ -1,0 +1,146 @@
+"""Questions to the disk that may never be answered: a dead network mount blocks whoever asks.
+
+They are asked in daemon threads, with a limit in time. A thread that is stuck is left behind and holds up
+neither the other questions nor the end of the process.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from time import monotonic
+from typing import Generic, TypeVar
+
+from sessionbrowse.agents.base import Disk, names_in, read_small_file
+
+T = TypeVar("T")
+
+TIMEOUT_S = 1.0
+"""How long one round of questions may take before the rest counts as not answered."""
+
+HUNG_S = 0.5
+TAKEOVER_S = 0.02
+MAX_THREADS = 64
+_FIRST_THREADS = 4
+
+
+class Asker(Generic[T]):
+    """Asks one question about many paths and remembers the answers for the life of the process.
+
+    The question must not raise, and answers something other than None.
+    """
+
+    def __init__(self, question: Callable[[str], T]) -> None:
+        self._question = question
+        self._changed = threading.Condition()
+        self._answers: dict[str, T] = {}
+        self._asked: set[str] = set()
+        self._begun: dict[str, float] = {}
+        self._queue: deque[str] = deque()
+        self._threads = 0
+
+    def many(self, paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, T | None]:
+        """Return the answer for each path; None where none came in time. `fresh` asks again what was
+        answered.
+        """
+        wanted = list(dict.fromkeys(paths))
+        deadline = monotonic() + timeout_s
+        with self._changed:
+            if fresh:
+                for path in wanted:
+                    self._answers.pop(path, None)
+            # A question that has hung since an earlier round is not asked again, nor waited for.
+            hung = {path for path, begun in self._begun.items() if monotonic() - begun > HUNG_S}
+            new = [path for path in wanted if path not in self._answers and path not in self._asked]
+            self._queue.extend(_spread(new))
+            self._asked.update(new)
+            awaited = [path for path in wanted if path not in hung]
+            self._start_threads(min(_FIRST_THREADS, len(self._queue)))
+            self._wait(awaited, deadline)
+            return {path: self._answers.get(path) for path in wanted}
+
+    def _wait(self, awaited: list[str], deadline: float) -> None:
+        answered = -1
+        while any(path not in self._answers for path in awaited):
+            left = deadline - monotonic()
+            if left <= 0:
+                return
+            if len(self._answers) == answered and self._queue:
+                # Nothing moved: the threads at work are stuck, another one takes over.
+                self._start_threads(1)
+            answered = len(self._answers)
+            self._changed.wait(min(left, TAKEOVER_S))
+
+    def _start_threads(self, count: int) -> None:
+        for _ in range(min(count, MAX_THREADS - self._threads)):
+            self._threads += 1
+            threading.Thread(target=self._work, name="sessionbrowse-ask", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                if not self._queue:
+                    self._threads -= 1
+                    return
+                path = self._queue.popleft()
+                self._begun[path] = monotonic()
+            answer = self._question(path)
+            with self._changed:
+                self._asked.discard(path)
+                del self._begun[path]
+                self._answers[path] = answer
+                self._changed.notify_all()
+
+
+def exists_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, bool | None]:
+    """Tell which directories exist; None where the disk did not answer in time."""
+    return _EXISTS.many(paths, timeout_s, fresh=fresh)
+
+
+def stat_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, os.stat_result | OSError | None]:
+    """Return what lies at each path (symlinks followed), or why it cannot be told; None if not answered in
+    time.
+    """
+    return _STAT.many(paths, timeout_s, fresh=True)
+
+
+def read_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, bytes | None]:
+    """Return the content of small files; None where there is none, or it did not come in time."""
+    return {path: content or None for path, content in _READ.many(paths, timeout_s, fresh=True).items()}
+
+
+def patient_disk() -> Disk:
+    """Return the disk as finding places sees it, each question with a limit in time."""
+    return Disk(
+        read=lambda path: read_many([path])[path],
+        is_directory=lambda path: bool(exists_many([path], fresh=True)[path]),
+        names=lambda path: _NAMES.many([path], fresh=True)[path] or [],
+    )
+
+
+def _spread(paths: list[str]) -> list[str]:
+    """Order paths so that those of one parent stand far apart: what hangs, hangs together."""
+    seen: dict[str, int] = {}
+    ranks = []
+    for path in paths:
+        parent = os.path.dirname(path)
+        seen[parent] = seen.get(parent, -1) + 1
+        ranks.append(seen[parent])
+    return [path for _, path in sorted(zip(ranks, paths, strict=True), key=lambda ranked: ranked[0])]
+
+
+def _stat(path: str) -> os.stat_result | OSError:
+    try:
+        return os.stat(path)
+    except OSError as error:
+        return error
+    except ValueError as error:
+        return OSError(str(error))
+
+
+_EXISTS: Asker[bool] = Asker(os.path.isdir)
+_STAT: Asker[os.stat_result | OSError] = Asker(_stat)
+_READ: Asker[bytes] = Asker(lambda path: read_small_file(path) or b"")
+_NAMES: Asker[list[str]] = Asker(names_in)

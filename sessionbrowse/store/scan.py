@@ -1,0 +1,233 @@
+"""From session files to summaries: newest first, in batches, with bounded memory, stoppable at any file."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sessionbrowse.agents import Marks, Place, Surroundings, marks_of_head
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.format.lines import line_blocks
+from sessionbrowse.model.reading import Reader
+from sessionbrowse.model.rules import RULES
+from sessionbrowse.model.session import Session, build_session
+from sessionbrowse.model.summary import Summariser, Summary, joined_text, milliseconds_of
+from sessionbrowse.store.discover import FoundFile, Skipped, discover, newest_first
+from sessionbrowse.store.roots import more_places
+from sessionbrowse.store.session_file import HEAD_BYTES, file_blocks, foreign_reason, open_regular, read_at
+
+BATCH_SECONDS = 0.05
+PREVIEW_CHARACTERS = 72
+
+
+class Batch(Struct, frozen=True):
+    """Some summaries, new or replacing earlier ones of the same path, and how far the scan is."""
+
+    summaries: list[Summary]
+    done: int
+    total: int
+
+
+class Scan(Struct, frozen=True, kw_only=True):
+    """What a scan looks at: the places, one agent for all files if the user said so, and what else to show."""
+
+    around: Surroundings
+    places: tuple[Place, ...]
+    agents: tuple[str, ...] = ()
+    override: str | None = None
+    follow_projects: bool = True
+    include_hidden: bool = False
+    include_archived: bool = False
+
+
+def scan(
+    what: Scan,
+    *,
+    cancelled: Callable[[], bool] = lambda: False,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+    summarise: Callable[[FoundFile, str | None], Summary | None] | None = None,
+) -> Iterator[Batch]:
+    """Yield the summaries of all sessions, newest files first; the last batch brings parents that were found.
+
+    The directories of sessions found so far may name further places in their settings: those come second.
+    """
+    make = summarise or summarise_file
+    found: dict[str, Summary] = {}
+    seen: set[tuple[int, int]] = set()
+    done = 0
+    total = 0
+    places = what.places
+    for turn in (1, 2):
+        if turn == 2:
+            if not what.follow_projects:
+                break
+            directories = sorted({summary.cwd for summary in found.values() if summary.cwd})
+            places = tuple(more_places(what.around, directories, what.places, what.agents))
+        walk = discover(
+            places,
+            include_nested=what.include_hidden,
+            include_archived=what.include_archived,
+            cancelled=cancelled,
+            skipped=skipped,
+        )
+        files = [file for file in newest_first(walk) if (file.device, file.inode) not in seen]
+        seen |= {(file.device, file.inode) for file in files}
+        total += len(files)
+        pending: list[Summary] = []
+        # The first rows must not wait for a batch to fill.
+        deadline = 0.0
+        for file in files:
+            if cancelled():
+                return
+            summary = make(file, what.override)
+            done += 1
+            if summary is not None and (what.include_hidden or not summary.hidden):
+                found[summary.path] = summary
+                pending.append(summary)
+            if pending and time.monotonic() >= deadline:
+                yield Batch(pending, done, total)
+                pending = []
+                deadline = time.monotonic() + BATCH_SECONDS
+        if pending or (turn == 1 and not files):
+            yield Batch(pending, done, total)
+    linked = link_parents(found.values())
+    if linked:
+        yield Batch(linked, done, total)
+
+
+def summarise_file(file: FoundFile, override: str | None = None, *, texts: list[str] | None = None) -> Summary | None:
+    """Read one file into its summary; None if it vanished meanwhile or cannot be read.
+
+    `texts` receives the texts of its user and assistant messages.
+    """
+    summary = summarise_path(
+        file.path, lambda marks: file.agent(marks if marks.agents else None, override), texts=texts
+    )
+    if summary is None:
+        return None
+    problem = summary.problem or (file.problem and f"{file.problem[:1].lower()}{file.problem[1:]}") or None
+    return replace(
+        summary,
+        parent_path=file.parent_path,
+        hidden=summary.hidden or file.hidden,
+        archived=file.archived,
+        problem=problem,
+    )
+
+
+def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[str] | None = None) -> Summary | None:
+    """Read the file at `path` into its summary, as the agent that `agent_of` names from the marks in it."""
+    try:
+        descriptor = open_regular(path)
+    except SessionBrowseError:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        head = os.pread(descriptor, HEAD_BYTES, 0)
+        agent = agent_of(marks_of_head(head))
+        foreign = foreign_reason(head)
+        if foreign is not None:
+            return Summary(
+                agent=agent,
+                path=path,
+                bytes=status.st_size,
+                mtime_ns=status.st_mtime_ns,
+                modified=milliseconds_of(status.st_mtime_ns),
+                problem=foreign,
+            )
+        while True:
+            reader = Reader(RULES[agent])
+            summariser = Summariser(reader, texts=texts)
+            for block in line_blocks(file_blocks(descriptor)):
+                for record in reader.read(block):
+                    summariser.add(record)
+            reader.finish()
+            if reader.is_transcript:
+                return _summarise_transcript(descriptor, path, status)
+            decided = agent_of(Marks(frozenset(reader.marks)))
+            if decided == agent:
+                return summariser.finish(path, status.st_size, status.st_mtime_ns)
+            agent = decided
+            if texts is not None:
+                texts.clear()
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def link_parents(summaries: Iterable[Summary]) -> list[Summary]:
+    """Return the summaries whose parent session was found, with its path.
+
+    pi, atomic and indusagi name the parent's file, omp its file or its id; a file that moved is found by its name.
+    """
+    everyone = list(summaries)
+    by_path = {summary.path: summary.path for summary in everyone}
+    by_id: dict[tuple[str, str], str] = {}
+    by_name: dict[str, str] = {}
+    for summary in everyone:
+        if summary.id:
+            by_id.setdefault((summary.agent, summary.id), summary.path)
+        by_name.setdefault(os.path.basename(summary.path), summary.path)
+    linked: list[Summary] = []
+    for summary in everyone:
+        named = summary.parent_session
+        if not named or summary.parent_path is not None:
+            continue
+        parent = (
+            by_path.get(named)
+            or by_path.get(os.path.realpath(named) if "/" in named else named)
+            or by_id.get((summary.agent, named))
+            or (by_name.get(os.path.basename(named)) if "/" in named else None)
+        )
+        if parent is not None and parent != summary.path:
+            linked.append(replace(summary, parent_path=parent))
+    return linked
+
+
+def _summarise_transcript(descriptor: int, path: str, status: os.stat_result) -> Summary:
+    """indusagi's newer files: counts and preview are of the active branch, the time is the file's."""
+    session = build_session(
+        line_blocks(file_blocks(descriptor)),
+        RULES["indusagi"],
+        path,
+        lambda offset, size: read_at(path, offset, size),
+    )
+    branch = session.active_branch()
+    roles = [session.envelopes[index].role for index in branch]
+    return Summary(
+        agent="indusagi",
+        path=path,
+        id=path.rpartition("/")[2].rpartition(".")[0],
+        modified=milliseconds_of(status.st_mtime_ns),
+        message_count=sum(role in ("user", "assistant", "toolResult") for role in roles),
+        first_message=_first_user_text(session, branch),
+        bytes=status.st_size,
+        entry_count=len(session.envelopes),
+        branch_count=max(1, sum(1 for index in range(len(session.envelopes)) if not session.children(index))),
+        tokens=sum(envelope.spent.tokens for envelope in session.envelopes if envelope.spent is not None),
+        cost=round(sum(envelope.spent.cost for envelope in session.envelopes if envelope.spent is not None), 10),
+        model=next(
+            (
+                f"{session.envelopes[index].provider}/{session.envelopes[index].model}"
+                for index in reversed(branch)
+                if session.envelopes[index].model
+            ),
+            None,
+        ),
+        problem_count=len(session.problems),
+        mtime_ns=status.st_mtime_ns,
+        is_transcript=True,
+    )
+
+
+def _first_user_text(session: Session, branch: Sequence[int]) -> str | None:
+    for index in branch:
+        if session.envelopes[index].role == "user":
+            text = " ".join(joined_text(session.raw(index)).split())
+            return text[:PREVIEW_CHARACTERS] or None
+    return None

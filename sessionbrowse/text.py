@@ -1,0 +1,339 @@
+"""Foreign text made safe and readable: sanitising, display width, ages, sizes, times, exact JSON.
+
+Everything that reaches a terminal from a session file passes `clean` or `clean_lines` first. Nothing in here
+knows what a session is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+
+import msgspec
+
+ELLIPSIS = "…"
+
+MARKS_SHOWN = 6
+"""Zero-width characters shown on one letter; more would pile up over the neighbouring rows."""
+
+JOINS_SHOWN = 4
+"""Joiners kept in one emoji; the longest in use has three."""
+
+# Characters that stand alone in one or two cells: a text of only these is returned as it is.
+_PLAIN = (
+    "\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u058f\u05d0-\u05f4\u0620-\u064a\u0660-\u066f\u0671-\u06d5"
+    "\u10a0-\u10ff\u1e00-\u1fff\u2010-\u2027\u202f-\u205e\u2070-\u20cf\u2100-\u2bff\u2e80-\u3029\u3030-\u3098"
+    "\u309b-\u3163\u3165-\ua4cf\uac00-\ud7a3\ue000-\ufaff\uff01-\uff9f"
+    "\U0001f000-\U0001f3fa\U0001f400-\U0001faff\U00020000-\U0002fffd"
+)
+_ODD = re.compile(f"[^{_PLAIN}]")
+_ODD_RUN = re.compile(f"[^{_PLAIN}]{{{MARKS_SHOWN + 1},}}")
+
+# Colours and cursor moves in tool output; without their escape character only noise would be left to read.
+_CSI = re.compile(r"\x1b\[[0-?]{0,64}[ -/]{0,4}[@-~]")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_NOT_A_CHARACTER = re.compile("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+# Characters that show nothing and can hide or reorder others: bidi controls, soft hyphen, fillers, invisible
+# operators, interlinear marks, shorthand and musical controls, variation selectors but 15 and 16, tags.
+_INVISIBLE = re.compile(
+    "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+
+# A joiner has a meaning between two pictures, a skin tone on one, a non-joiner in Persian and Indic words.
+_PICTURE = "[\u2194\u2195\u2600-\u27bf\u2b1b\U0001f000-\U0001faff]"
+_TONE = "[\U0001f3fb-\U0001f3ff]"
+_STRAY_JOINER = re.compile(f"(?<!{_PICTURE})(?<!{_PICTURE}\ufe0f)\u200d|\u200d(?!{_PICTURE})")
+_STRAY_TONE = re.compile(f"(?<!{_PICTURE})(?<!{_PICTURE}\ufe0f){_TONE}|(?<={_TONE}){_TONE}")
+_STRAY_NON_JOINER = re.compile("(?<![\u0600-\u0dff])\u200c|\u200c(?![\u0600-\u0dff])")
+_LONG_JOIN = re.compile(f"((?:{_PICTURE}{_TONE}?\ufe0f?\u200d){{{JOINS_SHOWN}}}{_PICTURE}{_TONE}?\ufe0f?)\u200d")
+
+_NOT_RAW_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_JSON_STRING_OR_NAN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?Infinity|NaN')
+
+_MS_PER_MINUTE = 60_000
+_MS_PER_DAY = 86_400_000
+_LATEST_MS = 8_640_000_000_000_000  # ECMAScript: a date lies within 100,000,000 days of 1970
+_ISO = re.compile(
+    r"(?P<year>\d{4}|[+-]\d{6})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?"
+    r"(?:(?P<at>[Tt ])(?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.(?P<fraction>\d+))?)?"
+    r"(?P<zone>[Zz]|[+-]\d\d:?\d\d)?)?",
+    re.ASCII,
+)
+
+
+# ---- sanitising --------------------------------------------------------------------------------------------
+
+
+def clean(text: str, *, newline: str = " ") -> str:
+    """Return `text` as one line that a terminal shows without acting on it.
+
+    Line ends become `newline`, tabs and other control characters blanks. Colour and cursor sequences,
+    bidi controls and invisible characters go, halves of surrogate pairs become U+FFFD, marks piled on one
+    letter are capped; emoji with joiners stay whole.
+    """
+    if not _ODD.search(text):
+        return text
+    text = _CSI.sub("", text)
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", newline)
+    return _visible(_CONTROL.sub(" ", text))
+
+
+def clean_lines(text: str, *, tab_size: int = 4) -> list[str]:
+    """Return `text` as cleaned lines, cut at LF, CR LF and CR only; tabs go to columns of `tab_size`."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return [_clean_line(line, tab_size) if _ODD.search(line) else line for line in text.split("\n")]
+
+
+def _clean_line(line: str, tab_size: int) -> str:
+    pieces = [_visible(_CONTROL.sub(" ", piece)) for piece in _CSI.sub("", line).split("\t")]
+    for index, piece in enumerate(pieces[:-1]):
+        pieces[index] = piece + " " * (tab_size - width(piece) % tab_size)
+    return "".join(pieces)
+
+
+def _visible(text: str) -> str:
+    """Return `text`, free of control characters, without what hides, reorders or overflows its cells."""
+    if not _ODD.search(text):
+        return text
+    text = _NOT_A_CHARACTER.sub("\ufffd", _INVISIBLE.sub("", text))
+    text = _STRAY_NON_JOINER.sub("", _STRAY_TONE.sub("", text))
+    if "\u200d" in text:
+        text = _LONG_JOIN.sub(r"\1", _STRAY_JOINER.sub("", text))
+    text = _ODD_RUN.sub(_capped, text)
+    if text and _is_zero_width(text[0]):
+        return "\N{DOTTED CIRCLE}" + text  # a mark without a letter would sit on the cell to its left
+    return text
+
+
+def _capped(run: re.Match[str]) -> str:
+    kept: list[str] = []
+    marks = 0
+    for character in run[0]:
+        marks = marks + 1 if _is_zero_width(character) else 0
+        if marks <= MARKS_SHOWN:
+            kept.append(character)
+    return "".join(kept)
+
+
+# ---- display width -----------------------------------------------------------------------------------------
+
+
+def width(text: str) -> int:
+    """Return the terminal cells that cleaned `text` takes, by the same table that Textual draws with."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # 4 ms that plain ASCII never needs
+
+    return cell_len(text)
+
+
+def truncate(text: str, cells: int, *, ellipsis: str = ELLIPSIS) -> str:
+    """Return cleaned `text` in at most `cells` cells, never cut inside a letter with marks or an emoji."""
+    # a text much longer than its room is never measured whole
+    if len(text) <= 2 * cells and width(text) <= cells:
+        return text
+    room = cells - width(ellipsis)
+    if room < 0:
+        return ""
+    if text.isascii():
+        return text[:room] + ellipsis
+    used = cut = 0
+    for start, end in _clusters(text):
+        used += width(text[start:end])
+        if used <= room:
+            cut = end
+        if used > cells:
+            return text[:cut] + ellipsis
+    return text
+
+
+def fit(text: str, cells: int, *, right: bool = False) -> str:
+    """Return cleaned `text` in exactly `cells` cells: truncated, or padded (on its left with `right`)."""
+    text = truncate(text, cells)
+    padding = " " * (cells - width(text))
+    return padding + text if right else text + padding
+
+
+def _clusters(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each letter with its marks, joined emoji, or flag."""
+    end, size = 0, len(text)
+    while end < size:
+        start = end
+        end += 1
+        if end < size and _is_flag_half(text[start]) and _is_flag_half(text[end]):
+            end += 1
+        while end < size:
+            if text[end] == "\u200d":
+                end = min(end + 2, size)
+            elif _is_zero_width(text[end]):
+                end += 1
+            else:
+                break
+        yield start, end
+
+
+def _is_flag_half(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
+
+
+def _is_zero_width(character: str) -> bool:
+    if character.isascii():
+        return False
+    from rich.cells import get_character_cell_size
+
+    return get_character_cell_size(character) == 0
+
+
+# ---- amounts -----------------------------------------------------------------------------------------------
+
+
+def size(byte_count: float) -> str:
+    """Return a number of bytes as people write it: `786B`, `1.5KB`, `214MB`."""
+    if byte_count < 1024:
+        return f"{byte_count:.0f}B"
+    for unit in ("KB", "MB", "GB"):
+        byte_count /= 1024
+        if byte_count < 1023.5:
+            return _short(byte_count) + unit
+    return _short(byte_count / 1024) + "TB"
+
+
+def tokens(count: float) -> str:
+    """Return a number of tokens as people write it: `812`, `12.4k`, `3.1M`."""
+    if count < 999.5:
+        return f"{count:.0f}"
+    return _short(count / 1000) + "k" if count < 999_500 else _short(count / 1_000_000) + "M"
+
+
+def cost(dollars: float) -> str:
+    """Return US dollars as people write them: `$1.20`; something that rounds to nothing is `<$0.01`."""
+    return "<$0.01" if 0 < dollars < 0.005 else f"${dollars:,.2f}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0") if value < 99.95 else f"{value:.0f}"
+
+
+def shorten_home(path: str, home: str) -> str:
+    """Return `path` with the user's home directory written `~`."""
+    home = home.rstrip("/\\")
+    if home and (path == home or path.startswith((home + "/", home + "\\"))):
+        return "~" + path[len(home) :]
+    return path
+
+
+# ---- times -------------------------------------------------------------------------------------------------
+
+
+def age(then: float | str | None, now: float) -> str:
+    """Return how long before `now` (ms) `then` (ms or ISO 8601) was, as pi 1.5.2 says it; empty for no time.
+
+    `now` (also for the future), then minutes `Nm`, `Nh`, `Nd`, `Nw`, `Nmo` (of 30 days), `Ny`.
+    """
+    then = parse_time(then) if isinstance(then, str) else then
+    if then is None or not is_time(then):
+        return ""
+    minutes = int((now - then) // _MS_PER_MINUTE)
+    hours, days = minutes // 60, minutes // 1440
+    if minutes < 1:
+        return "now"
+    if days < 1:
+        return f"{minutes}m" if hours < 1 else f"{hours}h"
+    if days < 30:
+        return f"{days}d" if days < 7 else f"{days // 7}w"
+    return f"{days // 30}mo" if days < 365 else f"{days // 365}y"
+
+
+def parse_time(text: str) -> int | None:
+    """Return the milliseconds since 1970 of an ISO 8601 time as JavaScript's `Date` (V8) reads it.
+
+    A time without zone is local, a date without time UTC; digits after the milliseconds are dropped, the
+    31st of a shorter month is the day that follows. None for what is no such time.
+    """
+    match = _ISO.fullmatch(text)
+    if match is None or match["year"] == "-000000" or (match["at"] and not match["day"]):
+        return None
+    year, month, day = int(match["year"]), int(match["month"] or 1), int(match["day"] or 1)
+    hour, minute, second = int(match["hour"] or 0), int(match["minute"] or 0), int(match["second"] or 0)
+    in_day = ((hour * 60 + minute) * 60 + second) * 1000 + int((match["fraction"] or "")[:3].ljust(3, "0"))
+    if not (
+        1 <= month <= 12 and 1 <= day <= 31 and minute < 60 and second < 60 and hour < 25 and in_day <= _MS_PER_DAY
+    ):
+        return None
+    # The calendar repeats every 400 years of 146,097 days; `date` knows the years 1 to 9999.
+    cycles, year_of_cycle = divmod(year, 400)
+    days = date(2000 + year_of_cycle, month, 1).toordinal() + day - 1 + (cycles - 5) * 146_097
+    time_ms = (days - date(1970, 1, 1).toordinal()) * _MS_PER_DAY + in_day
+    if match["hour"]:
+        offset = _zone_offset(match["zone"], time_ms)
+        if offset is None:
+            return None
+        time_ms -= offset
+    return time_ms if abs(time_ms) <= _LATEST_MS else None
+
+
+def _zone_offset(zone: str | None, wall_ms: int) -> int | None:
+    """Return the milliseconds that the clock of `zone` (None: this machine's) is ahead of UTC."""
+    if zone is None:
+        try:
+            wall = datetime.fromtimestamp(wall_ms / 1000, UTC).replace(tzinfo=None)
+            return round(wall_ms - wall.timestamp() * 1000)
+        except (OverflowError, OSError, ValueError):
+            return 0  # a year that the machine's clock does not know
+    if zone in "Zz":
+        return 0
+    hours, minutes = int(zone[1:3]), int(zone[-2:])
+    if hours > 23 or minutes > 59:
+        return None
+    return (hours * 60 + minutes) * _MS_PER_MINUTE * (-1 if zone[0] == "-" else 1)
+
+
+def iso_ms(time_ms: float) -> str:
+    """Return milliseconds since 1970 as `2026-08-13T08:00:05.199Z`, as JavaScript's `toISOString` does.
+
+    Raises `ValueError` for what no date can hold; ask `is_time` first where the number is foreign.
+    """
+    if not is_time(time_ms):
+        raise ValueError(f"{time_ms!r} ms is not a time")
+    days, in_day = divmod(int(time_ms), _MS_PER_DAY)
+    cycles, day_of_cycle = divmod(days + date(1970, 1, 1).toordinal() - date(2000, 1, 1).toordinal(), 146_097)
+    day = date.fromordinal(date(2000, 1, 1).toordinal() + day_of_cycle)
+    year = day.year + cycles * 400
+    shown = f"{year:04d}" if 0 <= year <= 9999 else f"{year:+07d}"
+    seconds, ms = divmod(in_day, 1000)
+    return (
+        f"{shown}-{day.month:02d}-{day.day:02d}T"
+        f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{ms:03d}Z"
+    )
+
+
+def is_time(time_ms: float) -> bool:
+    """Return whether a number of milliseconds is one that JavaScript's `Date` can hold."""
+    return -_LATEST_MS <= time_ms <= _LATEST_MS
+
+
+# ---- exact data --------------------------------------------------------------------------------------------
+
+
+def json_exact(value: object) -> str:
+    """Return `value` (JSON values, msgspec structs) as one line of JSON that is exact and safe to print.
+
+    C0, DEL, C1, bidi controls, U+2028/2029 and lone surrogates are written as escapes, everything else as
+    it is; NaN and infinities, which JSON does not have, as null.
+    """
+    try:
+        document = msgspec.json.encode(value).decode()
+    except (UnicodeEncodeError, OverflowError):  # a lone surrogate, or an integer over 64 bits
+        document = json.dumps(msgspec.to_builtins(value), ensure_ascii=False, separators=(",", ":"))
+        document = _JSON_STRING_OR_NAN.sub(lambda token: token[0] if token[0][0] == '"' else "null", document)
+    return escape_json(document)
+
+
+def escape_json(document: str) -> str:
+    """Return a JSON document with every character that a terminal or line reader acts on as `\\uXXXX`."""
+    return _NOT_RAW_IN_JSON.sub(lambda character: f"\\u{ord(character[0]):04x}", document)

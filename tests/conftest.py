@@ -1,0 +1,53 @@
+"""What every test stands on: no test reads or writes the real home, and random tests repeat exactly."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
+
+# Variables by which the agents, and we, find files; a test that wants one sets it itself.
+FOREIGN_VARIABLES = ("PI_", "OMP_", "ATOMIC_", "INDUSAGI_", "SESSIONBROWSE_", "XDG_")
+
+settings.register_profile(
+    "sessionbrowse",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("sessionbrowse")
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home directory for each test, with UTC as its time zone."""
+    for name in list(os.environ):
+        if name.startswith(FOREIGN_VARIABLES):
+            monkeypatch.delenv(name)
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    for variable, folder in (
+        ("XDG_CONFIG_HOME", ".config"),
+        ("XDG_CACHE_HOME", ".cache"),
+        ("XDG_STATE_HOME", ".local/state"),
+        ("XDG_DATA_HOME", ".local/share"),
+    ):
+        monkeypatch.setenv(variable, str(home / folder))
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    return home
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The folder of real session files beside the repository; tests that need it are skipped without it."""
+    if not CORPUS.is_dir():
+        pytest.skip("the corpus of real sessions is not beside this checkout (../shared/corpus)")
+    return CORPUS

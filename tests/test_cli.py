@@ -1,0 +1,287 @@
+"""The command line is a contract: what goes to stdout, to stderr, and the exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.cli import main
+from sessionbrowse.demo import make_demo
+
+NOW_MS = 1_790_000_000_000
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return make_demo(tmp_path_factory.mktemp("demo"), now_ms=NOW_MS)
+
+
+@pytest.fixture
+def ask(store, capfdbinary):
+    """Run one command on the demo store and return its exit status, parsed or raw stdout, and stderr."""
+
+    def run(*argv, parse=True, roots=True):
+        status = main([*argv, *(["--root", str(store)] if roots else [])])
+        out, err = capfdbinary.readouterr()
+        return status, json.loads(out) if parse and out else out, err.decode()
+
+    return run
+
+
+def write_session(folder: Path, session_id: str, *lines: dict, name: str = "one.jsonl", cwd: str = "/w") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    header = {"type": "session", "version": 3, "id": session_id, "timestamp": "2026-01-02T03:04:05.000Z", "cwd": cwd}
+    path = folder / name
+    path.write_text("".join(json.dumps(line) + "\n" for line in (header, *lines)))
+    return path
+
+
+def user(entry_id: str, parent: str | None, text: str) -> dict:
+    return {
+        "type": "message",
+        "id": entry_id,
+        "parentId": parent,
+        "timestamp": "2026-01-02T03:04:06.000Z",
+        "message": {"role": "user", "content": text, "timestamp": 1767323046000},
+    }
+
+
+LIST_FIELDS = {
+    "agent", "path", "id", "cwd", "name", "created", "modified", "message_count", "first_message", "parent_session",
+    "parent_path", "bytes", "hidden", "archived", "entry_count", "branch_count", "label_count", "tokens", "cost",
+    "model", "problem",
+}  # fmt: skip
+
+
+def test_list_prints_every_field_of_the_contract_newest_first(ask):
+    status, rows, _ = ask("list", "--json")
+    assert status == 0
+    assert {row["agent"] for row in rows} == {"pi", "omp", "atomic", "indusagi"}
+    assert all(set(row) >= LIST_FIELDS for row in rows)
+    times = [row["modified"] for row in rows]
+    assert times == sorted(times, reverse=True)
+    assert all(len(time) == 24 and time.endswith("Z") for time in times)
+
+
+def test_list_narrows_by_directory_name_and_number(ask):
+    _, everything, _ = ask("list", "--json")
+    cwd = everything[0]["cwd"]
+    _, here, _ = ask("list", "--json", "--cwd", cwd)
+    assert [row["cwd"] for row in here] == [cwd] * sum(row["cwd"] == cwd for row in everything)
+    _, named, _ = ask("list", "--json", "--named")
+    assert named
+    assert all(row["name"] for row in named)
+    _, few, _ = ask("list", "--json", "--limit", "3")
+    assert few == everything[:3]
+
+
+def test_one_agent_given_with_a_root_says_whose_files_they_are(ask, tmp_path):
+    write_session(tmp_path / "s", "a", user("m1", None, "hi"))
+    _, guessed, _ = ask("list", "--json", "--root", str(tmp_path / "s"), roots=False)
+    _, told, _ = ask("list", "--json", "--root", str(tmp_path / "s"), "--agent", "atomic", roots=False)
+    assert [row["agent"] for row in guessed + told] == ["pi", "atomic"]
+
+
+def test_without_a_root_the_places_of_the_named_agents_are_looked_at(capfdbinary, own_home):
+    for agent in ("pi", "atomic"):
+        write_session(own_home / f".{agent}/agent/sessions/--w--", agent, user("m1", None, "hi"))
+    assert main(["list", "--json", "--agent", "atomic"]) == 0
+    assert [row["id"] for row in json.loads(capfdbinary.readouterr().out)] == ["atomic"]
+    assert main(["list", "--json"]) == 0
+    assert {row["id"] for row in json.loads(capfdbinary.readouterr().out)} == {"pi", "atomic"}
+
+
+def test_hidden_sessions_come_only_when_asked_and_say_whose_they_are(ask):
+    _, shown, _ = ask("list", "--json")
+    _, all_rows, _ = ask("list", "--json", "--hidden")
+    assert not any(row["hidden"] for row in shown)
+    hidden = [row for row in all_rows if row["hidden"]]
+    assert hidden
+    nested = [row for row in hidden if row["agent"] == "omp"]
+    assert all(os.path.exists(row["parent_path"]) for row in nested)
+
+
+def test_a_query_finds_what_was_said_in_any_message(ask, tmp_path):
+    write_session(tmp_path / "s", "a", user("m1", None, "start"), user("m2", "m1", "the quokka sleeps"))
+    write_session(tmp_path / "s", "b", user("m1", None, "nothing of the kind"), name="two.jsonl")
+    status, rows, _ = ask("list", "quokka", "--json", "--root", str(tmp_path / "s"), roots=False)
+    assert status == 0
+    assert [row["id"] for row in rows] == ["a"]
+
+
+def test_a_pattern_that_is_none_is_an_expected_failure_with_one_sentence(ask):
+    status, out, err = ask("list", "re:(", parse=False)
+    assert (status, out) == (1, b"")
+    assert err.startswith("sessionbrowse: The pattern is not valid")
+    assert "Traceback" not in err
+
+
+def test_projects_tell_whether_their_directory_is_still_there(ask, store):
+    status, rows, _ = ask("projects", "--json")
+    assert status == 0
+    assert all(set(row) == {"cwd", "agents", "sessions", "named", "modified", "exists"} for row in rows)
+    assert {row["exists"] for row in rows if row["cwd"]} == {True, False}
+    for row in rows:
+        if row["cwd"]:
+            assert row["exists"] == os.path.isdir(row["cwd"])
+
+
+def test_show_names_entries_tree_labels_and_problems(ask):
+    _, rows, _ = ask("list", "--json", "--agent", "pi")
+    labelled = next(row for row in rows if row["label_count"])
+    status, shown, _ = ask("show", labelled["id"], "--json")
+    assert status == 0
+    assert len(shown["labels"]) == labelled["label_count"]
+    assert set(shown["labels"]) <= set(shown["entry_ids"])
+    assert [node["id"] for node in shown["tree"] if node["depth"] == 0] == shown["root_ids"]
+    assert sorted(map(str, (node["id"] for node in shown["tree"]))) == sorted(map(str, shown["entry_ids"]))
+    assert shown["branch"][-1] == shown["leaf_id"]
+    assert shown["header"]["id"] == labelled["id"]
+
+
+def test_tree_and_context_answer_in_the_shapes_of_the_contract(ask):
+    _, rows, _ = ask("list", "--json", "--agent", "pi")
+    branched = next(row for row in rows if row["branch_count"] > 1)
+    _, tree, _ = ask("tree", branched["path"], "--json", "--filter", "user-only")
+    assert tree["filter"] == "user-only"
+    assert tree["rows"]
+    assert all(set(row) >= {"id", "depth", "text", "label", "active", "leaf", "type"} for row in tree["rows"])
+    assert all(row["text"].startswith("user: ") for row in tree["rows"])
+    _, context, _ = ask("context", branched["path"], "--json")
+    assert {"at", "model", "thinking_level", "messages", "left_out", "tokens"} <= set(context)
+    first = tree["rows"][0]["id"]
+    _, early, _ = ask("context", branched["path"], "--at", first, "--json")
+    assert early["at"] == first
+    assert len(early["messages"]) < len(context["messages"])
+
+
+def test_labels_list_every_checkpoint_with_its_branch_state(ask):
+    status, rows, _ = ask("labels", "--json")
+    assert status == 0
+    keys = {"path", "id", "agent", "cwd", "session", "entry_id", "label", "time", "state", "preview"}
+    assert rows
+    assert all(set(row) == keys for row in rows)
+    assert {row["state"] for row in rows} <= {"active", "abandoned", "compacted"}
+
+
+def test_an_entry_can_be_named_by_its_label(ask):
+    _, rows, _ = ask("labels", "--json")
+    row = rows[0]
+    _, context, _ = ask("context", row["path"], "--at", row["label"], "--json")
+    assert context["at"] == row["entry_id"]
+
+
+def test_resume_print_names_the_file_by_its_absolute_path(ask):
+    _, rows, _ = ask("list", "--json", "--agent", "pi")
+    row = next(row for row in rows if row["problem"] is None and os.path.isdir(row["cwd"]))
+    status, command, _ = ask("resume", row["id"], "--print", "--json")
+    assert status == 0
+    assert command["argv"] == ["pi", "--session", row["path"]]
+    assert command["cwd"] == row["cwd"]
+    _, line, _ = ask("resume", row["id"], "--print", parse=False)
+    assert line.decode().startswith("cd ")
+
+
+def test_resume_without_the_program_says_what_can_be_done(ask, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    _, rows, _ = ask("list", "--json", "--agent", "pi")
+    row = next(row for row in rows if row["problem"] is None and os.path.isdir(row["cwd"]))
+    status, out, err = ask("resume", row["id"], parse=False)
+    assert (status, out) == (1, b"")
+    assert err.count("\n") == 1
+    assert "pi" in err
+
+
+def test_a_reference_that_fits_several_lists_them(ask, tmp_path):
+    write_session(tmp_path / "s", "same-1", name="one.jsonl")
+    write_session(tmp_path / "s", "same-2", name="two.jsonl")
+    status, out, err = ask("show", "same", "--root", str(tmp_path / "s"), parse=False, roots=False)
+    assert (status, out) == (1, b"")
+    assert "one.jsonl" in err
+    assert "two.jsonl" in err
+
+
+@pytest.mark.parametrize("reference", ["no-such-id", "/no/such/file.jsonl", ""])
+def test_a_reference_that_fits_nothing_is_one_sentence(ask, reference):
+    status, out, err = ask("show", reference, parse=False)
+    assert (status, out) == (1, b"")
+    assert err.startswith("sessionbrowse: ")
+    assert err.count("\n") == 1
+
+
+def test_an_entry_that_is_not_there_is_one_sentence(ask):
+    _, rows, _ = ask("list", "--json", "--agent", "pi")
+    status, _, err = ask("context", rows[0]["path"], "--at", "zzzz", parse=False)
+    assert status == 1
+    assert "No entry 'zzzz'" in err
+
+
+@pytest.mark.parametrize("argv", [["nonsense"], ["show"], ["list", "--sort", "x"], ["list", "--agent", "claude"]])
+def test_wrong_usage_ends_with_two(argv, capfd):
+    assert main(argv) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "usage:" in err
+
+
+def test_a_root_that_is_not_there_is_an_expected_failure(capfd):
+    assert main(["list", "--root", "/no/such/root"]) == 1
+    assert "does not exist" in capfd.readouterr().err
+
+
+def test_json_writes_control_characters_as_escapes_and_text_drops_them(ask, tmp_path):
+    evil = "a\x1b]52;c;AAAA\x07b\u202ec\u2028d\x9be"
+    path = write_session(tmp_path / "s", "evil", user("m1", None, evil))
+    _, _, _ = ask("show", str(path), parse=False, roots=False)
+    status = main(["list", "--json", "--root", str(tmp_path / "s")])
+    assert status == 0
+    _, tree, _ = ask("tree", str(path), parse=False, roots=False)
+    for byte in (b"\x1b", b"\x07", "\u202e".encode(), "\u2028".encode(), "\x9b".encode()):
+        assert byte not in tree
+    _, raw, _ = ask("tree", str(path), "--json", parse=False, roots=False)
+    assert b"\\u001b" in raw
+    assert b"\\u202e" in raw
+    assert b"\x1b" not in raw
+    assert json.loads(raw)["rows"][0]["text"] == "user: " + evil
+
+
+def test_importing_the_command_line_for_the_version_loads_no_interface_and_no_reader():
+    code = (
+        "import sys; from sessionbrowse.cli import main; main(['--version']);"
+        "print([m for m in sys.modules if m.startswith(('textual', 'rich', 'msgspec'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_listing_loads_no_interface(store):
+    code = (
+        "import sys; from sessionbrowse.cli import main; main(['list','--json','--root',sys.argv[1]]);"
+        "print([m for m in sys.modules if m.startswith(('textual', 'rich'))], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(store)], capture_output=True, text=True, check=True)
+    loaded = [name for name in done.stderr.splitlines()[-1].strip("[]").split(", ") if name and "cell" not in name]
+    assert not [name for name in loaded if "textual" in name]
+
+
+def test_a_reader_that_goes_away_is_no_error(store):
+    command = f"{sys.executable} -m sessionbrowse list --json --root '{store}' | head -c 1"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+
+
+def test_without_a_terminal_the_interface_says_so(store):
+    done = subprocess.run(
+        [sys.executable, "-m", "sessionbrowse", "--root", str(store)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "needs a terminal" in done.stderr
