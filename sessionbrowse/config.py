@@ -11,6 +11,8 @@ from typing import Any, Literal, get_args
 import msgspec
 
 APP = "sessionbrowse"
+INDEX_FILE = "index.sqlite"
+"""Name of the index in our cache directory."""
 
 DateStyle = Literal["age", "date", "iso"]
 TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]

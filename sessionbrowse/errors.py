@@ -20,16 +20,16 @@ class SessionBrowseError(Exception):
 # ---- reading -----------------------------------------------------------------------------------------------
 
 
-class Unreadable(SessionBrowseError):
-    """A file or directory is missing, forbidden, or fails while it is read."""
-
-
 class NotASession(SessionBrowseError):
-    """A file holds no session header, so neither the agent nor we can open it."""
+    """A path leads to no session that can be opened."""
 
 
-class UnsupportedFormat(SessionBrowseError):
-    """A file is of a known format that is not read here (pi-agent-core's v4, event streams)."""
+class Unreadable(NotASession):
+    """A file is missing, forbidden, no regular file, or fails while it is read."""
+
+
+class UnsupportedFormat(NotASession):
+    """A file is of a known format that is not read here (pi-agent-core's v4, event streams, other agents' files)."""
 
 
 # ---- finding -----------------------------------------------------------------------------------------------
@@ -79,6 +79,22 @@ class RefusedWrite(SessionBrowseError):
 
 class InUse(RefusedWrite):
     """Another program may be writing this session."""
+
+
+class ChangedMeanwhile(RefusedWrite):
+    """The file is not what was read a moment ago; trying again may do."""
+
+
+class UnsafeEntry(RefusedWrite):
+    """The agent cannot go on at this entry; `nearest` is the id of the nearest one where it can, if there is one."""
+
+    def __init__(self, sentence: str, nearest: str | None) -> None:
+        super().__init__(sentence)
+        self.nearest = nearest
+
+
+class CannotUndo(RefusedWrite):
+    """A change cannot be taken back any more; the sentence says why and what can be done instead."""
 
 
 class WriteFailed(SessionBrowseError):

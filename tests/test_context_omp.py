@@ -311,6 +311,7 @@ def test_a_thinking_level_of_null_is_off(change: Line, level: str, configured: s
         ("flex", {"openai": "flex"}),
         ("never heard of", None),
         ({"openai": "flex", "google": "odd"}, {"openai": "flex"}),
+        ({"openai": ["flex"], "google": {}}, None),
         ({}, None),
         (None, None),
         (5, None),

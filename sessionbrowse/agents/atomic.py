@@ -103,4 +103,6 @@ ATOMIC = Agent(
     owns_folder_form=is_dashed_folder,
     companions=companions,
     project_settings=PROJECT_SETTINGS,
+    process_names=("atomic",),
+    packages=("@bastani/atomic",),
 )

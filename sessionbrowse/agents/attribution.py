@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -54,7 +54,7 @@ def is_omp_folder(name: str) -> bool:
 def marks_of_head(head: bytes) -> Marks:
     """Return the marks in a file's first bytes, at line starts only: what a message quotes is no mark."""
     head = head.removeprefix(b"\xef\xbb\xbf")
-    types = [(found[1].decode("ascii"), found.start()) for found in _TYPE.finditer(head)]
+    types = [(found[1].decode("ascii"), at) for at in _line_starts(head) if (found := _TYPE.match(head, at))]
     names = {name for name, _ in types}
     agents = set()
     if types[:1] == [("title", 0)] or names & OMP_ONLY_TYPES:
@@ -72,8 +72,18 @@ def marks_of_head(head: bytes) -> Marks:
 
 # 17.2.5 to 17.2.8 named folders by a hash; omp moves them back only when their project is used again.
 _HASHED_FOLDER = re.compile(r"(?:home|tmp|abs)-.+-[0-9a-f]{64}")
-_TYPE = re.compile(rb'^[ \t\r]*\{[ \t]*"type"[ \t]*:[ \t]*"([a-z_]+)"', re.MULTILINE)
+_TYPE = re.compile(rb'[ \t\r]*\{[ \t]*"type"[ \t]*:[ \t]*"([a-z_]+)"')
 _TRANSCRIPT = re.compile(rb'\s*\{[^\n]{0,200}?"schema"[ \t]*:[ \t]*"indus/transcript@1"')
+
+
+def _line_starts(head: bytes) -> Iterator[int]:
+    # A pattern that looks for line starts itself steps through every byte.
+    at = 0
+    while True:
+        yield at
+        at = head.find(b"\n", at) + 1
+        if at == 0:
+            return
 
 
 def _is_verbatim(line: bytes) -> bool:

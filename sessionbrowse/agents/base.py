@@ -20,6 +20,7 @@ from msgspec import Struct, field
 from sessionbrowse.agents.attribution import Marks as Marks
 from sessionbrowse.agents.attribution import attribute as attribute
 from sessionbrowse.agents.attribution import marks_of_head as marks_of_head
+from sessionbrowse.agents.plans import RenamePlan, line_name, name_entry
 from sessionbrowse.model.rules import Rules
 
 PlaceKind = Literal["projects", "folder", "flat", "registry", "archive"]
@@ -85,11 +86,37 @@ class Surroundings(Struct, frozen=True):
         return cls(home=home, environ=environ, cwd=cwd, platform=sys.platform, tmpdir=tmpdir.rstrip("/") or "/")
 
 
+class Traces(Struct, frozen=True):
+    """Directories in which a running program leaves word of itself, absolute; they need not exist.
+
+    `runs` hold `*/clients/*.json`, one file for each process; `terminals` one file for each terminal, which names
+    the session last opened in it.
+    """
+
+    runs: tuple[str, ...] = ()
+    terminals: tuple[str, ...] = ()
+
+
+def no_traces(_: Surroundings) -> Traces:
+    """Answer for programs that leave no word of themselves."""
+    return Traces()
+
+
+def rename_by_entry(name: str, _: bool) -> RenamePlan:
+    """Plan a name, "" for none, for programs that keep it in an entry."""
+    return name_entry(name)
+
+
 class Agent(Struct, frozen=True):
     """One program: what it is called, and its own rules as functions.
 
     `own_names` are the directory names that tell its stores (`.pi`, `pi`); `project_settings` the settings
     files it reads below a project's directory; `install` a command that installs it.
+
+    `process_names` and `packages` tell its processes. `clean_name` makes a typed name one that the program writes;
+    `rename` plans it ("" clears), told whether the file begins with a title slot; it raises `RefusedWrite` for what
+    the program cannot express. `bears_appends` says that the program goes on saving after somebody else appended a
+    line to the file it has open.
     """
 
     name: str
@@ -103,6 +130,12 @@ class Agent(Struct, frozen=True):
     owns_folder_form: Callable[[str], bool]
     companions: Callable[[str | Path], list[Path]]
     project_settings: tuple[str, ...] = ()
+    process_names: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    traces: Callable[[Surroundings], Traces] = no_traces
+    clean_name: Callable[[str], str] = line_name
+    rename: Callable[[str, bool], RenamePlan] = rename_by_entry
+    bears_appends: bool = True
 
     def resume_argv(self, path: str, command: Sequence[str] | None = None) -> tuple[str, ...]:
         """Return the command that resumes the session of this file (an absolute path).

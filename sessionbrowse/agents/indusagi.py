@@ -20,6 +20,8 @@ from sessionbrowse.agents.base import (
     is_dashed_folder,
     no_companions,
 )
+from sessionbrowse.agents.plans import RenamePlan, name_entry
+from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model import rules
 
 OWN_DIR = "INDUSAGI_AGENT_DIR"
@@ -70,6 +72,13 @@ def slug_of(cwd: str) -> str:
     return "--" + re.sub(r"[^A-Za-z0-9]+", "-", cwd).strip("-") + "--"
 
 
+def rename(name: str, _: bool) -> RenamePlan:
+    """Plan a name; an empty one does not clear in indusagi, whose older name would stay (0.12.15)."""
+    if not name:
+        raise RefusedWrite("indusagi cannot clear a name: it would go on showing the older one. Give it another name.")
+    return name_entry(name)
+
+
 def _named(around: Surroundings, variable: str) -> tuple[str, str, dict[str, str]]:
     directory = _directory(around, around.environ[variable])
     return directory, variable, {variable: directory}
@@ -92,4 +101,7 @@ INDUSAGI = Agent(
     folder_of=folder_of,
     owns_folder_form=is_dashed_folder,
     companions=no_companions,
+    process_names=("indusagi", "indus", "pindus", "induscode"),
+    packages=("indusagi", "indusagi-coding-agent"),
+    rename=rename,
 )

@@ -20,6 +20,7 @@ from sessionbrowse.agents.base import (
     Agent,
     Place,
     Surroundings,
+    Traces,
     absolute,
     beside,
     dashed_folder,
@@ -27,6 +28,8 @@ from sessionbrowse.agents.base import (
     distinct,
     is_dashed_folder,
 )
+from sessionbrowse.agents.plans import InsertSlot, OverwriteSlot, RenamePlan, title_name
+from sessionbrowse.format.title_slot import Source
 from sessionbrowse.model import rules
 
 AGENT_DIR = "PI_CODING_AGENT_DIR"
@@ -136,6 +139,30 @@ def companions(path: str | Path) -> list[Path]:
     # A backup left behind would come back: omp up to 18.2 renames it to the session on its next listing.
     leftover = re.compile(rf"\.{name}\.(?:[0-9a-f]{{16}}\.tmp|lock(?:\.os)?)|{name}\.[0-9a-f]{{16}}\.bak")
     return beside(path, lambda other: other == stem or bool(leftover.fullmatch(other)))
+
+
+def traces(around: Surroundings) -> Traces:
+    """Return where a running omp registers itself and remembers its terminals, of every profile (omp 17 … 18)."""
+    around = msgspec.structs.replace(around, environ=effective_environment(around))
+    root = _config_root(around, around.environ)
+    names = _profile_names(around)
+    roots = [root, *(os.path.join(root, "profiles", name) for name in names)]
+    for name in (None, *names):
+        state = _xdg_directory(around, around.environ.get(STATE_HOME), name)
+        if state:
+            roots.append(state)
+    stores = _stores(around)
+    states = [state for store in stores for state in (store.state, store.agent_dir)]
+    return Traces(
+        runs=tuple(os.path.join(path, "run", "daemons") for path in dict.fromkeys(roots)),
+        terminals=tuple(os.path.join(path, "terminal-sessions") for path in dict.fromkeys(states)),
+    )
+
+
+def rename(title: str, has_slot: bool) -> RenamePlan:
+    """Plan a title; one that is cleared has no source, so that omp may title the session again (omp 18)."""
+    source: Source | None = "user" if title else None
+    return OverwriteSlot(title=title, source=source) if has_slot else InsertSlot(title=title, source=source)
 
 
 def _real(path: str) -> str:
@@ -253,4 +280,10 @@ OMP = Agent(
     folder_of=folder_of,
     owns_folder_form=owns_folder_form,
     companions=companions,
+    process_names=("omp",),
+    packages=("@oh-my-pi/pi-coding-agent",),
+    traces=traces,
+    clean_name=title_name,
+    rename=rename,
+    bears_appends=False,
 )

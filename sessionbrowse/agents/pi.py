@@ -69,4 +69,6 @@ PI = Agent(
     owns_folder_form=is_dashed_folder,
     companions=no_companions,
     project_settings=(SETTINGS,),
+    process_names=("pi", "pi-rpc"),
+    packages=("@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"),
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sessionbrowse.cli import output
-from sessionbrowse.config import Settings, load_settings
+from sessionbrowse.config import INDEX_FILE, Settings, cache_dir, load_settings
 from sessionbrowse.model.picker import fields_of, parse_query, score
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.services import catalog, listing
@@ -30,8 +30,9 @@ def run_list(arguments: argparse.Namespace) -> int:
     text = " ".join(arguments.query)
     query = parse_query(text)
     found: dict[str, str] = {}
+    cut: dict[str, tuple[int, int]] = {}
     if query.is_empty:
-        summaries = catalog.all_summaries(scope, skipped=_warn)
+        summaries, cut = _summaries(scope)
     else:
 
         def matches(summary: Summary, said: str) -> bool:
@@ -51,6 +52,10 @@ def run_list(arguments: argparse.Namespace) -> int:
         texts=found,
     )
     if arguments.json:
+        if cut:
+            from sessionbrowse.services.indexed import with_first_messages
+
+            chosen = with_first_messages(chosen, cut)
         output.print_json([listing.summary_document(summary) for summary in chosen])
     else:
         output.print_sessions(chosen, home=scope.around.home)
@@ -60,7 +65,7 @@ def run_list(arguments: argparse.Namespace) -> int:
 def run_projects(arguments: argparse.Namespace) -> int:
     """`projects`: directories are asked for off the main thread, with a limit in time."""
     scope = _scope(arguments)
-    summaries = catalog.all_summaries(scope, skipped=_warn)
+    summaries, _ = _summaries(scope)
     exists = exists_many({summary.cwd for summary in summaries if summary.cwd})
     documents = listing.project_documents(summaries, exists)
     if arguments.json:
@@ -115,7 +120,7 @@ def run_labels(arguments: argparse.Namespace) -> int:
     from sessionbrowse.store.session_file import open_session
 
     scope = _scope(arguments)
-    labelled = [summary for summary in catalog.all_summaries(scope, skipped=_warn) if summary.label_count]
+    labelled = [summary for summary in _summaries(scope)[0] if summary.label_count]
     documents = [
         document
         for summary in labelled
@@ -153,6 +158,28 @@ def run_resume(arguments: argparse.Namespace) -> int:
     return subprocess.run(command.argv, cwd=command.cwd, env=command.environment(os.environ), check=False).returncode
 
 
+def run_index(arguments: argparse.Namespace) -> int:
+    """`index`: make it current, or anew, or away with it."""
+    from sessionbrowse.cli import search_commands
+
+    return search_commands.run_index(arguments, _scope(arguments, hidden=True, archived=True), _settings())
+
+
+def run_change(arguments: argparse.Namespace) -> int:
+    """`rename`, `label`, `checkout`: find the session, then change it."""
+    from sessionbrowse.cli import changes
+
+    run = {"rename": changes.run_rename, "label": changes.run_label, "checkout": changes.run_checkout}
+    return run[arguments.command](arguments, _find(arguments))
+
+
+def run_undo(arguments: argparse.Namespace) -> int:
+    """`undo`: from the journal, whatever the session's file is."""
+    from sessionbrowse.cli import changes
+
+    return changes.run_undo(arguments)
+
+
 def run_browse(arguments: argparse.Namespace) -> int:
     """No command: the terminal interface."""
     loaded = load_settings()
@@ -180,14 +207,26 @@ def _open_interface(roots: list[str], agents: list[str], settings: Settings, pro
     return run(BrowseOptions(roots=roots, agents=agents, settings=settings, problems=problems))
 
 
-def _scope(arguments: argparse.Namespace, *, hidden: bool = False) -> catalog.Scope:
+def _scope(arguments: argparse.Namespace, *, hidden: bool = False, archived: bool = False) -> catalog.Scope:
     return catalog.Scope(
         around=real_surroundings(),
         roots=tuple(arguments.roots or ()),
         extra_roots=_settings().roots,
         agents=tuple(arguments.agents or ()),
         hidden=hidden,
+        archived=archived,
     )
+
+
+def _summaries(scope: catalog.Scope) -> tuple[list[Summary], dict[str, tuple[int, int]]]:
+    """The sessions of a scope, by the index where there is one; and where first messages stand that it has cut."""
+    directory = cache_dir()
+    if not (directory / INDEX_FILE).exists():
+        return catalog.all_summaries(scope, skipped=_warn, parallel=True), {}
+    from sessionbrowse.services import indexed
+
+    found = indexed.all_sessions(scope, directory, skipped=_warn, note=output.note, may_fork=True)
+    return found.summaries, found.cut
 
 
 def _settings() -> Settings:
@@ -223,4 +262,9 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "labels": run_labels,
     "resume": run_resume,
     "demo": run_demo,
+    "index": run_index,
+    "rename": run_change,
+    "label": run_change,
+    "checkout": run_change,
+    "undo": run_undo,
 }

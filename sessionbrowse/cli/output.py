@@ -134,6 +134,22 @@ def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:
     _table(("label", "age", "state", "directory", "entry", "session and entry"), rows, right=(1,), stretch=4)
 
 
+def print_changes(changes: Iterable[tuple[str, int | None, str, str, str, str]]) -> None:
+    """Print one row for each change that can be undone: id, time in ms, verb, what it did, file, agent."""
+    now = time.time() * 1000
+    rows = [
+        (change_id, age(at, now), verb, clean(summary), agent, clean(path))
+        for change_id, at, verb, summary, path, agent in changes
+    ]
+    _table(("id", "age", "change", "what", "agent", "file"), rows, right=(1,), stretch=3)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print cleaned lines."""
+    for line in lines:
+        _print(line)
+
+
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, right: tuple[int, ...], stretch: int) -> None:
     """Print aligned columns; on a terminal the stretching one takes what is left of the width."""
     if not rows:

@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
         )
         if json:
             command.add_argument("--json", action="store_true", help="print one JSON document")
-        command.set_defaults(run=_lazy(name))
+        command.set_defaults(run=_lazy(name), command=name)
         return command
 
     listing = add("list", "Sessions, newest first.")
@@ -65,9 +65,35 @@ def _parser() -> argparse.ArgumentParser:
 
     add("labels", "Every checkpoint of every session.")
 
+    index = add("index", "Read all sessions into the index, so that lists and searches need not. It can be deleted anytime.")
+    how = index.add_mutually_exclusive_group()
+    how.add_argument("--rebuild", action="store_true", help="from nothing")
+    how.add_argument("--status", action="store_true", help="what the index holds")
+    how.add_argument("--clear", action="store_true", help="delete the index")
+    index.add_argument("--tools", action="store_true", help="make tool calls and results searchable too")
+
     resume = add("resume", "Run the agent on a session, in the session's directory.")
     _add_ref(resume)
     resume.add_argument("--print", action="store_true", dest="only_print", help="print the command, shell-quoted")
+
+    rename = add("rename", "Give a session another name. For omp its first line changes, else one line is added.")
+    _add_ref(rename)
+    _add_text(rename, "name", "NAME", "the new name", "take the name away")
+
+    label = add("label", "Label an entry, as a checkpoint. Adds one line to the file.")
+    _add_ref(label)
+    _add_entry(label)
+    _add_text(label, "text", "TEXT", "the label", "take the label away")
+
+    checkout = add("checkout", "Let the agent resume at an entry, in the same file. Adds one line to the file.")
+    _add_ref(checkout)
+    _add_entry(checkout)
+    _add_force(checkout)
+
+    undo = add("undo", "Take back the last change that sessionbrowse made.", reads=False)
+    undo.add_argument("id", nargs="?", metavar="ID", help="this change instead of the last one")
+    undo.add_argument("--list", action="store_true", help="what can be undone, newest first")
+    _add_force(undo)
 
     add("demo", "Open a made-up store in a temporary directory, to try things without fear.", json=False, reads=False)
     return parser
@@ -114,6 +140,22 @@ class _Append(argparse.Action):
 
 def _add_ref(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", help="a session: path, id, or the beginning of one")
+
+
+def _add_entry(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("entry", metavar="ENTRY", help="an entry: id, the beginning of one, or an exact label")
+
+
+def _add_text(parser: argparse.ArgumentParser, dest: str, metavar: str, text_help: str, clear_help: str) -> None:
+    """Either the text or `--clear`."""
+    either = parser.add_mutually_exclusive_group(required=True)
+    either.add_argument(dest, nargs="?", metavar=metavar, help=text_help)
+    either.add_argument("--clear", action="store_true", help=clear_help)
+    _add_force(parser)
+
+
+def _add_force(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--force", action="store_true", help="even if the session may be in use")
 
 
 def _count(text: str) -> int:

@@ -1,100 +1,219 @@
-"""A line too large to hold: streamed once, its long strings cut, its deepest values dropped.
+"""A line too large or too deep to hold: streamed once, long strings cut, long and very deep containers ended early.
 
-What comes out is the same record in small, to be decoded like any other line. Images are base64 text of megabytes;
-nothing that a list or a tree shows lies behind the first 4 KiB of a string.
+What comes out is the same record in small, to be decoded like any other line. Keys of the record and of its message
+always survive, and so do id, parent, role, usage; what goes is the rest of a text, of an image, of a tool's data.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 
-KEPT_STRING_BYTES = 4096
 MAX_DEPTH = 200
-MAX_REDUCED_BYTES = 8 * 1024 * 1024
+"""Containers nested deeper than this come empty."""
 
-_STRING_BODY = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+KEPT_STRING_BYTES = 512 * 1024
+"""The most that is kept of a string: as JSON escapes, at least 64 KiB of text."""
+
+SHORTEST_CUT_BYTES = 4096
+"""No string is cut below this."""
+
+MAX_MEMBER_BYTES = 1024 * 1024
+"""How large one value of the record, or of its message, may get before it is ended."""
+
+MAX_REDUCED_BYTES = 4 * 1024 * 1024
+"""How large the record may get before it is ended."""
+
 _STRUCTURE = re.compile(rb'[^"\[\]{}]*+')
-_CUT_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)$")
+_STRING_BODY = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
+# Each bracket as the signed byte by which it changes the depth.
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_PATTERN_REACH = 1024
+_STEP_BYTES = 64 * 1024
+_LONGEST_KEY = 16
+# What follows a complete record on the same line: enough to see that there is something.
+_TAIL_BYTES = 1024
+_WINDOW = 64 * 1024
 
 
 class BigLine:
-    """Takes the bytes of one line in pieces of any size; `reduced()` gives the small record."""
+    """Takes the bytes of one line in pieces of any size; `reduced()` gives the small record.
 
-    def __init__(self) -> None:
+    `whole` keeps everything but what is nested too deeply.
+    """
+
+    def __init__(self, *, whole: bool = False) -> None:
         self.size = 0
+        self._whole = whole
         self._out = bytearray()
         self._string: bytearray | None = None
+        self._string_room = 0
         self._string_was_cut = False
         self._pending_escape = b""
         self._depth = 0
-        self._overflown = False
+        # For each open container: where the output may end it without breaking the JSON.
+        self._ends: list[int] = []
+        self._skip_depth = 0
+        # How much is still kept of what no record is: what stands before or behind one.
+        self._tail_room: int | None = None
+        self._last_string = b""
+        self._in_message = False
+        self._member_start = 0
+        self._member_is_full = False
 
     def feed(self, piece: bytes) -> None:
         """Take the next bytes of the line (without its newline)."""
         self.size += len(piece)
+        for start in range(0, len(piece), _STEP_BYTES):
+            self._feed_step(piece[start : start + _STEP_BYTES])
+
+    def reduced(self) -> bytes:
+        """Return the small record; it is no JSON if the line was none."""
+        return bytes(self._out) + (bytes(self._string) if self._string is not None else b"")
+
+    def _feed_step(self, piece: bytes) -> None:
         if self._pending_escape:
             piece = self._pending_escape + piece
             self._pending_escape = b""
         at = 0
+        if self._skip_depth and self._string is not None:
+            at = self._in_string(piece, at)
+        if self._skip_depth and self._string is None and self._skips_all(piece, at):
+            return
         while at < len(piece):
-            at = self._in_string(piece, at) if self._string is not None else self._in_structure(piece, at)
-
-    def reduced(self) -> bytes:
-        """Return the small record; it is no JSON if the line was none, or could not be made small."""
-        if self._overflown:
-            return b"{"
-        return bytes(self._out) + (bytes(self._string) if self._string is not None else b"")
+            if self._string is not None:
+                at = self._in_string(piece, at)
+            elif self._tail_room is not None:
+                self._out += piece[at : at + self._tail_room]
+                self._tail_room = max(0, self._tail_room - (len(piece) - at))
+                return
+            else:
+                at = self._in_structure(piece, at)
 
     def _in_structure(self, piece: bytes, at: int) -> int:
         end = _STRUCTURE.match(piece, at).end()  # type: ignore[union-attr]
-        self._emit(piece[at:end])
+        if not self._skip_depth:
+            self._take_run(piece[at:end])
         if end == len(piece):
             return end
         mark = piece[end : end + 1]
-        if mark == b'"':
-            self._string = bytearray(mark)
-            self._string_was_cut = False
-        elif mark in b"[{":
-            self._depth += 1
-            # The dropped value still has to be a value: null stands for it.
-            if self._depth == MAX_DEPTH:
-                self._emit_raw(b"null")
-            self._emit(mark)
+        if mark in b"[{":
+            self._open(mark)
+        elif not self._depth:
+            # No record begins so: a few bytes say what this is.
+            self._tail_room = _TAIL_BYTES
+            return end
+        elif mark == b'"':
+            self._begin_string()
         else:
-            self._emit(mark)
-            self._depth -= 1
+            self._close(mark)
         return end + 1
+
+    def _skips_all(self, piece: bytes, at: int) -> bool:
+        """Skip the rest of the piece at once if the skipped container does not end in it: brackets are only counted."""
+        structure = _STRING.sub(b"", piece[at:])
+        quote = structure.find(b'"')
+        open_string = b"" if quote < 0 else structure[quote + 1 :]
+        brackets = structure[: quote if quote >= 0 else None].translate(_STEPS, _NO_BRACKETS)
+        steps = memoryview(brackets).cast("b")
+        if self._depth + min(accumulate(steps), default=0) < self._skip_depth:
+            return False
+        self._depth += sum(steps)
+        if quote >= 0:
+            self._begin_string()
+            self._in_string(open_string, 0)
+        return True
+
+    def _begin_string(self) -> None:
+        self._string = bytearray(b'"')
+        self._string_room = 0 if self._skip_depth else self._room()
+        self._string_was_cut = False
 
     def _in_string(self, piece: bytes, at: int) -> int:
         string = self._string
         assert string is not None
         end = _string_end(piece, at)
-        room = KEPT_STRING_BYTES - len(string)
+        room = self._string_room - len(string)
         if room > 0:
             string += piece[at : min(end, at + room)]
-        if end - at > room:
-            self._string_was_cut = True
+        self._string_was_cut |= end - at > room
         if end == len(piece):
             return end
         if piece[end : end + 1] == b"\\":
             # A lone backslash ends the piece: what it escapes comes with the next one.
             self._pending_escape = b"\\"
             return len(piece)
-        if self._string_was_cut:
-            _trim_cut_string(string)
-        self._emit(bytes(string) + b'"')
+        if not self._skip_depth:
+            if self._string_was_cut:
+                _trim_cut_string(string)
+            string += b'"'
+            self._out += string
+            self._last_string = bytes(string[:_LONGEST_KEY])
         self._string = None
         return end + 1
 
-    def _emit(self, piece: bytes) -> None:
-        if self._depth < MAX_DEPTH:
-            self._emit_raw(piece)
-
-    def _emit_raw(self, piece: bytes) -> None:
-        if len(self._out) + len(piece) > MAX_REDUCED_BYTES:
-            self._overflown = True
+    def _take_run(self, run: bytes) -> None:
+        if not self._ends:
+            self._out += run[: max(0, _TAIL_BYTES - len(self._out))]
             return
-        self._out += piece
+        comma = run.rfind(b",")
+        if comma >= 0:
+            self._ends[-1] = len(self._out) + comma
+        self._out += run
+        if self._is_full():
+            del self._out[self._ends[-1] :]
+            self._skip_depth = self._depth
+
+    def _open(self, mark: bytes) -> None:
+        self._depth += 1
+        if self._skip_depth:
+            return
+        if self._depth == 2:
+            self._in_message = self._last_string == b'"message"'
+        if self._depth == self._member_depth:
+            self._member_start = len(self._out)
+            self._member_is_full = False
+        self._out += mark
+        self._ends.append(len(self._out))
+        if self._depth > MAX_DEPTH or self._is_full():
+            self._skip_depth = self._depth
+
+    def _close(self, mark: bytes) -> None:
+        if not self._skip_depth or self._depth == self._skip_depth:
+            self._skip_depth = 0
+            self._out += mark
+            self._ends.pop()
+            if self._ends:
+                self._ends[-1] = len(self._out)
+            else:
+                self._tail_room = _TAIL_BYTES
+        self._depth -= 1
+
+    @property
+    def _member_depth(self) -> int:
+        return 3 if self._in_message else 2
+
+    def _is_full(self) -> bool:
+        if self._whole:
+            return False
+        if self._depth >= self._member_depth:
+            self._member_is_full |= len(self._out) - self._member_start > MAX_MEMBER_BYTES
+            if self._member_is_full:
+                return True
+        return len(self._out) > MAX_REDUCED_BYTES
+
+    def _room(self) -> int:
+        """How much of the next string is kept: a share of what its member may still grow."""
+        if self._whole:
+            return 1 << 62
+        left = MAX_REDUCED_BYTES - len(self._out)
+        if self._depth >= self._member_depth:
+            left = min(left, MAX_MEMBER_BYTES - (len(self._out) - self._member_start))
+        # Nobody reads an image, and nobody counts its bytes here.
+        is_image = self._last_string == b'"data"'
+        return SHORTEST_CUT_BYTES if is_image else min(KEPT_STRING_BYTES, max(SHORTEST_CUT_BYTES, left // 2))
 
 
 def reduce_line(line: bytes) -> bytes:
@@ -104,21 +223,47 @@ def reduce_line(line: bytes) -> bytes:
     return big.reduced()
 
 
+def is_deep(line: bytes) -> bool:
+    """Tell whether a JSON value is nested deeper than `MAX_DEPTH`; cheap for those that hold few brackets."""
+    if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
+        return False
+    steps = memoryview(_STRING.sub(b"", line).translate(_STEPS, _NO_BRACKETS)).cast("b")
+    return max(accumulate(steps), default=0) > MAX_DEPTH
+
+
+def without_deepest(line: bytes) -> bytes:
+    """Return the line with the containers nested deeper than `MAX_DEPTH` emptied."""
+    big = BigLine(whole=True)
+    big.feed(line)
+    return big.reduced()
+
+
 def _string_end(piece: bytes, at: int) -> int:
     """Return where the string's text ends in this piece: at its quote, at a lone last backslash, or at the end."""
-    # Base64 has no backslash: two searches of memory run ten times faster than the pattern.
+    # Base64 has no backslash: two searches of memory run twenty times faster than the pattern.
     quote = piece.find(b'"', at)
     end = quote if quote >= 0 else len(piece)
     if piece.find(b"\\", at, end) < 0:
         return end
-    return _STRING_BODY.match(piece, at).end()  # type: ignore[union-attr]
+    end = _STRING_BODY.match(piece, at, at + _PATTERN_REACH).end()  # type: ignore[union-attr]
+    if piece[end : end + 1] == b'"':
+        return end
+    while True:
+        # Long text with escapes: whoever masks the escaped quotes can search memory for the true one.
+        window = piece[end : end + _WINDOW].replace(b"\\\\", b"__").replace(b'\\"', b"__")
+        quote = window.find(b'"')
+        if quote >= 0:
+            return end + quote
+        end += len(window) - window.endswith(b"\\")
+        if len(window) < _WINDOW:
+            return end
 
 
 def _trim_cut_string(string: bytearray) -> None:
     """Drop half an escape or half a character at the end of a string that was cut."""
-    escape = _CUT_ESCAPE.search(string, max(0, len(string) - 64))
-    if escape:
-        del string[escape.start(1) :]
+    backslash = string.rfind(b"\\", max(0, len(string) - 6))
+    if backslash >= 0 and _is_cut_escape(string, backslash):
+        del string[backslash:]
     for back in range(1, min(4, len(string)) + 1):
         byte = string[-back]
         if byte < 0x80:
@@ -127,3 +272,11 @@ def _trim_cut_string(string: bytearray) -> None:
             if back < (2 if byte < 0xE0 else 3 if byte < 0xF0 else 4):
                 del string[-back:]
             return
+
+
+def _is_cut_escape(string: bytearray, backslash: int) -> bool:
+    before = len(string[: backslash + 1]) - len(string[: backslash + 1].rstrip(b"\\"))
+    if before % 2 == 0:
+        return False
+    escape = string[backslash + 1 :]
+    return not escape or (escape[:1] == b"u" and len(escape) < 5)

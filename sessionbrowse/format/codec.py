@@ -1,17 +1,19 @@
 """One line of bytes ↔ one value. Tolerant: foreign bytes never raise, what cannot be read becomes a `BadLine`.
 
 JSON is read as JavaScript's `JSON.parse` reads it (pi, atomic and indusagi run on it): strict, but lone surrogate
-escapes are text, bad UTF-8 becomes U+FFFD, and numbers may overflow to infinity.
+escapes are text, bad UTF-8 becomes U+FFFD, and numbers may overflow to infinity. No value that comes out of here is
+nested deeper than `MAX_DEPTH`, so whoever walks or prints one may recurse.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, get_type_hints
 
 import msgspec
 
+from sessionbrowse.format.big_line import is_deep, without_deepest
 from sessionbrowse.format.entries import (
     BLOCK_TYPES,
     ENTRY_TYPES,
@@ -47,14 +49,16 @@ class BadJson(ValueError):
 
 
 def loads(line: bytes) -> Json:
-    """Decode one line (no newline needed at its end).
+    """Decode one line (no newline needed at its end); containers nested too deeply come empty.
 
     Raises:
-        BadJson: the line is no JSON value, or is nested deeper than can be read.
+        BadJson: the line is no JSON value.
     """
+    if is_deep(line):
+        line = without_deepest(line)
     try:
         return _decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         return _loads_like_javascript(line)
 
 
@@ -74,10 +78,10 @@ def from_json(value: Json) -> Header | TitleSlot | Entry:
     kind = value.get("type")
     if kind == "session":
         return build(Header, value)
-    if kind == "title" and value.get("v") == 1:
+    if kind == "title":
         return build(TitleSlot, value)
     if value.get("schema") == TRANSCRIPT_SCHEMA and value.get("kind") == "entry":
-        return build(TranscriptNode, _as_entry(value))
+        return build(TranscriptNode, value, _NODE_KEYS)
     struct = ENTRY_TYPES.get(kind) if isinstance(kind, str) else None
     if struct is not None:
         return build(struct, value)  # type: ignore[return-value]
@@ -98,9 +102,8 @@ def message_from_json(value: Json) -> Message | None:
     role = value.get("role")
     struct = MESSAGE_TYPES.get(role) if isinstance(role, str) else None
     if struct is not None:
-        return build(struct, value)  # type: ignore[return-value]
-    message = build(UnknownMessage, value)
-    return msgspec.structs.replace(message, role=role if isinstance(role, str) else "")
+        return build(struct, value, _MESSAGE_KEYS)  # type: ignore[return-value]
+    return build(UnknownMessage, value)
 
 
 def content_from_json(value: Json) -> Content:
@@ -112,37 +115,44 @@ def content_from_json(value: Json) -> Content:
     return None
 
 
-def build(struct: type[V], value: dict[str, Json]) -> V:
-    """Fill a struct from an object, keeping unknown and mistyped keys in its `extra`. Never raises."""
+def build(struct: type[V], value: dict[str, Json], implied: frozenset[str] = frozenset({"type"})) -> V:
+    """Fill a struct from an object, keeping unknown and mistyped keys in its `extra`. Never raises.
+
+    `implied` are the keys that say which struct it is.
+    """
     known = _fields(struct)
     found: dict[str, Any] = {}
     extra: dict[str, Json] = {}
     for key, item in value.items():
-        name_and_type = known.get(key)
-        if name_and_type is None:
-            if key not in _IMPLIED_KEYS:
-                extra[key] = item
+        if key in implied:
             continue
-        name, wanted = name_and_type
-        if item is None:
-            continue
-        convert = _CONVERTERS.get(wanted)
-        if convert is not None:
-            converted = convert(item)
-            if converted is None:
+        field = known.get(key)
+        if field is None:
+            extra[key] = item
+        elif item is not None:
+            name, exact, convert, wanted = field
+            taken = _converted(item, exact, convert, wanted)
+            if taken is None:
                 extra[key] = item
             else:
-                found[name] = converted
-            continue
-        try:
-            found[name] = msgspec.convert(item, wanted)
-        except (msgspec.ValidationError, RecursionError):
-            extra[key] = item
+                found[name] = taken
     return struct(**found, extra=extra)
 
 
-# Keys that say which struct a value became.
-_IMPLIED_KEYS = frozenset({"type", "role", "schema", "kind"})
+def _converted(item: Json, exact: type | None, convert: Any, wanted: Any) -> Any:
+    """Return the value as its field wants it, None if it is of a wrong type."""
+    if exact is not None:
+        return item if item.__class__ is exact else None
+    if convert is not None:
+        return convert(item)
+    try:
+        return msgspec.convert(item, wanted)
+    except msgspec.ValidationError:
+        return None
+
+
+_MESSAGE_KEYS = frozenset({"role"})
+_NODE_KEYS = frozenset({"schema", "kind"})
 
 
 def _block(value: Json) -> Block:
@@ -171,17 +181,24 @@ _CONVERTERS: dict[Any, Any] = {
 }
 
 
-_FIELDS: dict[type, dict[str, tuple[str, Any]]] = {}
+# Most values are of one plain type: comparing it is ten times as fast as asking msgspec.
+_EXACT_TYPES: dict[Any, type] = {
+    str | None: str,
+    bool | None: bool,
+    list[Json] | None: list,
+    dict[str, Json] | None: dict,
+}
+_Field = tuple[str, type | None, Any, Any]
+_FIELDS: dict[type, dict[str, _Field]] = {}
 
 
-def _fields(struct: type[Value]) -> dict[str, tuple[str, Any]]:
+def _fields(struct: type[Value]) -> dict[str, _Field]:
+    """Return for each key of the file the field's name, and how its value is taken."""
     known = _FIELDS.get(struct)
     if known is None:
-        import typing
-
-        hints = typing.get_type_hints(struct)
+        hints = get_type_hints(struct)
         known = {
-            encoded: (name, hints[name])
+            encoded: (name, _EXACT_TYPES.get(hints[name]), _CONVERTERS.get(hints[name]), hints[name])
             for name, encoded in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)
             if name != "extra"
         }
@@ -189,20 +206,20 @@ def _fields(struct: type[Value]) -> dict[str, tuple[str, Any]]:
     return known
 
 
-def _as_entry(node: dict[str, Json]) -> dict[str, Json]:
-    """Give a transcript node the key names of an entry."""
-    renamed = {"prev": "parentId", "at": "timestamp"}
-    return {renamed.get(key, key): item for key, item in node.items()}
-
-
 def _loads_like_javascript(line: bytes) -> Json:
     text = line.decode("utf-8", "replace")
     try:
-        return json.loads(text.strip(" \t\r\n"), parse_constant=_refuse_constant)
-    except RecursionError:
-        raise BadJson("nested too deeply to be read") from None
+        return json.loads(text.strip(" \t\r\n"), parse_constant=_refuse_constant, parse_int=_parse_int)
     except ValueError as error:
         raise BadJson(_reason(line, error)) from None
+
+
+def _parse_int(digits: str) -> int | float:
+    # JavaScript's numbers are doubles; Python refuses to read more than 4,300 digits as an integer.
+    return int(digits) if len(digits) <= _EXACT_DIGITS else float(digits)
+
+
+_EXACT_DIGITS = 30
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -221,5 +238,6 @@ def _reason(line: bytes, error: ValueError) -> str:
             return "two records fused on one line" if fused else "more text after the record"
         if stripped.startswith(b"{") and not stripped.endswith(b"}"):
             return "torn: the record is not complete"
-        return f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at character {error.pos + 1}"
+        what = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+        return f"not JSON: {what} at character {error.pos + 1}"
     return f"not JSON: {error}"

@@ -526,6 +526,8 @@ class McpToolSelection(EntryBase, frozen=True, kw_only=True):
 class TranscriptNode(EntryBase, frozen=True, kw_only=True):
     """A node of an `indus/transcript@1` file: `prev` is the parent, `at` the time, `role` the node's own."""
 
+    parent_id: str | None = field(default=None, name="prev")
+    timestamp: str | None = field(default=None, name="at")
     role: str | None = None
     message: Message | None = None
     meta: Json = None

@@ -5,6 +5,10 @@ A session of 100,000 entries is held as envelopes; the text of an entry is decod
 
 from __future__ import annotations
 
+import json
+import sys
+from typing import Literal
+
 import msgspec
 from msgspec import Struct
 
@@ -13,7 +17,7 @@ from sessionbrowse.format.entries import TRANSCRIPT_SCHEMA, BadLine, Json
 from sessionbrowse.format.javascript import trim
 
 
-class Spent(Struct, frozen=True, gc=False):
+class Spent(Struct, frozen=True, gc=False, array_like=True):
     """Tokens (input, output, cache read, cache write) and US dollars of one call of a model."""
 
     input: float = 0
@@ -25,16 +29,33 @@ class Spent(Struct, frozen=True, gc=False):
     @property
     def tokens(self) -> int:
         """All tokens, as pi adds them up: its own sum, not the stored `totalTokens`."""
-        return int(self.input + self.output + self.cache_read + self.cache_write)
+        return whole(self.input + self.output + self.cache_read + self.cache_write)
 
 
-class Envelope(Struct, frozen=True, gc=False):
+def whole(amount: float) -> int:
+    """Return a sum as an integer; one that overflowed is none, and counts nothing."""
+    return int(amount) if abs(amount) <= LARGEST else 0
+
+
+LARGEST = sys.float_info.max
+
+
+Fault = Literal["no message", "no content", "bad content", "bad name"]
+"""What the programs' code trips over (tried with pi 1.5.2 and omp 18.2.3).
+
+A message that is missing or null; content of a user or assistant that is missing; such content that is no text and no
+list, or has a null block; a name that is no text.
+"""
+
+
+class Envelope(Struct, frozen=True, gc=False, array_like=True):
     """One entry without its contents.
 
     `type` and `role` are the file's own words, "" where there is none. `text` is the value that the entry is about:
     a label's text, a session's name, a compaction's strategy. `has_text` tells whether an assistant's text is more
     than blanks, `has_words` whether it is more than blanks and dots, which is what omp asks. `timestamp` is ISO 8601,
-    rarely a number of milliseconds. `problem` is a sentence on what is odd.
+    rarely a number of milliseconds. `problem` is a sentence on what is odd, `fault` what of it makes programs fail.
+    `schema` is that of a transcript's line.
     """
 
     type: str = ""
@@ -57,62 +78,28 @@ class Envelope(Struct, frozen=True, gc=False):
     message_ms: float | None = None
     spent: Spent | None = None
     problem: str | None = None
+    fault: Fault | None = None
+    schema: str | None = None
 
 
 def read_envelope(line: bytes) -> Envelope | BadLine:
     """Decode the envelope of one line, header lines included (`type` is then "session" or "title"). Never raises."""
     try:
         wire = _decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         return _read_odd(line)
-    if wire.schema is not None:
-        return _read_odd(line)
+    except RecursionError:
+        return _read_odd(line, TOO_DEEP)
     message = wire.message
-    if message is None:
-        return _of_plain_entry(wire)
-    content = message.content
-    spoken: list[str] = []
-    calls: tuple[str, ...] = ()
-    if message.role == "assistant":
-        if isinstance(content, list):
-            spoken = [block.text for block in content if block.text is not None and block.type == "text"]
-            calls = tuple([block.id for block in content if block.type == "toolCall" and block.id is not None])
-        elif isinstance(content, str):
-            spoken = [content]
-    return Envelope(
-        type=wire.type,
-        id=wire.id,
-        parent_id=wire.parentId,
-        timestamp=wire.timestamp,
-        role=message.role,
-        custom_type=message.customType or "",
-        provider=message.provider,
-        model=message.model,
-        stop_reason=message.stopReason,
-        has_text=any(trim(text) for text in spoken),
-        has_words=any(_is_more_than_dots(text) for text in spoken),
-        tool_call_id=message.toolCallId,
-        tool_calls=calls,
-        message_ms=message.timestamp,
-        spent=_spent(message.usage) or _task_spent(message),
-        has_content=content is not msgspec.UNSET,
-        problem=_missing_content(content) if message.role in _NEED_CONTENT else None,
-    )
+    if wire.schema is not None or (message is None) == (wire.type == "message"):
+        return _read_odd(line)
+    return _of_plain_entry(wire) if message is None else message_envelope(wire, message)
 
 
+TOO_DEEP = "nested too deeply: what lies deepest is left out"
 CONTENT_NULL = "the content is null"
+NO_CONTENT = "the message has no content"
 _NEED_CONTENT = frozenset({"user", "assistant"})
-
-
-def _is_more_than_dots(text: str) -> bool:
-    """omp 18.2.3 takes an answer of dots, ellipses and blanks for an empty one."""
-    return bool(trim(text).strip(".… \t\n\r"))
-
-
-def _missing_content(content: object) -> str | None:
-    if content is None:
-        return CONTENT_NULL
-    return "the message has no content" if content is msgspec.UNSET else None
 
 
 class _Cost(Struct, gc=False):
@@ -177,6 +164,50 @@ _decode = msgspec.json.Decoder(_Wire).decode
 _decode_details = msgspec.json.Decoder(_Details).decode
 
 
+def message_envelope(wire: _Wire, message: _Message) -> Envelope:
+    """Return the envelope of a message entry whose message is an object."""
+    content = message.content
+    role = message.role
+    problem: str | None = None
+    spoken: list[str] = []
+    calls: tuple[str, ...] = ()
+    if role == "assistant" and isinstance(content, list):
+        for block in content:
+            if block.type == "text":
+                spoken.append(block.text or "")
+            elif block.type == "toolCall" and block.id is not None:
+                calls += (block.id,)
+    elif role == "assistant" and isinstance(content, str):
+        spoken = [content]
+    if role in _NEED_CONTENT and not content and (content is None or content is msgspec.UNSET):
+        problem = NO_CONTENT if content is msgspec.UNSET else CONTENT_NULL
+    return Envelope(
+        type="message",
+        id=wire.id,
+        parent_id=wire.parentId,
+        timestamp=wire.timestamp,
+        role=role,
+        custom_type=message.customType or "",
+        provider=message.provider,
+        model=message.model,
+        stop_reason=message.stopReason,
+        has_text=any(map(trim, spoken)),
+        has_words=any(map(_is_more_than_dots, spoken)),
+        has_content=content is not msgspec.UNSET,
+        tool_call_id=message.toolCallId,
+        tool_calls=calls,
+        message_ms=message.timestamp,
+        spent=_spent(message.usage) or _task_spent(message),
+        problem=problem,
+        fault="bad content" if problem is CONTENT_NULL else "no content" if problem is not None else None,
+    )
+
+
+def _is_more_than_dots(text: str) -> bool:
+    """omp 18.2.3 takes an answer of dots, ellipses and blanks for an empty one."""
+    return trim(text).strip(".… \t\n\r") != ""
+
+
 def _of_plain_entry(wire: _Wire) -> Envelope:
     kind = wire.type
     match kind:
@@ -200,7 +231,6 @@ def _of_plain_entry(wire: _Wire) -> Envelope:
         provider=wire.provider,
         model=wire.modelId or wire.model,
         spent=_spent(wire.usage),
-        problem="the message is missing" if kind == "message" else None,
     )
 
 
@@ -232,84 +262,65 @@ def _task_spent(message: _Message) -> Spent | None:
 # ---- the odd line: anything the strict shape above refuses ------------------------------------------------------
 
 
-def _read_odd(line: bytes) -> Envelope | BadLine:
+def _read_odd(line: bytes, problem: str | None = None) -> Envelope | BadLine:
     try:
         value = loads(line)
     except BadJson as error:
         return BadLine(str(error))
     if not isinstance(value, dict):
-        return Envelope(problem=f"a JSON {_kind_of(value)} where an entry belongs")
+        return Envelope(problem=f"{_kind_of(value)} where an entry belongs")
     if value.get("schema") == TRANSCRIPT_SCHEMA:
         return _of_transcript(value)
-    problems: list[str] = []
-    kind = _text(value, "type", problems)
+    odd = _Oddities([problem] if problem else [])
+    kind = odd.text(value, "type")
     if kind in ("session", "title"):
-        return Envelope(type=kind, id=_text(value, "id", problems), problem=_first(problems))
-    if kind is None:
-        problems.insert(0, "the entry has no type")
-    entry_id = _id(value.get("id"))
-    if entry_id is not None and not isinstance(value["id"], str):
-        problems.insert(0, "the id is no text")
-    timestamp = value.get("timestamp")
-    if not isinstance(timestamp, str):
-        timestamp = timestamp if _is_number(timestamp) else None
-        if kind not in ("session", "title"):
-            problems.append("the entry has no time" if timestamp is None else "the time is a number")
+        return Envelope(type=kind, id=odd.text(value, "id"), problem=odd.sentence())
+    if "type" not in value:
+        odd.problems.append("the entry has no type")
     message: Json = value.get("message")
-    body: dict[str, Json] = message if isinstance(message, dict) else {}
-    if kind == "message":
-        if not isinstance(message, dict):
-            problems.insert(0, "the message is missing" if message is None else "the message is no object")
-        else:
-            _check_message(body, problems)
-    content = body.get("content")
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    texts = [block.get("text") for block in blocks if block.get("type") == "text"]
-    if isinstance(content, str):
-        texts = [content]
-    spoken = [text for text in texts if isinstance(text, str)] if body.get("role") == "assistant" else []
     is_message = kind == "message"
+    body: dict[str, Json] = message if is_message and isinstance(message, dict) else {}
+    if is_message:
+        odd.check_message(message)
     source = body if is_message else value
     about = {"label": "label", "session_info": "name", "title_change": "title"}.get(kind or "")
     details = value.get("details")
     strategy = _word(details.get("strategy")) if kind == "compaction" and isinstance(details, dict) else ""
-    milliseconds = body.get("timestamp")
+    texts, calls = _texts_and_calls(body.get("content"))
     return Envelope(
         type=kind or "",
-        id=entry_id,
+        id=odd.entry_id(value),
         parent_id=_id(value.get("parentId")),
-        timestamp=timestamp,
+        timestamp=odd.time(value),
         parent_given="parentId" in value,
         role=_word(source.get("role")) or ("" if is_message else _word(value.get("attribution"))),
         custom_type=_word(source.get("customType")),
-        target_id=_id(value.get("targetId")),
-        text=_shown(value.get(about), about, problems) if about else strategy or None,
+        target_id=None if is_message else _id(value.get("targetId")),
+        text=odd.shown(value, about) if about else strategy or None,
         provider=_word(source.get("provider")) or None,
         model=_word(source.get("modelId")) or _word(source.get("model")) or None,
         stop_reason=_word(body.get("stopReason")) or None,
         has_content="content" in body,
-        has_text=any(trim(text) for text in spoken),
-        has_words=any(_is_more_than_dots(text) for text in spoken),
+        has_text=body.get("role") == "assistant" and any(map(trim, texts)),
+        has_words=body.get("role") == "assistant" and any(map(_is_more_than_dots, texts)),
         tool_call_id=_id(body.get("toolCallId")),
-        tool_calls=tuple(
-            [call for block in blocks if block.get("type") == "toolCall" and (call := _id(block.get("id"))) is not None]
-        ),
-        message_ms=milliseconds if _is_number(milliseconds) else None,
+        tool_calls=calls,
+        message_ms=_number(body.get("timestamp")),
         spent=_odd_spent(source.get("usage")) or _odd_task_spent(body),
-        problem=_first(problems),
+        problem=odd.sentence(),
+        fault=odd.fault,
     )
 
 
 def _of_transcript(value: dict[str, Json]) -> Envelope:
     """indusagi's newer file: nodes of a chain; their own roles, their message's shape."""
     if value.get("kind") != "entry":
-        return Envelope(type="head", text=_word(value.get("leaf")) or None, id=_id(value.get("sessionId")))
+        return Envelope(
+            type="head", text=_word(value.get("leaf")) or None, id=_id(value.get("sessionId")), schema=TRANSCRIPT_SCHEMA
+        )
     message = value.get("message")
     body: dict[str, Json] = message if isinstance(message, dict) else {}
-    content = body.get("content")
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    texts = [content] if isinstance(content, str) else [b.get("text") for b in blocks if b.get("type") == "text"]
-    milliseconds = body.get("timestamp")
+    texts, calls = _texts_and_calls(body.get("content"))
     usable = all(isinstance(value.get(key), str) for key in ("id", "role", "at"))
     return Envelope(
         type="message",
@@ -321,34 +332,91 @@ def _of_transcript(value: dict[str, Json]) -> Envelope:
         provider=_word(body.get("provider")) or None,
         model=_word(body.get("model")) or None,
         stop_reason=_word(body.get("stopReason")) or None,
-        has_text=any(isinstance(text, str) and trim(text) for text in texts),
-        has_words=any(isinstance(text, str) and _is_more_than_dots(text) for text in texts),
+        has_text=any(map(trim, texts)),
+        has_words=any(map(_is_more_than_dots, texts)),
         has_content="content" in body,
         tool_call_id=_id(body.get("toolCallId")),
-        tool_calls=tuple(
-            [call for block in blocks if block.get("type") == "toolCall" and (call := _id(block.get("id"))) is not None]
-        ),
-        message_ms=milliseconds if _is_number(milliseconds) else None,
+        tool_calls=calls,
+        message_ms=_number(body.get("timestamp")),
         spent=_odd_spent(body.get("usage")),
         problem=None if usable else "the node lacks a text id, role or time: indusagi ignores it",
+        schema=TRANSCRIPT_SCHEMA,
     )
 
 
-def _check_message(body: dict[str, Json], problems: list[str]) -> None:
-    role = body.get("role")
-    if not isinstance(role, str):
-        problems.append("the message has no role")
-    content = body.get("content")
-    if role not in _NEED_CONTENT:
-        return
-    if content is None:
-        problems.insert(0, CONTENT_NULL if "content" in body else "the message has no content")
-    elif not isinstance(content, str | list):
-        problems.insert(0, f"the content is a {_kind_of(content)}")
-    elif isinstance(content, list) and None in content:
-        problems.insert(0, "a content block is null")
-    elif isinstance(content, list) and not all(isinstance(block, dict) for block in content):
-        problems.insert(0, "a content block is no object")
+class _Oddities:
+    """Reads the values of an odd entry and collects what is wrong with them, the worst first."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        self.fault: Fault | None = None
+
+    def sentence(self) -> str | None:
+        return "; ".join(self.problems) or None
+
+    def text(self, value: dict[str, Json], key: str) -> str | None:
+        item = value.get(key)
+        if item is None or isinstance(item, str):
+            return item
+        self.problems.append(f"the {key} is {_kind_of(item)}")
+        return None
+
+    def entry_id(self, value: dict[str, Json]) -> str | None:
+        item = value.get("id")
+        if item is not None and not isinstance(item, str):
+            self.problems.append(f"the id is {_kind_of(item)}")
+        return _id(item)
+
+    def time(self, value: dict[str, Json]) -> str | float | None:
+        item = value.get("timestamp")
+        if isinstance(item, str):
+            return item
+        moment = _number(item)
+        self.problems.append("the entry has no time" if moment is None else "the time is a number")
+        return moment
+
+    def shown(self, value: dict[str, Json], key: str) -> str | None:
+        """The text of a label or name; pi takes every other true value for one, so it is shown as JSON has it."""
+        item = value.get(key)
+        if item is None or isinstance(item, str):
+            return item
+        self.problems.append(f"the {key} is {_kind_of(item)}")
+        if key == "name":
+            self.fault = "bad name"
+        return None if item is False or item == 0 else json.dumps(item, ensure_ascii=False)
+
+    def check_message(self, message: Json) -> None:
+        """Judge a message: its shape, its role, and the content of the roles that lists read."""
+        if not isinstance(message, dict):
+            self.problems.append("the message is missing" if message is None else f"the message is {_kind_of(message)}")
+            self.fault = "no message" if message is None else None
+            return
+        role = message.get("role")
+        if not isinstance(role, str):
+            self.problems.append("the message has no role" if role is None else f"the role is {_kind_of(role)}")
+        if role not in _NEED_CONTENT:
+            return
+        content = message.get("content")
+        if "content" not in message:
+            self.problems.append(NO_CONTENT)
+            self.fault = "no content"
+        elif not isinstance(content, str | list):
+            self.problems.append(CONTENT_NULL if content is None else f"the content is {_kind_of(content)}")
+            self.fault = "bad content"
+        elif isinstance(content, list) and None in content:
+            self.problems.append("a content block is null")
+            self.fault = "bad content"
+        elif isinstance(content, list) and not all(isinstance(block, dict) for block in content):
+            self.problems.append("a content block is no object")
+
+
+def _texts_and_calls(content: Json) -> tuple[list[str], tuple[str, ...]]:
+    if isinstance(content, str):
+        return [content], ()
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    texts = [block.get("text") for block in blocks if block.get("type") == "text"]
+    calls = [_id(block.get("id")) for block in blocks if block.get("type") == "toolCall"]
+    return [text for text in texts if isinstance(text, str)], tuple([call for call in calls if call is not None])
 
 
 def _odd_task_spent(body: dict[str, Json]) -> Spent | None:
@@ -361,38 +429,27 @@ def _odd_spent(usage: Json) -> Spent | None:
         return None
     cost = usage.get("cost")
     total = cost.get("total") if isinstance(cost, dict) else 0
-    numbers = [usage.get(key) for key in ("input", "output", "cacheRead", "cacheWrite")] + [total]
-    return Spent(*[number if _is_number(number) else 0 for number in numbers])
+    return Spent(*[_number(item) or 0 for item in (*map(usage.get, _COUNTS), total)])
 
 
-def _text(value: dict[str, Json], key: str, problems: list[str]) -> str | None:
-    item = value.get(key)
-    if item is None or isinstance(item, str):
-        return item
-    problems.append(f"{key} is a {_kind_of(item)}")
-    return None
-
-
-def _shown(item: Json, key: str, problems: list[str]) -> str | None:
-    """The text of a label or name; a number is shown as the file has it."""
-    if item is None or isinstance(item, str):
-        return item
-    problems.append(f"{key} is a {_kind_of(item)}")
-    return str(item) if _is_number(item) and item != 0 else None
+_COUNTS = ("input", "output", "cacheRead", "cacheWrite")
 
 
 def _id(item: Json) -> str | None:
     if isinstance(item, str):
         return item
-    return msgspec.json.encode(item).decode() if _is_number(item) else None
+    return json.dumps(item) if _number(item) is not None else None
 
 
 def _word(item: Json) -> str:
     return item if isinstance(item, str) else ""
 
 
-def _is_number(item: Json) -> bool:
-    return isinstance(item, int | float) and not isinstance(item, bool) and item == item and abs(item) != float("inf")
+def _number(item: Json) -> float | None:
+    """The number, None for anything else; JSON's 1e999 is infinite in JavaScript and nothing to count with."""
+    if isinstance(item, bool) or not isinstance(item, int | float) or not abs(item) <= LARGEST:
+        return None
+    return item
 
 
 def _kind_of(item: Json) -> str:
@@ -400,16 +457,12 @@ def _kind_of(item: Json) -> str:
         case None:
             return "null"
         case bool():
-            return "boolean"
+            return "a boolean"
         case int() | float():
-            return "number"
+            return "a number"
         case str():
-            return "string"
+            return "a text"
         case list():
-            return "array"
+            return "an array"
         case _:
-            return "object"
-
-
-def _first(problems: list[str]) -> str | None:
-    return problems[0] if problems else None
+            return "an object"

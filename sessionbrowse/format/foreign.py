@@ -2,47 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sessionbrowse.format.codec import BadJson, loads
 from sessionbrowse.format.entries import Json
 
 V4 = "pi-agent-core's version 4 store, which sessionbrowse does not support"
+EVENT_STREAM = "an event stream of a pi-family agent, not a session"
+CLAUDE_CODE = "a transcript of Claude Code, not of a pi-family agent"
+CODEX = "a rollout of Codex, not of a pi-family agent"
 _PROBED_LINES = 5
 
 
 def recognise(head: bytes) -> str | None:
     """Return what a file is instead of a session, as the end of a sentence, or None if it may be a session."""
-    for line in head.split(b"\n", _PROBED_LINES)[:_PROBED_LINES]:
-        if not line.strip():
-            continue
+    has_header = False
+    for value in _first_objects(head):
+        if "parentId" in value:
+            return None
+        if value.get("type") in ("session", "title"):
+            # `--mode json` prints a session's header too, and then events where a session has entries.
+            has_header = True
+        elif value.get("type") in _EVENTS:
+            return EVENT_STREAM
+        elif not has_header:
+            kind = _kind(value)
+            if kind is not None:
+                return kind
+    return None
+
+
+def _first_objects(head: bytes) -> Iterator[dict[str, Json]]:
+    for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n", _PROBED_LINES)[:_PROBED_LINES]:
         try:
             value = loads(line)
         except BadJson:
             continue
         if isinstance(value, dict):
-            return _kind(value)
-    return None
+            yield value
 
 
 def _kind(value: dict[str, Json]) -> str | None:
+    kind = value.get("type")
     if value.get("v") == 4 and value.get("kind") == "header":
         return V4
-    kind = value.get("type")
-    if kind in ("session", "title"):
-        return None
-    if kind in _EVENTS:
-        return "an event stream of a pi-family agent, not a session"
-    if ("sessionId" in value and "uuid" in value) or kind in ("summary", "file-history-snapshot"):
-        return "a transcript of Claude Code, not of a pi-family agent"
-    if kind in ("session_meta", "response_item", "event_msg", "turn_context"):
-        return "a rollout of Codex, not of a pi-family agent"
+    if "sessionId" in value and ("uuid" in value or kind in _CLAUDE_CODE_TYPES):
+        return CLAUDE_CODE
+    if kind in ("summary", "file-history-snapshot") and ("leafUuid" in value or "messageId" in value):
+        return CLAUDE_CODE
+    if kind in ("session_meta", "response_item", "event_msg", "turn_context") or "record_type" in value:
+        return CODEX
     return None
 
 
-# The events that pi, omp and atomic print with `--mode json`, and subagent logs hold.
+_CLAUDE_CODE_TYPES = frozenset({"user", "assistant", "summary", "system", "queue-operation", "file-history-snapshot"})
+
+# What pi, omp and atomic print with `--mode json` or `--mode rpc` (pi 1.5.2, docs/json.md), and subagents' logs hold.
 _EVENTS = frozenset(
     {
         "agent_start",
         "agent_end",
+        "agent_settled",
         "turn_start",
         "turn_end",
         "message_start",
@@ -51,6 +71,16 @@ _EVENTS = frozenset(
         "tool_execution_start",
         "tool_execution_update",
         "tool_execution_end",
+        "compaction_start",
+        "compaction_end",
+        "auto_compaction_start",
+        "auto_compaction_end",
+        "auto_retry_start",
+        "auto_retry_end",
+        "queue_update",
+        "entry_appended",
+        "session_info_changed",
+        "thinking_level_changed",
         "response",
         "extension_ui_request",
     }

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from sessionbrowse.format.big_line import BigLine
+from sessionbrowse.format.big_line import BigLine, reduce_line
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
 """A longer line is streamed and arrives reduced (see `big_line`)."""
+MAX_LISTED_LINE_BYTES = 256 * 1024
+"""The same for lists and the search index, which meet thousands of files: images make a line long, not text."""
 
 
 class LineBlock(Struct, frozen=True, gc=False):
@@ -44,6 +46,10 @@ def line_blocks(pieces: Iterable[bytes], offset: int = 0, max_line: int = MAX_LI
                     big.feed(part)
                 carry, carried = [], 0
             continue
+        if big is None and carried + first > max_line:
+            big = BigLine()
+            for part in carry:
+                big.feed(part)
         if big is not None:
             big.feed(piece[:first])
             yield LineBlock(offset, [big.reduced()], big.size)
@@ -59,12 +65,36 @@ def line_blocks(pieces: Iterable[bytes], offset: int = 0, max_line: int = MAX_LI
             last = piece.rfind(b"\n")
             carry.append(piece[:last])
             body = b"".join(carry) if len(carry) > 1 else carry[0]
-        yield LineBlock(offset, body.split(b"\n"))
+        yield from _complete_lines(body, offset, max_line)
         offset += len(body) + 1
         carry, carried = [piece[last + 1 :]], len(piece) - last - 1
     if big is not None:
         yield LineBlock(offset, [big.reduced()], big.size, torn=True)
         return
     rest = b"".join(carry)
-    if rest:
+    if len(rest) > max_line:
+        yield LineBlock(offset, [reduce_line(rest)], len(rest), torn=True)
+    elif rest:
         yield LineBlock(offset, [rest], torn=True)
+
+
+def _complete_lines(body: bytes, offset: int, max_line: int) -> Iterator[LineBlock]:
+    """Yield the lines of whole bytes, those that are too large in blocks of their own."""
+    lines = body.split(b"\n")
+    if len(body) <= max_line or max(map(len, lines)) <= max_line:
+        yield LineBlock(offset, lines)
+        return
+    run: list[bytes] = []
+    begin = offset
+    for line in lines:
+        end = offset + len(line) + 1
+        if len(line) > max_line:
+            if run:
+                yield LineBlock(begin, run)
+            yield LineBlock(offset, [reduce_line(line)], len(line))
+            run, begin = [], end
+        else:
+            run.append(line)
+        offset = end
+    if run:
+        yield LineBlock(begin, run)

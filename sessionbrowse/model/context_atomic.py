@@ -37,10 +37,10 @@ from sessionbrowse.model.context_message import (
     Draft,
     context_message,
     first_kept,
-    missing_reason,
     stored_message,
     unsent,
 )
+from sessionbrowse.model.left_out import missing_reason
 from sessionbrowse.model.session import Session
 
 COMPACTION_PREFIX = (

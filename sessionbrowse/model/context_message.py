@@ -27,6 +27,7 @@ from sessionbrowse.format.entries import (
     TranscriptNode,
     UnknownMessage,
 )
+from sessionbrowse.model.left_out import SPEAKING_TYPES, usual_reason
 from sessionbrowse.model.session import Session
 from sessionbrowse.model.tokens import estimate
 
@@ -113,7 +114,7 @@ class Draft:
     def leave_out_all(self, indexes: Iterable[int], reason: str) -> None:
         """Say why entries are not in the context; those that never are keep their own reason."""
         for index in indexes:
-            if self.session.envelopes[index].type in _SPEAKING_TYPES:
+            if self.session.envelopes[index].type in SPEAKING_TYPES:
                 self._reasons[index] = reason
 
     def finish(self, model: ModelRef | None, thinking: str | None, omp: OmpSettings | None = None) -> Context:
@@ -214,72 +215,6 @@ def first_kept(session: Session, path: list[int], compaction_place: int, kept_id
     return None
 
 
-def missing_reason(session: Session, index: int) -> str:
-    """Say why a `message` entry has no message."""
-    problem = session.envelopes[index].problem
-    return problem if problem is not None and problem.startswith("the message is") else "the message is missing"
-
-
-def usual_reason(session: Session, index: int) -> str:
-    """Say why an entry of its type is never a message of the context."""
-    kind = session.envelopes[index].type
-    if not kind:
-        return "not an entry of a session"
-    reason = _USUAL_REASONS.get(kind)
-    if reason is None:
-        return f"{session.agent} does not know entries of the type {kind}"
-    makers = _MADE_ONLY_BY.get(kind)
-    return reason if makers is None or session.agent in makers else f"{reason}, which {session.agent} ignores"
-
-
-# Entries that can be messages: only for these "before the compaction" is the reason.
-_SPEAKING_TYPES = frozenset({"message", "custom_message", "branch_summary"})
-_USUAL_REASONS = {
-    "message": "not for the model",
-    "custom_message": "not for the model",
-    "branch_summary": "an empty branch summary",
-    "compaction": "an older compaction",
-    "model_change": "a change of the model",
-    "thinking_level_change": "a change of the thinking level",
-    "custom": "extension state",
-    "label": "a label",
-    "session_info": "the session's name",
-    "usage": "a record of spending",
-    "context_edit": "a context edit",
-    "session_summary": "a summary for the list of sessions",
-    "context_compaction": "a compaction of a retired kind",
-    "context_window_change": "a change of the context window",
-    "service_tier_change": "a change of the service tier",
-    "mode_change": "a change of the mode",
-    "reset_boundary": "the mark that /clear set",
-    "title_change": "a change of the title",
-    "session_init": "how the subagent was started",
-    "ttsr_injection": "names of injected rules",
-    "credential_pin": "which account served the session",
-    "model_usage": "a record of spending",
-    "mcp_tool_selection": "a choice of tools",
-    "session": "a second session header",
-    "title": "a title slot in the wrong place",
-}
-_MADE_ONLY_BY = {
-    "usage": ("pi",),
-    "context_edit": ("pi",),
-    "session_info": ("pi", "atomic", "indusagi"),
-    "session_summary": ("atomic",),
-    "context_compaction": ("atomic",),
-    "context_window_change": ("atomic",),
-    "service_tier_change": ("omp",),
-    "mode_change": ("omp",),
-    "reset_boundary": ("omp",),
-    "title_change": ("omp",),
-    "session_init": ("omp",),
-    "ttsr_injection": ("omp",),
-    "credential_pin": ("omp",),
-    "model_usage": ("omp",),
-    "mcp_tool_selection": ("omp",),
-}
-
-
 def _content(message: Message | Compaction | BranchSummary) -> Content:
     match message:
         case Compaction() | BranchSummary() | BashExecutionMessage() | PythonExecutionMessage() | FileMentionMessage():
@@ -315,7 +250,7 @@ def _attached_images(message: Message | Compaction | BranchSummary) -> int:
         case BashExecutionMessage():
             return len(message.images or ())
         case FileMentionMessage():
-            return sum(isinstance(file, dict) and bool(file.get("image")) for file in message.files or ())
+            return sum(isinstance(file, dict) and isinstance(file.get("image"), dict) for file in message.files or ())
         case _:
             return 0
 

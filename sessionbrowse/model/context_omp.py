@@ -17,33 +17,26 @@ from sessionbrowse.format.entries import (
     FileMentionMessage,
     Json,
     Message,
-    ModeChange,
-    ModelChange,
     PythonExecutionMessage,
     RedactedThinkingBlock,
-    ServiceTierChange,
     TextBlock,
     ThinkingBlock,
-    ThinkingLevelChange,
     ToolCallBlock,
     ToolResultMessage,
-    TtsrInjection,
 )
 from sessionbrowse.format.javascript import trim
-from sessionbrowse.model import omp_notes, snapcompact
+from sessionbrowse.model import omp_notes, omp_settings, snapcompact
 from sessionbrowse.model.context_message import (
     Context,
     ContextMessage,
     Draft,
-    ModelRef,
-    OmpSettings,
     context_message,
     custom_message,
     first_kept,
     last_of_type,
-    missing_reason,
     stored_message,
 )
+from sessionbrowse.model.left_out import missing_reason
 from sessionbrowse.model.session import ROOT, Session
 
 _ROLES = frozenset(
@@ -54,14 +47,6 @@ _DEFAULT_CUSTOM_TYPE = "custom-message"
 _TRANSIENT_CUSTOM_TYPES = frozenset({"prewalk-plan", "vibe-mode-context"})
 _USER_TURN_CUSTOM_TYPES = frozenset({"skill-prompt", "collab-prompt"})
 _INTERRUPTED_THINKING = "interrupted-thinking"
-_TIERS = frozenset({"auto", "default", "flex", "scale", "priority"})
-_FAMILIES = ("openai", "anthropic", "google")
-# Before tiers were kept by provider family, one word named them.
-_OLD_TIERS = {
-    "priority": dict.fromkeys(_FAMILIES, "priority"),
-    "openai-only": {"openai": "priority"},
-    "claude-only": {"anthropic": "priority"},
-} | {tier: {"openai": tier} for tier in ("auto", "default", "flex", "scale")}
 
 
 def build(session: Session, path: list[int]) -> Context:
@@ -85,9 +70,9 @@ def build(session: Session, path: list[int]) -> Context:
         draft.messages.insert(0, context_message(session, index, "custom", message))
     _strip_calls_without_results(draft)
     _drop_failed_turns(draft)
-    thinking, configured = _thinking(session, path)
-    settings = _settings(session, path, configured)
-    return draft.finish(_model_ref(settings.models.get("default")), thinking, settings)
+    settings = omp_settings.restore(session, path)
+    model = omp_settings.model_ref(settings.models.get("default"))
+    return draft.finish(model, omp_settings.thinking(session, path)[0], settings)
 
 
 # ---- which entries ---------------------------------------------------------------------------------------------
@@ -318,67 +303,3 @@ def _drop_failed_turns(draft: Draft) -> None:
 
 def _is_interrupted_thinking(message: ContextMessage) -> bool:
     return message.role == "custom" and message.custom_type == _INTERRUPTED_THINKING
-
-
-# ---- settings --------------------------------------------------------------------------------------------------
-
-
-def _thinking(session: Session, path: list[int]) -> tuple[str, str | None]:
-    """Return the thinking level and the configured one (which may be `auto`)."""
-    place = last_of_type(session, path, "thinking_level_change")
-    change = session.entry(path[place]) if place is not None else None
-    if not isinstance(change, ThinkingLevelChange):
-        return "off", None
-    level = "off" if change.thinking_level is None else change.thinking_level
-    return level, change.thinking_level if change.configured is None else change.configured
-
-
-def _settings(session: Session, path: list[int], configured: str | None) -> OmpSettings:
-    tier_place = last_of_type(session, path, "service_tier_change")
-    tier = session.entry(path[tier_place]) if tier_place is not None else None
-    mode_place = last_of_type(session, path, "mode_change")
-    mode = session.entry(path[mode_place]) if mode_place is not None else None
-    rules: dict[str, None] = {}
-    for index in path:
-        if session.envelopes[index].type == "ttsr_injection":
-            injection = session.entry(index)
-            if isinstance(injection, TtsrInjection):
-                rules |= {rule: None for rule in injection.injected_rules or () if isinstance(rule, str)}
-    return OmpSettings(
-        models=_models(session, path),
-        service_tier=_tiers(tier.service_tier) if isinstance(tier, ServiceTierChange) else None,
-        mode=(mode.mode or "none") if isinstance(mode, ModeChange) else "none",
-        mode_data=mode.data if isinstance(mode, ModeChange) else None,
-        injected_rules=tuple(rules),
-        configured_thinking_level=configured,
-    )
-
-
-def _models(session: Session, path: list[int]) -> dict[str, str]:
-    """Return the models by role. Answers name the default model only where no change ever named it."""
-    models: dict[str, str] = {}
-    inferred: str | None = None
-    for index in path:
-        envelope = session.envelopes[index]
-        if envelope.type == "model_change":
-            change = session.entry(index)
-            if isinstance(change, ModelChange) and change.model:
-                models["default" if change.role is None else change.role] = change.model
-        elif envelope.type == "message" and envelope.role == "assistant":
-            inferred = "/".join([part for part in (envelope.provider, envelope.model) if part]) or inferred
-    if inferred is not None:
-        models.setdefault("default", inferred)
-    return models
-
-
-def _model_ref(model: str | None) -> ModelRef | None:
-    if model is None:
-        return None
-    provider, slash, model_id = model.partition("/")
-    return ModelRef(provider, model_id) if slash else ModelRef(None, model)
-
-
-def _tiers(value: Json) -> dict[str, str] | None:
-    if isinstance(value, dict):
-        return {family: tier for family in _FAMILIES if (tier := value.get(family)) in _TIERS} or None
-    return _OLD_TIERS.get(value) if isinstance(value, str) else None

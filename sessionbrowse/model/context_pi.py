@@ -32,9 +32,9 @@ from sessionbrowse.model.context_message import (
     custom_message,
     first_kept,
     last_of_type,
-    missing_reason,
     stored_message,
 )
+from sessionbrowse.model.left_out import missing_reason
 from sessionbrowse.model.session import Session
 
 BEFORE_COMPACTION = "before the compaction"

@@ -17,9 +17,11 @@ def display_order(session: Session, leaf: int | None) -> list[int]:
         index = stack.pop()
         order.append(index)
         children = children_of(index)
-        if len(children) == 1:
-            stack.append(children[0])
-        elif children:
+        while len(children) == 1:
+            index = children[0]
+            order.append(index)
+            children = children_of(index)
+        if children:
             stack += _active_last(children, active)
     return order
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
 _CAMEL_ACRONYM = re.compile(r"([A-Z]+)([A-Z][a-z])")
 _CAMEL_WORD = re.compile(r"([a-z0-9])([A-Z])")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
 _SHORTEST_TO_SEEK_ON = 3
 _ACRONYM_LETTERS = range(2, 5)
 _LONGER_BY = 2
@@ -36,23 +37,25 @@ def search_words(text: str) -> SearchWords:
     return SearchWords(words, "".join(words), frozenset(starts))
 
 
-def matches(token: str, text: SearchWords) -> bool:
-    """Tell whether a word of the query, lower-cased, is found; one without letters and digits always is."""
-    parts = _words(token)
-    if not parts:
-        return True
-    if not text.words:
-        return False
-    return all(_is_found(part, text) or any(_is_found(other, text) for other in _swapped(part)) for part in parts)
+def matcher(tokens: Iterable[str]) -> Callable[[SearchWords], bool]:
+    """Return a test whether all words of a query, lower-cased, are found in a text.
+
+    A word without letters and digits is found everywhere; one with separators in it counts as several.
+    """
+    tests = [_any_of([_test(part), *map(_test, _swapped(part))]) for token in tokens for part in _words(token)]
+
+    def is_found(text: SearchWords) -> bool:
+        return all(test(text) for test in tests) if text.words else not tests
+
+    return is_found
 
 
 def _words(text: str) -> list[str]:
     """Letters, marks and digits in lower case; all else separates, and so does a capital in the midst of a word."""
     split = _CAMEL_WORD.sub(r"\1 \2", _CAMEL_ACRONYM.sub(r"\1 \2", text)).lower()
     if split.isascii():
-        kept = "".join([letter if letter.isalnum() else " " for letter in split])
-    else:
-        kept = "".join([letter if unicodedata.category(letter)[0] in "LMN" else " " for letter in split])
+        return _ASCII_WORD.findall(split)
+    kept = "".join([letter if unicodedata.category(letter)[0] in "LMN" else " " for letter in split])
     return [_in_units(word) for word in kept.split(" ") if word]
 
 
@@ -71,12 +74,28 @@ def _swapped(token: str) -> Iterator[str]:
             yield f"{token[:place]}{pair[1]}{pair[0]}{token[place + 2 :]}"
 
 
-def _is_found(token: str, text: SearchWords) -> bool:
-    return _begins_a_word(token, text) or any(_fits(token, word) for word in text.words) or _is_acronym(token, text)
+def _any_of(tests: list[Callable[[SearchWords], bool]]) -> Callable[[SearchWords], bool]:
+    return tests[0] if len(tests) == 1 else lambda text: any(test(text) for test in tests)
+
+
+def _test(token: str) -> Callable[[SearchWords], bool]:
+    # Texts repeat their words: each is looked at once.
+    fitting: dict[str, bool] = {}
+
+    def is_found(text: SearchWords) -> bool:
+        for word in text.words:
+            fits = fitting.get(word)
+            if fits is None:
+                fits = fitting[word] = _fits(token, word)
+            if fits:
+                return True
+        return _begins_a_word(token, text) or _is_acronym(token, text)
+
+    return is_found
 
 
 def _begins_a_word(token: str, text: SearchWords) -> bool:
-    """Whether the token is found from the beginning of a word on, over word ends too; short ones at first sight only."""
+    """Whether the token begins where a word begins, and may go on into the next; short ones at first sight only."""
     place = text.joined.find(token)
     while place >= 0:
         if place in text.starts:

@@ -12,26 +12,13 @@ from msgspec import Struct
 
 from sessionbrowse.format.codec import BadJson, from_json, loads
 from sessionbrowse.format.entries import BadLine, Header, Json, TitleSlot
-from sessionbrowse.format.envelope import CONTENT_NULL, Envelope, read_envelope
+from sessionbrowse.format.envelope import Envelope, read_envelope
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.lines import LineBlock
-from sessionbrowse.model.rules import Rules
+from sessionbrowse.model.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES, VERBATIM_STRATEGY, Rules
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAX_PROBLEMS = 1000
-_OMP_ONLY_TYPES = frozenset(
-    {
-        "service_tier_change",
-        "mode_change",
-        "reset_boundary",
-        "title_change",
-        "session_init",
-        "ttsr_injection",
-        "credential_pin",
-        "model_usage",
-        "mcp_tool_selection",
-    }
-)
 
 
 class Problem(Struct, frozen=True):
@@ -45,7 +32,8 @@ class Problem(Struct, frozen=True):
 class Record(Struct, frozen=True, gc=False):
     """One entry line: its 1-based line, byte offset, size in bytes without newline, envelope and the bytes.
 
-    `ordinal` counts the records the program parsed, headers included, from 0: v1 compactions point with it.
+    `ordinal` counts the records the program parsed, headers included, from 0: v1 compactions point with it. `raw` is
+    one record: of two fused on a line the first, of a line that is too large the reduced one.
     """
 
     line: int
@@ -54,6 +42,18 @@ class Record(Struct, frozen=True, gc=False):
     ordinal: int
     envelope: Envelope
     raw: bytes
+
+
+class Progress(Struct, frozen=True, array_like=True):
+    """How far a reader is, to go on another day. Problems are line, offset, reason."""
+
+    lines: int
+    records: int
+    problem_count: int
+    problems: list[tuple[int, int, str]]
+    marks: list[str]
+    refusal: str | None
+    unlisted: str | None
 
 
 class Reader:
@@ -71,6 +71,8 @@ class Reader:
         self.problems: list[Problem] = []
         self.problem_count = 0
         self.marks: set[str] = set()
+        self.generation = 3
+        """The version as the programs compare it: 1, 2, or 3 for all that is newer, not a number, or has no header."""
         self.bytes_read = 0
         self.torn = False
         self.refusal: str | None = None
@@ -86,17 +88,6 @@ class Reader:
         """The file's own version; 1 when its header has none."""
         return 1 if self.header is None or self.header.version is None else self.header.version
 
-    @property
-    def generation(self) -> int:
-        """The version as the programs compare it: 1, 2, or 3 for everything newer or not a number."""
-        if self.is_transcript:
-            return 3  # no header, and its nodes bring their ids and parents
-        try:
-            number = float(self.version)
-        except (TypeError, ValueError):
-            return 3
-        return 1 if number < 2 else 2 if number < 3 else 3
-
     def read(self, block: LineBlock) -> Iterator[Record]:
         """Yield the entries of the next block."""
         offset = block.offset
@@ -106,16 +97,36 @@ class Reader:
             size = block.reduced_from or len(raw)
             torn = block.torn and number == last
             self.torn = torn
-            line = raw[:-1] if raw.endswith(b"\r") else raw
-            if line and not line.isspace():
-                if b"\r" in line and isinstance(read_envelope(line), BadLine):
-                    yield from self._lines_split_at_returns(line, offset, torn)
-                else:
-                    record = self._record(line, raw, offset, size, torn)
-                    if record is not None:
-                        yield record
+            envelope = read_envelope(raw)
+            if isinstance(envelope, Envelope):
+                record = self._place(envelope, raw, offset, size)
+                if record is not None:
+                    yield record
+            elif raw and not raw.isspace():
+                yield from self._rescued(raw, offset, size, torn)
             offset += size + (0 if torn else 1)
         self.bytes_read = offset
+
+    def _rescued(self, line: bytes, offset: int, size: int, torn: bool) -> Iterator[Record]:
+        """Yield what can be read of a line that is no JSON value, and say why it is none."""
+        if self._lines == 1 and line.startswith(BYTE_ORDER_MARK):
+            line = line[len(BYTE_ORDER_MARK) :]
+            self._note_byte_order_mark()
+        envelope = read_envelope(line)
+        if isinstance(envelope, BadLine) and b"\r" in line.rstrip(b"\r"):
+            yield from self._lines_split_at_returns(line, offset + size - len(line), torn)
+            return
+        record = self._record(line, offset, size, torn)
+        if record is not None:
+            yield record
+
+    def _note_byte_order_mark(self) -> None:
+        self.report(1, 0, "starts with a byte order mark")
+        if not self.rules.accepts_byte_order_mark:
+            self.refusal = "refuses this file: it starts with a byte order mark"
+            # atomic's list reads through a decoder that drops the mark (fact sheet, section c).
+            if self.rules.agent != "atomic":
+                self.unlisted = "does not list it: it starts with a byte order mark"
 
     def _lines_split_at_returns(self, line: bytes, offset: int, torn: bool) -> Iterator[Record]:
         """A file whose lines end in lone carriage returns: the programs' lists read it, their openings do not."""
@@ -125,10 +136,36 @@ class Reader:
             self.refusal = f"{verb} this file: its lines end in carriage returns"
         for part in line.split(b"\r"):
             if part and not part.isspace():
-                record = self._record(part, part, offset, len(part), torn)
+                record = self._record(part, offset, len(part), torn)
                 if record is not None:
                     yield record
             offset += len(part) + 1
+
+    def progress(self) -> Progress:
+        """Return what has been found so far, but for the header, slot and heads, which the file's beginning tells."""
+        problems = [(problem.line, problem.offset, problem.reason) for problem in self.problems]
+        return Progress(
+            self._lines, self._records, self.problem_count, problems, sorted(self.marks), self.refusal, self.unlisted
+        )
+
+    def resume(self, progress: Progress) -> None:
+        """Go on as the reader that made `progress` would; call it when everything up to the header was read."""
+        self._lines, self._records = progress.lines, progress.records
+        self.problem_count = progress.problem_count
+        self.problems = [Problem(*problem) for problem in progress.problems]
+        self.marks = set(progress.marks)
+        self.refusal, self.unlisted = progress.refusal, progress.unlisted
+        self._first_record_seen = True
+
+    @property
+    def lines_read(self) -> int:
+        """How many lines were read, whatever they hold."""
+        return self._lines
+
+    def skip_ordinary(self, lines: int) -> None:
+        """Count lines that somebody else read: message entries behind the header with nothing odd about them."""
+        self._lines += lines
+        self._records += lines
 
     def finish(self) -> None:
         """Judge the file as a whole; call it after the last block."""
@@ -160,54 +197,57 @@ class Reader:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(Problem(line, offset, reason))
 
-    def _record(self, line: bytes, raw: bytes, offset: int, size: int, torn: bool) -> Record | None:
-        if self._lines == 1 and line.startswith(BYTE_ORDER_MARK):
-            self.report(1, 0, "starts with a byte order mark")
-            line = line[3:]
-            if not self.rules.accepts_byte_order_mark:
-                self.refusal = "refuses this file: it starts with a byte order mark"
-                # atomic's list reads through a decoder that drops the mark (fact sheet, section c).
-                if self.rules.agent != "atomic":
-                    self.unlisted = "does not list it: it starts with a byte order mark"
-        value = read_envelope(line)
-        if isinstance(value, BadLine):
+    def _record(self, line: bytes, offset: int, size: int, torn: bool) -> Record | None:
+        envelope = read_envelope(line)
+        if isinstance(envelope, BadLine):
             fused = first_of_fused(line) if self.rules.keeps_first_of_fused else None
             if fused is None:
                 # pi may still be writing: an unfinished last line is not damage that anybody made.
-                reason = "unfinished last line" if torn and value.reason.startswith("torn") else value.reason
+                reason = "unfinished last line" if torn and envelope.reason.startswith("torn") else envelope.reason
                 self.report(self._lines, offset, reason)
                 return None
             self.report(self._lines, offset, "two records fused on one line; only the first counts")
             line = fused
-            value = read_envelope(line)
-            if isinstance(value, BadLine):
+            envelope = read_envelope(line)
+            if isinstance(envelope, BadLine):
                 return None
-        if b"\xef\xbf\xbd" not in line and not _is_utf8(line):
-            self.report(self._lines, offset, "bytes that are not UTF-8")
-        if value.problem is not None and value.type == "" and value.id is None and self._skips(line):
-            self.report(self._lines, offset, f"skipped: {value.problem}")
-            return None
-        return self._place(value, line, raw, offset, size)
+        return self._place(envelope, line, offset, size)
 
     def _skips(self, line: bytes) -> bool:
         """Tell whether the line is a value that JavaScript takes for false: pi drops those, omp fails on null."""
-        falsy = line.strip() in (b"null", b"false", b"0", b'""', b"-0")
-        if falsy and line.strip() == b"null" and self.rules.null_line_refused:
-            self.refusal = self.unlisted = "fails on this file: it has a line that is only null"
-        return falsy and (self.rules.agent != "omp" or line.strip() == b"null")
+        value = line.strip()
+        return value == b"null" or (self.rules.agent != "omp" and value in (b"false", b"0", b'""', b"-0"))
 
-    def _place(self, envelope: Envelope, line: bytes, raw: bytes, offset: int, size: int) -> Record | None:
+    def _note_null(self, end: int) -> None:
+        self.refusal = "fails on this file: it has a line that is only null"
+        if self._is_listed(end):
+            self.unlisted = self.refusal
+
+    def _judge(self, envelope: Envelope, end: int) -> None:
+        if envelope.fault in self.rules.hidden_by and self._is_listed(end):
+            self.unlisted = self.unlisted or f"hides this file from its list: {envelope.problem}"
+        if envelope.fault in self.rules.refused_for:
+            self.refusal = self.refusal or f"fails on this file: {envelope.problem}"
+
+    def _is_listed(self, end: int) -> bool:
+        """Tell whether the program's list reads a line that ends there."""
+        return self.rules.listed_head_bytes is None or end <= self.rules.listed_head_bytes
+
+    def _place(self, envelope: Envelope, line: bytes, offset: int, size: int) -> Record | None:
+        if not line.isascii() and not _is_utf8(line):
+            self.report(self._lines, offset, "bytes that are not UTF-8")
+        kind = envelope.type
+        if kind == "" and envelope.problem is not None and self._skips(line):
+            self.report(self._lines, offset, f"skipped: {envelope.problem}")
+            if self.rules.null_line_refused:
+                self._note_null(offset + size)
+            return None
         first = not self._first_record_seen
         self._first_record_seen = True
         ordinal = self._records
-        kind = envelope.type
-        if kind == "head" and _is_transcript_line(line):
-            self.is_transcript = True
-            self.transcript_heads.append(loads(line))
+        if (first or self.is_transcript) and not self._belongs_to_transcript(envelope, line, offset):
             return None
-        if first and kind == "message" and _is_transcript_line(line):
-            self.is_transcript = True
-        if kind == "title" and first and self._take_slot(line):
+        if kind == "title" and first and self._take_slot(line, offset):
             self._first_record_seen = False
             return None
         self._records += 1
@@ -223,45 +263,65 @@ class Reader:
             self._refuse_start(kind, line)
         if envelope.problem is not None:
             self.report(self._lines, offset, envelope.problem)
-            if self.rules.odd_message_hides_file and _hides(envelope.problem):
-                self.unlisted = self.unlisted or f"hides this file from its list: {envelope.problem}"
-        if self.generation >= 2 and kind != "session":
-            if envelope.id is None:
+        if envelope.fault is not None:
+            self._judge(envelope, offset + size)
+        if self.generation >= 2 and kind != "session" and not self.is_transcript:
+            if kind == "title":
+                self.report(self._lines, offset, "a title slot where an entry belongs")
+            elif envelope.id is None:
                 self.report(self._lines, offset, "the entry has no id")
-            if not envelope.parent_given and not self.is_transcript:
+            if not envelope.parent_given:
                 self.report(self._lines, offset, "the entry names no parent")
-        if kind in _OMP_ONLY_TYPES:
+        if kind in OMP_ONLY_TYPES:
             self.marks.add("omp")
-        elif kind == "session_summary" or (kind == "compaction" and envelope.text == "verbatim-lines"):
+        elif kind in ATOMIC_ONLY_TYPES or (kind == "compaction" and envelope.text == VERBATIM_STRATEGY):
             self.marks.add("atomic")
-        return Record(self._lines, offset, size, ordinal, envelope, raw)
+        return Record(self._lines, offset, size, ordinal, envelope, line)
 
-    def _take_slot(self, line: bytes) -> bool:
-        value = loads(line)
-        slot = from_json(value)
+    def _belongs_to_transcript(self, envelope: Envelope, line: bytes, offset: int) -> bool:
+        """Tell whether a line is an entry as far as transcripts go: their heads and foreign lines are none."""
+        if envelope.schema is None:
+            if self.is_transcript:
+                self.report(self._lines, offset, "not of the transcript's schema: indusagi ignores it")
+            return not self.is_transcript
+        self.is_transcript = True
+        if envelope.type == "head":
+            self.transcript_heads.append(loads(line))
+        return envelope.type != "head"
+
+    def _take_slot(self, line: bytes, offset: int) -> bool:
+        slot = from_json(loads(line))
         if self.slot is not None or not isinstance(slot, TitleSlot):
             return False
         self.slot, self.slot_line = slot, line
         self.marks.add("omp")
+        verb = "would overwrite" if self.rules.overwrites_unreadable else "refuses"
         if not self.rules.reads_title_slot:
-            self.refusal = "refuses this file: its first line is omp's title slot"
+            self.refusal = f"{verb} this file: its first line is omp's title slot"
             self.unlisted = "does not list it: its first line is omp's title slot"
         elif self._lines != 1:
-            self.refusal = "refuses this file: its title slot is not the first line"
-        elif None in (slot.title, slot.updated_at, slot.pad) or slot.source not in (None, "auto", "user"):
-            self.refusal = "refuses this file: its title slot is not valid"
+            self._refuse_slot(offset, "its title slot is not the first line")
+        elif not _is_valid(slot):
+            self._refuse_slot(offset, "its title slot is not valid")
         return True
+
+    def _refuse_slot(self, offset: int, reason: str) -> None:
+        self.refusal = f"refuses this file: {reason}"
+        self.report(self._lines, offset, reason.removeprefix("its "))
 
     def _take_header(self, line: bytes, offset: int, first: bool) -> None:
         header = from_json(loads(line))
         assert isinstance(header, Header)
         self.header, self.header_line, self.header_offset = header, line, offset
+        self.generation = _generation(self.version)
         if not first:
             self.report(self._lines, offset, "the session header is not the first record")
         if header.id is None:
             self.report(self._lines, offset, "the session header has no text id")
         if header.cwd is None:
             self.report(self._lines, offset, "the session header names no directory")
+            if self.rules.refuses_odd_cwd and "cwd" in header.extra:
+                self.refusal = "fails on this file: the directory in its header is no text"
         if is_workflow_stage(header):
             self.marks.add("atomic")
 
@@ -282,34 +342,21 @@ def is_workflow_stage(header: Header) -> bool:
     return all(isinstance(name, str) and trim(name) for name in names)
 
 
-def _hides(problem: str) -> bool:
-    """Tell whether pi's list fails on such a message and drops the whole file (fact sheet of pi, section c)."""
-    return problem in _HIDING
+def _is_valid(slot: TitleSlot) -> bool:
+    """Tell whether omp's loader takes the slot for one; its list takes every first line of this type."""
+    has_texts = None not in (slot.title, slot.updated_at, slot.pad)
+    return slot.v == 1 and has_texts and slot.source in (None, "auto", "user") and "source" not in slot.extra
 
 
-_HIDING = frozenset(
-    {
-        CONTENT_NULL,
-        "the message is missing",
-        "the content is a number",
-        "the content is a boolean",
-        "the content is a object",
-        "a content block is null",
-        "name is a number",
-        "name is a boolean",
-        "name is a object",
-        "name is a array",
-    }
-)
-
-
-def _is_transcript_line(line: bytes) -> bool:
-    return b'"indus/transcript@1"' in line
+def _generation(version: Json) -> int:
+    try:
+        number = float(version)
+    except (TypeError, ValueError, OverflowError):
+        return 3
+    return 1 if number < 2 else 2 if number < 3 else 3
 
 
 def _is_utf8(line: bytes) -> bool:
-    if line.isascii():
-        return True
     try:
         line.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,16 +1,17 @@
 """The text of a tree's rows, in the words of the session's program, and what its search looks at.
 
-An entry is decoded from its bytes when its row is asked for. Text stands as in the file: sanitise it before it is drawn.
+An entry is decoded when its row is asked for. Text stands as in the file: it is to be sanitised before it is drawn.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from weakref import WeakKeyDictionary
 
 from sessionbrowse.format.javascript_values import MISSING, string
 from sessionbrowse.model import row_text_omp, row_text_pi
 from sessionbrowse.model.display_order import display_order
-from sessionbrowse.model.row_words import Call
+from sessionbrowse.model.row_words import Call, Fields
 from sessionbrowse.model.session import Session
 
 
@@ -29,9 +30,18 @@ def row_text(session: Session, index: int, home: str = "") -> str:
 
 def search_text(session: Session, index: int) -> str:
     """Return the text in which the program's own search looks for its words: label, role, beginning of the text."""
+    return _search_text(session, index, session.fields(index))
+
+
+def search_texts(session: Session, indexes: Iterable[int]) -> Iterator[tuple[int, str]]:
+    """Yield the search texts of many entries with their indexes, in file order."""
+    for index, fields in session.fields_of_many(indexes):
+        yield index, _search_text(session, index, fields)
+
+
+def _search_text(session: Session, index: int, fields: Fields) -> str:
     envelope = session.envelopes[index]
     mark = session.labels.get(index)
-    fields = session.fields(index)
     if session.rules.tree == "omp":
         found = row_text_omp.search_text(envelope.type, envelope.role, fields)
     else:

@@ -32,7 +32,9 @@ def row_text(kind: str, role: str, entry: Fields, call: Call | None, home: str) 
     match kind:
         case "message":
             message = entry.get("message")
-            return _message(role, message, call, home) if isinstance(message, dict) else ""
+            if message is None:
+                return row_text_pi.NO_MESSAGE
+            return _message(role, message if isinstance(message, dict) else {}, call, home)
         case "custom_message" if entry.get("customType") == "advisor":
             qualifier, notes = _advice(entry)
             return f"advisor ({qualifier}): {one_line(notes)}" if qualifier else f"advisor: {one_line(notes)}"
@@ -125,7 +127,7 @@ def _message(role: str, message: Fields, call: Call | None, home: str) -> str:
         case "bashExecution":
             return f"[bash]: {one_line(message.get('command'))}"
         case _:
-            return f"[{role or 'undefined'}]"
+            return f"[{role or string(message.get('role', MISSING))}]"
 
 
 def _answer(message: Fields) -> str:

@@ -12,6 +12,9 @@ from sessionbrowse.model.rules import AgentName
 from sessionbrowse.model.tool_call_text import tool_call_text
 
 ERROR_UNITS = 80
+NO_MESSAGE = "[message]"
+"""The programs' trees fail on a message that is missing; ours shows the row."""
+
 _NEWER_OR_FOREIGN_TYPES: dict[AgentName, frozenset[str]] = {
     "pi": frozenset({"session_summary"}),
     "atomic": frozenset({"context_edit"}),
@@ -28,7 +31,9 @@ def row_text(agent: AgentName, kind: str, role: str, entry: Fields, call: Call |
     match kind:
         case "message":
             message = entry.get("message")
-            return _message(agent, role, message, call, home) if isinstance(message, dict) else ""
+            if message is None:
+                return NO_MESSAGE
+            return _message(agent, role, message if isinstance(message, dict) else {}, call, home)
         case "custom_message":
             return f"[{_shown(entry, 'customType')}]: {one_line(_custom_text(entry.get('content')))}"
         case "compaction":
@@ -123,7 +128,7 @@ def _message(agent: AgentName, role: str, message: Fields, call: Call | None, ho
         case "bashExecution":
             return f"[bash]: {one_line(message.get('command'))}"
         case _:
-            return f"[{role or 'undefined'}]"
+            return f"[{role or string(message.get('role', MISSING))}]"
 
 
 def _answer(message: Fields) -> str:

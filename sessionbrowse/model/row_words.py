@@ -52,5 +52,5 @@ def first_text(content: Json) -> str:
 
 
 def words(*parts: Json) -> str:
-    """Return what the search looks at: the parts with blanks between, missing ones as nothing."""
-    return " ".join(["" if part is None or part is MISSING else string(part) for part in parts])
+    """Return what the search looks at: the parts with blanks between, without missing ones."""
+    return " ".join([string(part) for part in parts if part is not None and part is not MISSING])

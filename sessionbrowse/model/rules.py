@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sessionbrowse.format.envelope import Fault
+
 AgentName = Literal["pi", "omp", "atomic", "indusagi"]
 
 OMP_ONLY_TYPES = frozenset(
@@ -47,8 +49,14 @@ class Rules(Struct, frozen=True, kw_only=True):
     later_headers_are_entries: bool = False
     # indusagi replaces a file it cannot read by an empty session; the others refuse it.
     overwrites_unreadable: bool = False
-    # omp's list shows what is in a file's ends and survives odd messages; the others' hide the whole file.
-    odd_message_hides_file: bool = True
+    # On which faults the program's list drops the file without a word; omp's looks for them in the file's beginning.
+    hidden_by: frozenset[Fault] = frozenset({"no message", "bad content", "bad name"})
+    # On which faults opening the file fails.
+    refused_for: frozenset[Fault] = frozenset()
+    # How many bytes of a file's beginning the program's list reads; None: all.
+    listed_head_bytes: int | None = None
+    # omp's opening fails on a header whose directory is neither text nor null.
+    refuses_odd_cwd: bool = False
     # omp's list shows the title a slot or header has; pi's list refuses a slot.
     reads_title_slot: bool = False
     # omp's opening throws on a `null` line.
@@ -70,7 +78,10 @@ OMP = Rules(
     keeps_first_of_fused=True,
     accepts_byte_order_mark=True,
     later_headers_are_entries=True,
-    odd_message_hides_file=False,
+    hidden_by=frozenset({"no content", "bad content"}),
+    refused_for=frozenset({"no message"}),
+    listed_head_bytes=4096,
+    refuses_odd_cwd=True,
     reads_title_slot=True,
     null_line_refused=True,
     context="omp",

@@ -6,8 +6,9 @@ Entries are addressed by their index in file order, because ids may be missing o
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from operator import itemgetter
+from operator import itemgetter, lt
 
 import msgspec
 from msgspec import Struct
@@ -16,16 +17,13 @@ from sessionbrowse.format.codec import BadJson, decode_line, loads
 from sessionbrowse.format.entries import (
     BadLine,
     Compaction,
-    CustomRoleMessage,
     Entry,
-    EntryBase,
     Header,
     Json,
-    MessageEntry,
     TitleSlot,
     UnknownEntry,
 )
-from sessionbrowse.format.envelope import Envelope, read_envelope
+from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.model.reading import Problem, Reader, first_of_fused
@@ -33,6 +31,8 @@ from sessionbrowse.model.rules import Rules
 from sessionbrowse.text import parse_time
 
 ROOT = -1
+MAX_RUN_BYTES = 1024 * 1024
+_MARGIN = b" \t\r\n\xef\xbb\xbf"
 ReadBytes = Callable[[int, int], bytes]
 """Reads `size` bytes at `offset` of the session's file."""
 
@@ -87,14 +87,10 @@ class Session:
 
     @property
     def id(self) -> str | None:
-        """The session's id: the header's, or for a transcript the head's or the file's stem."""
-        if self.header is not None:
-            return self.header.id
+        """The session's id: the header's; for a transcript the file's stem (a renamed one's head has the old id)."""
         if self.is_transcript:
-            head = self._transcript_head
-            named = head.get("sessionId") if isinstance(head, dict) else None
-            return named if isinstance(named, str) else self.path.rpartition("/")[2].rpartition(".")[0]
-        return None
+            return self.path.rpartition("/")[2].rpartition(".")[0]
+        return self.header.id if self.header is not None else None
 
     @property
     def cwd(self) -> str:
@@ -128,28 +124,46 @@ class Session:
         return self.branch(self.leaf) if self.leaf_id else []
 
     def raw(self, index: int) -> bytes:
-        """The bytes of the entry's line, without newline, read from the file now."""
+        """The bytes of the entry's line, without newline, read from the file now; fewer if the file shrank.
+
+        Raises:
+            Unreadable: the file is gone or cannot be read.
+        """
         return self._read_bytes(self.offsets[index], self.sizes[index])
 
     def entry(self, index: int) -> Entry:
         """The whole entry, decoded from the file now; v1 and v2 entries in migrated form.
 
-        A line that changed under us and is no entry any more comes back as an `UnknownEntry` without contents.
+        What is no entry to the format (omp's later headers), or no longer one in a file that changed under us, comes
+        back as an `UnknownEntry`.
+
+        Raises:
+            Unreadable: the file is gone or cannot be read.
         """
-        entry = decode_line(self._record(index))
+        line = self.raw(index).strip(_MARGIN)
+        entry = decode_line(line)
+        if isinstance(entry, BadLine) and self.rules.keeps_first_of_fused:
+            entry = decode_line(first_of_fused(line) or line)
         if isinstance(entry, BadLine | Header | TitleSlot):
-            return UnknownEntry(type=self.envelopes[index].type, id=self.envelopes[index].id)
+            envelope = self.envelopes[index]
+            return UnknownEntry(type=envelope.type, id=envelope.id, raw=self._fields(line) or None)
         if self._generation >= 3:
             return entry
         return self._migrated(entry, index)
 
     def fields(self, index: int) -> dict[str, Json]:
         """The entry's JSON object as it stands in the file now, not migrated; empty where there is none."""
-        try:
-            value = loads(self._record(index))
-        except BadJson:
-            return {}
-        return value if isinstance(value, dict) else {}
+        return self._fields(self.raw(index))
+
+    def fields_of_many(self, indexes: Iterable[int]) -> Iterator[tuple[int, dict[str, Json]]]:
+        """Yield the objects of many entries in file order; entries that lie close together are read at once."""
+        for run in self._runs(sorted(indexes)):
+            start, last = self.offsets[run[0]], run[-1]
+            block = self._read_bytes(start, self.offsets[last] + self.sizes[last] - start)
+            for index in run:
+                at = self.offsets[index] - start
+                # A single line may come reduced, and so shorter than its size.
+                yield index, self._fields(block[at : at + self.sizes[index]])
 
     def find(self, reference: str) -> list[int]:
         """The entries meant by an id, a unique beginning of one, or an exact label; several if it is not unique."""
@@ -165,32 +179,39 @@ class Session:
 
     # ---- made by `build_session` ---------------------------------------------------------------------------
 
-    def _record(self, index: int) -> bytes:
-        """The bytes of the one record that the entry was read from."""
-        line = self.raw(index).strip(b" \t\r\n\xef\xbb\xbf")
-        if self.rules.keeps_first_of_fused and isinstance(read_envelope(line), BadLine):
-            return first_of_fused(line) or line
-        return line
+    def _fields(self, raw: bytes) -> dict[str, Json]:
+        line = raw.strip(_MARGIN)
+        try:
+            value = loads(line)
+        except BadJson:
+            first = first_of_fused(line) if self.rules.keeps_first_of_fused else None
+            value = None if first is None else loads(first)
+        return value if isinstance(value, dict) else {}
+
+    def _runs(self, indexes: list[int]) -> Iterator[list[int]]:
+        """Entries in file order that lie within `MAX_RUN_BYTES`."""
+        run: list[int] = []
+        for index in indexes:
+            if run and self.offsets[index] + self.sizes[index] - self.offsets[run[0]] > MAX_RUN_BYTES:
+                yield run
+                run = []
+            run.append(index)
+        if run:
+            yield run
 
     def _migrated(self, entry: Entry, index: int) -> Entry:
-        envelope = self.envelopes[index]
-        changed: dict[str, Json] = {}
-        if self._generation == 1 and isinstance(entry, EntryBase):
-            parent = self.parents[index]
-            changed["id"] = envelope.id
-            changed["parent_id"] = None if parent == ROOT else self.envelopes[parent].id
-            if isinstance(entry, Compaction) and entry.first_kept_entry_index is not None:
-                changed["first_kept_entry_id"] = self._id_at_ordinal(entry.first_kept_entry_index)
-                changed["first_kept_entry_index"] = None
-        if isinstance(entry, MessageEntry) and isinstance(entry.message, CustomRoleMessage) and not changed:
+        if self._generation > 1:
             return entry
-        return msgspec.structs.replace(entry, **changed) if changed else entry
+        parent = self.parents[index]
+        named = {"id": self.envelopes[index].id, "parent_id": None if parent == ROOT else self.envelopes[parent].id}
+        if isinstance(entry, Compaction) and entry.first_kept_entry_index is not None:
+            first_kept = self._id_at_ordinal(entry.first_kept_entry_index)
+            return msgspec.structs.replace(entry, **named, first_kept_entry_id=first_kept, first_kept_entry_index=None)
+        return msgspec.structs.replace(entry, **named)
 
     def _id_at_ordinal(self, ordinal: int) -> str | None:
-        try:
-            return self.envelopes[self._ordinals.index(ordinal)].id
-        except ValueError:
-            return None
+        index = bisect_left(self._ordinals, ordinal)
+        return self.envelopes[index].id if self._ordinals[index : index + 1] == [ordinal] else None
 
     def _link_children(self) -> None:
         if self._children is not None:
@@ -204,7 +225,7 @@ class Session:
                 times = [(_milliseconds(self.envelopes[index].timestamp), index) for index in siblings]
                 # JavaScript sorts dates that are none in an order nobody defines: those stay where they are.
                 if all(time is not None for time, _ in times):
-                    siblings[:] = [index for _, index in sorted(times, key=itemgetter(0))]  # type: ignore[arg-type]
+                    siblings[:] = [index for _, index in sorted(times, key=itemgetter(0))]
         self._children, self._roots = children, roots
 
 
@@ -224,6 +245,23 @@ def build_session(blocks: Iterable[LineBlock], rules: Rules, path: str, read_byt
             sizes.append(record.size)
             ordinals.append(record.ordinal)
     reader.finish()
+    return session_of(reader, envelopes, lines, offsets, sizes, ordinals, path, read_bytes)
+
+
+def session_of(
+    reader: Reader,
+    envelopes: list[Envelope],
+    lines: list[int],
+    offsets: list[int],
+    sizes: list[int],
+    ordinals: list[int],
+    path: str,
+    read_bytes: ReadBytes,
+) -> Session:
+    """Return the session of a reader that has finished, and of the entries it found.
+
+    Line, offset, size and ordinal are each entry's own; ordinals are needed for versions before 3 only.
+    """
     session = Session(reader, path, read_bytes)
     session.envelopes, session.lines, session.offsets, session.sizes = envelopes, lines, offsets, sizes
     if reader.generation < 3:
@@ -295,40 +333,46 @@ def _link(session: Session, reader: Reader) -> None:
     """Find every entry's parent. What the file leaves open is closed so that the result is always a forest."""
     envelopes = session.envelopes
     index_by_id = session.index_by_id
-    doubles: dict[str, list[int]] = {}
-    for index, envelope in enumerate(envelopes):
-        entry_id = envelope.id
-        if entry_id is None:
-            continue
-        earlier = index_by_id.get(entry_id)
-        if earlier is not None:
-            doubles.setdefault(entry_id, [earlier]).append(index)
-            reader.report(session.lines[index], session.offsets[index], f"a second entry with the id {entry_id}")
-        index_by_id[entry_id] = index
+    ids = [envelope.id for envelope in envelopes]
+    index_by_id.update(zip(ids, range(len(ids)), strict=True))  # type: ignore[arg-type]
+    index_by_id.pop(None, None)  # type: ignore[call-overload]
+    doubles = _doubles(session, reader, ids) if len(index_by_id) < len(ids) else {}
+    find = index_by_id.get
     parents = session.parents
-    for index, envelope in enumerate(envelopes):
-        parent_id = envelope.parent_id
-        if parent_id is None:
-            parents.append(ROOT)
+    parents += [ROOT if envelope.parent_id is None else find(envelope.parent_id, ROOT) for envelope in envelopes]
+    for index, parent in enumerate(parents):
+        if parent < index and parent != ROOT:
             continue
-        if parent_id == envelope.id:
+        parent_id = envelopes[index].parent_id
+        if parent_id is not None and parent_id == ids[index]:
             reader.report(session.lines[index], session.offsets[index], "the entry is its own parent")
-            parents.append(ROOT)
-            continue
-        parent = index_by_id.get(parent_id, ROOT)
-        if parent == ROOT:
-            reader.report(
-                session.lines[index], session.offsets[index], f"the parent {parent_id or '(empty)'} is missing"
-            )
-        parents.append(parent)
+            parents[index] = ROOT
+        elif parent_id is not None and parent == ROOT:
+            reason = f"the parent {parent_id or '(empty)'} is missing"
+            reader.report(session.lines[index], session.offsets[index], reason)
+    if all(map(lt, parents, range(len(parents)))):
+        # Every parent stands before its child: there is no loop.
+        return
     for members in _cycles(parents):
         index = min(members)
-        earlier = [i for i in doubles.get(envelopes[index].parent_id or "", []) if i < index]
         # An id that was written again below its own child: the child means the entry that stood there before it.
-        parents[index] = earlier[-1] if earlier else ROOT
-        if _is_on_cycle(parents, index):
-            parents[index] = ROOT
+        doubles_before = [i for i in doubles.get(envelopes[index].parent_id or "", []) if i < index]
+        parents[index] = doubles_before[-1] if doubles_before else ROOT
         reader.report(session.lines[index], session.offsets[index], "its parents form a loop, which is cut here")
+    for members in _cycles(parents):
+        parents[min(members)] = ROOT
+
+
+def _doubles(session: Session, reader: Reader, ids: list[str | None]) -> dict[str, list[int]]:
+    """Report ids that stand in the file more than once, and return their places."""
+    places: dict[str, list[int]] = {}
+    for index, entry_id in enumerate(ids):
+        if entry_id is None:
+            continue
+        places.setdefault(entry_id, []).append(index)
+        if len(places[entry_id]) > 1:
+            reader.report(session.lines[index], session.offsets[index], f"a second entry with the id {entry_id}")
+    return places
 
 
 def _cycles(parents: list[int]) -> list[list[int]]:
@@ -336,8 +380,6 @@ def _cycles(parents: list[int]) -> list[list[int]]:
     state = bytearray(len(parents))  # 0 unseen, 1 on the walk of now, 2 done
     cycles: list[list[int]] = []
     for start in range(len(parents)):
-        if state[start]:
-            continue
         walk: list[int] = []
         current = start
         while current != ROOT and state[current] == 0:
@@ -349,17 +391,6 @@ def _cycles(parents: list[int]) -> list[list[int]]:
         for index in walk:
             state[index] = 2
     return cycles
-
-
-def _is_on_cycle(parents: list[int], index: int) -> bool:
-    current = parents[index]
-    seen: set[int] = set()
-    while current != ROOT and current not in seen:
-        if current == index:
-            return True
-        seen.add(current)
-        current = parents[current]
-    return current != ROOT
 
 
 def _find_leaf(session: Session, reader: Reader) -> None:
@@ -383,7 +414,7 @@ def _find_transcript_leaf(session: Session, reader: Reader) -> None:
             reason = "the head line is older than the last entry: indusagi resumes at the head's leaf"
             reader.report(session.lines[last], session.offsets[last], reason)
         return
-    depths: list[int] = [0] * len(session.parents)
+    depths = [0] * len(session.parents)
     for index in range(len(depths)):
         walk = []
         current = index
@@ -394,7 +425,8 @@ def _find_transcript_leaf(session: Session, reader: Reader) -> None:
         for reached in reversed(walk):
             depth += 1
             depths[reached] = depth
-    session.leaf = max(range(len(depths)), key=lambda i: (depths[i], session.envelopes[i].id or ""))
+    usable = [index for index in range(len(depths)) if session.envelopes[index].problem is None] or range(len(depths))
+    session.leaf = max(usable, key=lambda index: (depths[index], session.envelopes[index].id or ""))
 
 
 def _find_labels(session: Session, reader: Reader) -> None:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
 from msgspec import Struct
 
+from sessionbrowse.format.big_line import reduce_line
 from sessionbrowse.format.codec import BadJson, loads
 from sessionbrowse.format.entries import Json
-from sessionbrowse.format.envelope import Envelope
+from sessionbrowse.format.envelope import Envelope, whole
 from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
+from sessionbrowse.format.listing_line import REFUSALS, ListedLine, ListedToolResult, ListedUser, decode_listed
 from sessionbrowse.model.reading import Reader, Record, is_workflow_stage
 from sessionbrowse.model.session import next_name
 from sessionbrowse.model.usage import counted
 from sessionbrowse.text import parse_time
 
+KEPT_FIRST_CHARACTERS = 500
+"""How much of a first message is remembered outside its file."""
 MAX_FIRST_MESSAGE_BYTES = 64 * 1024
 # omp's list sees no more of a file, but for its end.
 OMP_LISTED_HEAD_BYTES = 4096
@@ -57,6 +65,36 @@ class Summary(Struct, frozen=True, kw_only=True):
         return self.name or self.first_message or ""
 
 
+class SummaryProgress(Struct, frozen=True, array_like=True):
+    """A summariser's sums, to go on another day; first messages may be cut."""
+
+    messages: int
+    name: str | None
+    first: str | None
+    first_of_others: str | None
+    first_at: tuple[int, int] | None
+    active_ms: float | None
+    tokens: int
+    cost: float
+    short_summary: str | None
+
+
+class Observer(Protocol):
+    """Somebody who wants every entry while a file is summarised, ordinary messages decoded by `decode`."""
+
+    user_kind: type
+    result_kind: type
+
+    def decode(self, line: memoryview) -> Any:
+        """Decode an ordinary message line into what has the fields of a `ListedLine`; raise `REFUSALS` otherwise."""
+
+    def ordinary(self, entry: Any, line: int, offset: int, size: int) -> None:
+        """Take an ordinary message: its 1-based line, byte offset and size."""
+
+    def record(self, record: Record) -> None:
+        """Take any other entry."""
+
+
 class Summariser:
     """Folds the records of one file into its `Summary`."""
 
@@ -73,12 +111,57 @@ class Summariser:
         self._active_ms: float | None = None
         self._tokens = 0
         self._cost = 0.0
-        self._ids: dict[str, int] = {}
+        self._ids: list[str | None] = []
+        self._index_by_id: dict[str | None, int] | None = None
         self._parents: list[str | None] = []
         self._is_message: bytearray = bytearray()
         self._models: dict[int, tuple[str, bool]] = {}
         self._labels: dict[str, bool] = {}
         self._short_summary: str | None = None
+        self._first_at: tuple[int, int] | None = None
+        self._observer: Observer | None = None
+        self._decode: Callable[[memoryview], ListedLine] = decode_listed
+        self._user_kind: type = ListedUser
+        self._result_kind: type = ListedToolResult
+
+    @property
+    def first_at(self) -> tuple[int, int] | None:
+        """Offset and size of the line that holds the first message, None where there is no such message."""
+        return self._first_at
+
+    def progress(self) -> SummaryProgress:
+        """Return the sums so far; the entries themselves are the caller's to keep."""
+        return SummaryProgress(
+            self._messages,
+            self._name,
+            self._first[: KEPT_FIRST_CHARACTERS + 1] if self._first else None,
+            self._first_of_others[: KEPT_FIRST_CHARACTERS + 1] if self._first_of_others else None,
+            self._first_at,
+            self._active_ms,
+            self._tokens,
+            self._cost,
+            self._short_summary,
+        )
+
+    def resume(self, progress: SummaryProgress, envelopes: Sequence[Envelope]) -> None:
+        """Go on as the summariser that made `progress` behind these entries would, but for the first message's end."""
+        self._entries = len(envelopes)
+        self._messages, self._name = progress.messages, progress.name
+        self._first, self._first_of_others = progress.first, progress.first_of_others
+        self._first_at, self._active_ms = progress.first_at, progress.active_ms
+        self._tokens, self._cost, self._short_summary = progress.tokens, progress.cost, progress.short_summary
+        self._ids = [envelope.id for envelope in envelopes]
+        self._parents = [envelope.parent_id for envelope in envelopes]
+        self._is_message = bytearray([envelope.type == "message" for envelope in envelopes])
+        for index, envelope in enumerate(envelopes):
+            self._note_model(index, envelope)
+            if envelope.type == "label" and envelope.target_id is not None:
+                self._labels[envelope.target_id] = bool(envelope.text)
+
+    def observe(self, observer: Observer) -> None:
+        """Show every entry to somebody else too, ordinary messages as that one wants them decoded."""
+        self._observer = observer
+        self._decode, self._user_kind, self._result_kind = observer.decode, observer.user_kind, observer.result_kind
 
     def add(self, record: Record) -> None:
         """Take the next entry."""
@@ -88,8 +171,7 @@ class Summariser:
         is_message = envelope.type == "message"
         self._parents.append(envelope.parent_id if self._reader.generation > 1 else "")
         self._is_message.append(is_message)
-        if envelope.id is not None:
-            self._ids[envelope.id] = index
+        self._ids.append(envelope.id)
         spent = counted(self._rules, envelope)
         if spent is not None:
             self._tokens += spent.tokens
@@ -103,9 +185,102 @@ class Summariser:
         if envelope.type == "session_info":
             self._name = next_name(self._rules, self._name, envelope)
         elif is_message:
+            before = self._first or self._first_of_others
             self._take_message(envelope, record.raw)
+            if (self._first or self._first_of_others) is not before:
+                self._first_at = (record.offset, record.size)
         elif envelope.type == "compaction" and record.offset + record.size <= OMP_LISTED_HEAD_BYTES:
             self._short_summary = _short_summary(record.raw) or self._short_summary
+
+    def add_lines(self, buffer: bytearray, view: memoryview, stop: int, offset: int) -> None:
+        """Take the lines that fill the first `stop` bytes of a buffer, each with its newline; `view` is of the buffer.
+
+        `offset` is where the first line begins in the file. Ordinary messages are folded in from the little that a
+        list needs; every other line goes through the reader as it stands.
+        """
+        reader = self._reader
+        at = 0
+        find = buffer.find
+        while at < stop and not self._takes_ordinary_lines():
+            end = find(b"\n", at, stop)
+            self._add_line(view[at:end], offset + at)
+            at = end + 1
+        decode, user_kind, result_kind = self._decode, self._user_kind, self._result_kind
+        observer = self._observer
+        splits_at_separators = self._rules.list_splits_at_separators
+        keep_id, keep_parent, keep_kind = self._ids.append, self._parents.append, self._is_message.append
+        models = self._models
+        index = len(self._ids)
+        ordinary = 0
+        active = self._active_ms or 0
+        tokens, cost = self._tokens, self._cost
+        provider = model = last = None
+        while at < stop:
+            end = find(b"\n", at, stop)
+            line = view[at:end]
+            entry: ListedLine | None = None
+            if end - at <= MAX_LISTED_LINE_BYTES:
+                try:
+                    entry = decode(line)
+                    text = str(line, "utf-8")
+                except REFUSALS:
+                    entry = None
+            if entry is not None:
+                message = entry.message
+                kind = message.__class__
+                if (
+                    (kind is user_kind and self._first is None)
+                    or (kind is result_kind and message.toolName == "task")  # type: ignore[union-attr]
+                    or (splits_at_separators and len(text) != end - at and ("\u2028" in text or "\u2029" in text))
+                ):
+                    entry = None
+            if entry is None:
+                self._take_totals(ordinary, active, tokens, cost)
+                self._add_line(line, offset + at)
+                ordinary, active, tokens, cost = 0, self._active_ms or 0, self._tokens, self._cost
+                index = len(self._ids)
+                at = end + 1
+                continue
+            ordinary += 1
+            if observer is not None:
+                observer.ordinary(entry, reader.lines_read + ordinary, offset + at, end - at)
+            at = end + 1
+            keep_id(entry.id)
+            keep_parent(entry.parentId)
+            keep_kind(1)
+            if kind is result_kind:
+                usage = message.usage  # type: ignore[union-attr]
+            else:
+                moment = message.timestamp  # type: ignore[union-attr]
+                if moment is None:
+                    moment = parse_time(entry.timestamp)
+                if moment is not None and moment > active:
+                    active = moment
+                if kind is user_kind:
+                    index += 1
+                    continue
+                usage = message.usage  # type: ignore[union-attr]
+                if message.model:  # type: ignore[union-attr]
+                    if message.model != model or message.provider != provider:  # type: ignore[union-attr]
+                        provider, model = message.provider, message.model  # type: ignore[union-attr]
+                        last = (f"{provider}/{model}", False)
+                    models[index] = last  # type: ignore[assignment]
+            index += 1
+            if usage is not None:
+                tokens += whole(usage.input + usage.output + usage.cacheRead + usage.cacheWrite)
+                # An answer without a price costs nothing: adding 0 keeps the sum the same to the last bit.
+                if usage.cost is not None:
+                    cost += usage.cost.total
+        self._take_totals(ordinary, active, tokens, cost)
+        reader.bytes_read = offset + stop
+        reader.torn = False
+
+    def add_block(self, block: LineBlock) -> None:
+        """Take lines that need the reader's whole attention."""
+        for record in self._reader.read(block):
+            self.add(record)
+            if self._observer is not None:
+                self._observer.record(record)
 
     def finish(self, path: str, size: int, mtime_ns: int) -> Summary:
         """Return the summary of the file at `path`; call it after the reader's own `finish`."""
@@ -145,7 +320,7 @@ class Summariser:
             hidden=rules.agent == "atomic" and header is not None and is_workflow_stage(header),
             entry_count=self._entries,
             branch_count=self._branches(),
-            label_count=sum(1 for target, on in self._labels.items() if on and target in self._ids),
+            label_count=self._label_count(),
             tokens=self._tokens,
             cost=round(self._cost, 10),
             model=self._leaf_model(),
@@ -154,6 +329,30 @@ class Summariser:
             mtime_ns=mtime_ns,
             is_transcript=reader.is_transcript,
         )
+
+    def _takes_ordinary_lines(self) -> bool:
+        """Tell whether nothing but the message itself decides any more what an ordinary message means."""
+        reader = self._reader
+        return (
+            self._texts is None
+            and (self._first_of_others is not None or self._rules.agent != "omp" or self._first is not None)
+            and reader.header is not None
+            and reader.generation > 1
+            and not reader.is_transcript
+        )
+
+    def _take_totals(self, ordinary: int, active: float, tokens: int, cost: float) -> None:
+        self._reader.skip_ordinary(ordinary)
+        self._entries += ordinary
+        self._messages += ordinary
+        self._tokens, self._cost = tokens, cost
+        if active:
+            self._active_ms = active
+
+    def _add_line(self, line: memoryview, offset: int) -> None:
+        whole = bytes(line)
+        is_large = len(whole) > MAX_LISTED_LINE_BYTES
+        self.add_block(LineBlock(offset, [reduce_line(whole) if is_large else whole], len(whole) if is_large else 0))
 
     def _take_message(self, envelope: Envelope, raw: bytes) -> None:
         self._messages += 1
@@ -210,10 +409,35 @@ class Summariser:
         if self._reader.generation == 1:
             return index - 1
         parent = self._parents[index]
-        return -1 if parent is None else self._ids.get(parent, -1)
+        return -1 if parent is None else self._by_id().get(parent, -1)
+
+    def _by_id(self) -> dict[str | None, int]:
+        if self._index_by_id is None:
+            self._index_by_id = dict(zip(self._ids, range(len(self._ids)), strict=True))
+            self._index_by_id.pop(None, None)
+        return self._index_by_id
+
+    def _label_count(self) -> int:
+        if not self._labels:
+            return 0
+        by_id = self._by_id()
+        return sum(1 for target, on in self._labels.items() if on and target in by_id)
+
+    def _is_chain(self) -> bool:
+        """Tell, without looking at each entry, whether every entry hangs on the one before it."""
+        ids, parents = self._ids, self._parents
+        return (
+            self._reader.generation > 1
+            and parents[1:] == ids[:-1]
+            and parents[:1] == [None]
+            and None not in ids
+            and len(set(ids)) == len(ids)
+        )
 
     def _branches(self) -> int:
         """Count messages without a message below them, at least 1."""
+        if self._is_chain():
+            return 1
         above = bytearray(self._entries)
         for start in range(self._entries - 1, -1, -1):
             if not self._is_message[start]:
@@ -240,6 +464,12 @@ def joined_text(raw: bytes) -> str:
         return ""
     texts = [block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"]
     return " ".join(text if isinstance(text, str) else "" for text in texts)
+
+
+def first_message_of(raw: bytes) -> tuple[str | None, bool]:
+    """Return a message line's text as far as a list shows it, and whether there is more."""
+    text = joined_text(reduce_line(raw) if len(raw) > MAX_LISTED_LINE_BYTES else raw)
+    return _cut_to_bytes(text) if text else (None, False)
 
 
 def milliseconds_of(nanoseconds: int) -> int:

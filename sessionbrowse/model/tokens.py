@@ -89,7 +89,7 @@ def _in_file(file: Json) -> int:
     if not isinstance(file, dict):
         return 0
     texts = sum(_units(text) for key in ("path", "content") if isinstance(text := file.get(key), str))
-    return texts + (IMAGE_CHARACTERS if file.get("image") else 0)
+    return texts + (IMAGE_CHARACTERS if isinstance(file.get("image"), dict) else 0)
 
 
 def _in_json(value: Json) -> int:

@@ -1,6 +1,6 @@
 """Entries → the rows of a session's tree, exactly as its program's own `/tree` shows them.
 
-pi, atomic and indusagi bridge hidden entries and indent what is visible; omp indents the whole tree and leaves rows out.
+pi, atomic and indusagi bridge hidden entries and indent what is visible; omp indents the whole tree, then hides rows.
 Nothing here recurses: a session may be one chain of 100,000 entries.
 """
 
@@ -73,8 +73,9 @@ def rows(
     `folded` are indexes of entries; those that cannot be folded are ignored. `leaf` is an entry to take for the
     leaf, `ROOT` for none. With `keep_ancestors` the branch points above the hits of a query stay (`Row.matches`).
     """
-    if leaf is None:
-        leaf = session.leaf if session.leaf_id else ROOT
+    # A last entry without an id leads no active path, but its place in the order is a leaf's.
+    path = session.active_branch() if leaf is None else session.branch(leaf)
+    leaf = session.leaf if leaf is None else leaf
     order = display_order(session, leaf)
     kept = shown(session, filter, leaf)
     hits = kept
@@ -89,7 +90,7 @@ def rows(
         shape = _shape(session.parents, order, kept)
     is_omp = session.rules.tree == "omp"
     whole = _shape(session.parents, order, bytearray(b"\1" * len(kept))) if is_omp else shape
-    active = _flags(len(kept), session.branch(leaf))
+    active = _flags(len(kept), path)
     return [
         Row(
             index,
@@ -99,7 +100,7 @@ def rows(
             _is_foldable(shape, index),
             index in chosen,
             active[index] == 1,
-            index == leaf,
+            index == leaf and active[index] == 1,
             hits[index] == 1,
         )
         for index, level, connector, trail in _places(whole, is_omp=is_omp)

@@ -1,18 +1,18 @@
 """Which entries a tree shows: the programs' five filters and their search.
 
-Filters read envelopes only. Sources: pi 1.5.2, omp 18.2.3, atomic 0.9.15; indusagi is as pi 0.50, of which it is a fork.
+Filters read envelopes only. Sources: pi 1.5.2, omp 18.2.3, atomic 0.9.15, and for indusagi pi 0.50, whose fork it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Literal
 from weakref import WeakKeyDictionary
 
 from sessionbrowse.format.entries import CustomMessage, CustomRoleMessage, MessageEntry
 from sessionbrowse.format.javascript import words
 from sessionbrowse.model import omp_search
-from sessionbrowse.model.row_text import search_text
+from sessionbrowse.model.row_text import search_texts
 from sessionbrowse.model.rules import AgentName
 from sessionbrowse.model.session import Session
 
@@ -65,33 +65,24 @@ def shown(session: Session, filter_name: str, leaf: int | None) -> bytearray:
     return flags
 
 
-def found(session: Session, query: str, candidates: Iterable[int]) -> list[int]:
+def found(session: Session, query: str, candidates: Collection[int]) -> list[int]:
     """Return the entries in which the program's own search finds all words of the query."""
     tokens = words(query.lower())
     if session.rules.tree == "omp":
         prepared = _OMP_TEXTS.setdefault(session, {})
-        return [index for index in candidates if _omp_matches(session, index, tokens, prepared)]
+        for index, text in search_texts(session, [index for index in candidates if index not in prepared]):
+            prepared[index] = omp_search.search_words(text)
+        is_found = omp_search.matcher(tokens)
+        return [index for index in candidates if is_found(prepared[index])]
     texts = _TEXTS.setdefault(session, {})
-    return [index for index in candidates if _matches(session, index, tokens, texts)]
+    for index, text in search_texts(session, [index for index in candidates if index not in texts]):
+        texts[index] = text.lower()
+    return [index for index in candidates if all(token in texts[index] for token in tokens)]
 
 
 # What was searched once is kept as long as its session: the next letter of the query asks for the same texts.
 _TEXTS: WeakKeyDictionary[Session, dict[int, str]] = WeakKeyDictionary()
 _OMP_TEXTS: WeakKeyDictionary[Session, dict[int, omp_search.SearchWords]] = WeakKeyDictionary()
-
-
-def _matches(session: Session, index: int, tokens: list[str], texts: dict[int, str]) -> bool:
-    text = texts.get(index)
-    if text is None:
-        text = texts[index] = search_text(session, index).lower()
-    return all(token in text for token in tokens)
-
-
-def _omp_matches(session: Session, index: int, tokens: list[str], prepared: dict[int, omp_search.SearchWords]) -> bool:
-    text = prepared.get(index)
-    if text is None:
-        text = prepared[index] = omp_search.search_words(search_text(session, index))
-    return all(omp_search.matches(token, text) for token in tokens)
 
 
 def _take_silent_entries(session: Session, flags: bytearray, leaf: int | None, *, without_tools: bool) -> None:

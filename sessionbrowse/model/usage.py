@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from sessionbrowse.format.envelope import Envelope, Spent
+from sessionbrowse.format.envelope import Envelope, Spent, whole
 from sessionbrowse.model.rules import Rules
 
 # pi 1.5.2 `/session`: assistants, tool results, summaries and usage entries of all branches.
@@ -28,7 +28,7 @@ class Totals(Struct, frozen=True):
     @property
     def tokens(self) -> int:
         """All tokens together."""
-        return int(self.input + self.output + self.cache_read + self.cache_write)
+        return whole(self.input + self.output + self.cache_read + self.cache_write)
 
 
 def counted(rules: Rules, envelope: Envelope) -> Spent | None:

@@ -64,10 +64,11 @@ def all_summaries(
     *,
     summarise: Callable[[FoundFile, str | None], Summary | None] | None = None,
     skipped: Callable[[Skipped], None] = lambda _: None,
+    parallel: bool = False,
 ) -> list[Summary]:
-    """Return the summaries of every session in the scope, parents linked."""
+    """Return the summaries of every session in the scope, parents linked. `parallel` is for a process of one thread."""
     found: dict[str, Summary] = {}
-    for batch in scan(scan_of(scope), skipped=skipped, summarise=summarise):
+    for batch in scan(scan_of(scope), skipped=skipped, summarise=summarise, parallel=parallel):
         for summary in batch.summaries:
             found[summary.path] = summary
     return [summary for summary in found.values() if _is_wanted(summary, scope.agents)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from pathlib import Path
 
 from sessionbrowse.agents.base import Marks, marks_of_head
-from sessionbrowse.errors import NotASession
+from sessionbrowse.errors import Unreadable, UnsupportedFormat
 from sessionbrowse.format.big_line import BigLine
+from sessionbrowse.format.foreign import recognise
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.rules import RULES
 from sessionbrowse.model.session import Session, build_session
@@ -33,15 +33,22 @@ def file_blocks(descriptor: int, offset: int = 0, end: int | None = None) -> Ite
 
 
 def read_at(path: str | os.PathLike[str], offset: int, size: int) -> bytes:
-    """Return the line of `size` bytes at `offset`; one over 64 MiB comes with its long strings cut."""
+    """Return the line of `size` bytes at `offset`, or what the file still has of it; one over 64 MiB comes reduced.
+
+    Raises:
+        Unreadable: the file is gone or cannot be read.
+    """
     descriptor = open_regular(path)
     try:
+        pieces = file_blocks(descriptor, offset, offset + size)
         if size <= MAX_SHOWN_BYTES:
-            return b"".join(file_blocks(descriptor, offset, offset + size))
+            return b"".join(pieces)
         big = BigLine()
-        for piece in file_blocks(descriptor, offset, offset + size):
+        for piece in pieces:
             big.feed(piece)
         return big.reduced()
+    except OSError as error:
+        raise _unreadable(path, error) from error
     finally:
         os.close(descriptor)
 
@@ -50,15 +57,15 @@ def open_regular(path: str | os.PathLike[str]) -> int:
     """Open a file for reading and return its descriptor.
 
     Raises:
-        NotASession: it is gone, unreadable, or no regular file (a pipe would block, a device never end).
+        Unreadable: it is gone, forbidden, or no regular file (a pipe would block, a device never end).
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError as error:
-        raise NotASession(f"{os.fspath(path)} cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise NotASession(f"{os.fspath(path)} is not a regular file")
+        raise Unreadable(f"{os.fspath(path)} is not a regular file")
     return descriptor
 
 
@@ -69,39 +76,28 @@ def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Sess
     raises: see `Session.problems`, `Session.refusal`.
 
     Raises:
-        NotASession: the file is gone, unreadable, no regular file, or of a kind that holds no session.
+        Unreadable: the file is gone, forbidden, or no regular file.
+        UnsupportedFormat: it is known to be something else: a v4 store, an event stream, another agent's transcript.
     """
     place = os.path.abspath(path)
     descriptor = open_regular(place)
     try:
         head = os.pread(descriptor, HEAD_BYTES, 0)
-        refuse_foreign(place, head)
-        name = agent or agent_of_path(place, marks_of_head(head))
-        session = _read(descriptor, place, name)
-        if agent is None and session.marks and session.rules.agent not in session.marks:
-            # A mark deep in the file decides too: read it again as that program does.
-            session = _read(descriptor, place, agent_of_path(place, Marks(frozenset(session.marks))))
+        foreign = recognise(head)
+        if foreign is not None:
+            raise UnsupportedFormat(f"{os.path.basename(place)}: {foreign}")
+        marks = marks_of_head(head)
+        session = _read(descriptor, place, agent or agent_of_path(place, marks))
+        if agent is None:
+            # A mark deep in the file decides too: it is read again as that program does.
+            named = agent_of_path(place, Marks(marks.agents | session.marks))
+            if named != session.agent:
+                session = _read(descriptor, place, named)
         return session
+    except OSError as error:
+        raise _unreadable(place, error) from error
     finally:
         os.close(descriptor)
-
-
-def refuse_foreign(path: str, head: bytes) -> None:
-    """Raise `NotASession` with a sentence for files that are known not to be sessions of the family.
-
-    An `UnsupportedFormat` (a `NotASession`) for pi-agent-core's v4 store; event streams and other agents'
-    transcripts are told by the shape of their first lines.
-    """
-    reason = foreign_reason(head)
-    if reason is not None:
-        raise NotASession(f"{Path(path).name}: {reason}")
-
-
-def foreign_reason(head: bytes) -> str | None:
-    """Return why the first bytes of a file are none of a session of the family, or None if they may be."""
-    from sessionbrowse.format.foreign import recognise
-
-    return recognise(head)
 
 
 def _read(descriptor: int, path: str, agent: str) -> Session:
@@ -111,3 +107,8 @@ def _read(descriptor: int, path: str, agent: str) -> Session:
         path,
         lambda offset, size: read_at(path, offset, size),
     )
+
+
+def _unreadable(path: str | os.PathLike[str], error: Exception) -> Unreadable:
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return Unreadable(f"{os.fspath(path)} cannot be read: {reason}")

@@ -20,7 +20,7 @@ from . import real
 from .compare import Finding, compare, compare_listing
 from .differences import Judgement, judge
 from .edge_omp import write_edge_omp
-from .ours import Ours, list_folder
+from .ours import Ours
 from .recording import SessionSet, drop_giants, pack, record_omp, record_pi
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
@@ -76,7 +76,7 @@ def _findings(sets: Sequence[SessionSet]) -> Iterator[Finding]:
         for answer in each.answers:
             yield from compare(each, answer, Ours(each.path(answer), each.agent, real.PI_HOME))
         for listing in each.listings:
-            yield from compare_listing(each, listing, list_folder(each.folder / listing.root, each.agent))
+            yield from compare_listing(each, listing)
 
 
 def _record_pi(folder: Path, seeds: Sequence[int], golden: bool) -> list[SessionSet]:

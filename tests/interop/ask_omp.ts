@@ -1,7 +1,7 @@
 // bun ask_omp.ts < REQUESTS > ANSWERS          (both: one JSON object per line; lies beside oracle.ts when it runs)
 // Asks the real omp about many session files in one process; the oracle's own scripts do the asking.
 // Request: {key, file, trees, views: [[ARGUMENT of tree.ts]], contexts: N}
-// Answer:  {key, oracle: what oracle.ts prints (texts as length and SHA-1 too), trees: {MODE: what tree.ts prints}, rowIds: {MODE: ids},
+// Answer:  {key, oracle: what oracle.ts prints (texts as length and SHA-1 too), trees: {MODE: what tree.ts prints}, rowIndexes: {MODE: entries in file order},
 //           views: [[arguments, what tree.ts prints]],
 //           contexts: [{index, branch, messages, models, thinkingLevel, mode}, …], the first one at the leaf (index null)}
 import * as crypto from "node:crypto";
@@ -69,24 +69,25 @@ function brief(message: any): Record<string, unknown> {
 	};
 }
 
-/** The ids of the rows, read from the real component by walking down until it comes round again. */
-async function rowIds(file: string): Promise<Record<string, unknown>> {
+/** The entries of the rows by index, read from the real component by walking down until it comes round again. */
+async function rowIndexes(file: string): Promise<Record<string, unknown>> {
 	const copy = copyIn(file);
 	const manager = await SessionManager.open(copy, path.dirname(copy), undefined, { suppressBreadcrumb: true });
+	const entries = manager.getEntries() as any[];
 	const out: Record<string, unknown> = {};
 	for (const mode of MODES) {
 		const selector = new TreeSelectorComponent(manager.getTree(), manager.getLeafId(), 200000, () => {}, () => {}, undefined, mode as any);
 		const list = selector.getTreeList();
 		selector.handleInput("\x1b[H");
 		const first = list.getSelectedNode();
-		const ids: unknown[] = [];
+		const indexes: number[] = [];
 		for (let node = first; node; ) {
-			ids.push(node.entry?.id ?? null);
+			indexes.push(entries.indexOf(node.entry));
 			selector.handleInput("\x1b[B");
 			node = list.getSelectedNode();
 			if (node === first) break;
 		}
-		out[mode] = ids;
+		out[mode] = indexes;
 	}
 	await manager.close();
 	return out;
@@ -146,9 +147,9 @@ for (const line of fs.readFileSync(0, "utf8").split("\n")) {
 	if (answer.oracle.ok) {
 		if (request.trees) {
 			answer.trees = {};
-			for (const mode of MODES) answer.trees[mode] = await run("tree.ts", [request.file, `--filter=${mode}`, "--width=400"]);
+			for (const mode of MODES) answer.trees[mode] = await run("tree.ts", [request.file, `--filter=${mode}`, "--width=1000"]);
 		}
-		if (request.trees) answer.rowIds = await rowIds(request.file);
+		if (request.trees) answer.rowIndexes = await rowIndexes(request.file);
 		answer.views = [];
 		for (const argv of request.views ?? []) answer.views.push([argv, await run("tree.ts", [request.file, ...argv])]);
 		if (request.contexts) {
@@ -159,6 +160,6 @@ for (const line of fs.readFileSync(0, "utf8").split("\n")) {
 			}
 		}
 	}
-	realLog(JSON.stringify(answer));
+	await new Promise<void>(written => process.stdout.write(`${JSON.stringify(answer)}\n`, () => written())); // exiting drops what is not
 }
 realExit(0);

@@ -3,10 +3,10 @@
 // Request: {key, file, normalize, modes: [MODE], views: [[ARGUMENT of treeview.mjs]], contexts: N}
 // Answer:  {key, oracle: what oracle.mjs prints, trees: what treeview.mjs prints for all modes,
 //           views: [[arguments, what treeview.mjs prints]],
-//           contexts: [{index, branch, messages, model, thinkingLevel}, …], the first one at the leaf (index null)}
+//           spent: {tokens, cost} over all branches, contexts: [{index, branch, messages, model, thinkingLevel}, …], the first one at the leaf (index null)}
 // Indexes count entries in file order: the ids of a version 1 file are new in every run.
+import fs from "node:fs";
 import path from "node:path";
-import readline from "node:readline";
 import { pathToFileURL } from "node:url";
 
 const folder = path.resolve(process.argv[2]);
@@ -106,8 +106,19 @@ function contexts(manager, wanted) {
   });
 }
 
+/** Tokens and money as pi's own /session adds them up. */
+function spent(manager) {
+  try {
+    const stats = full.mod.AgentSession.prototype.getSessionStats.call({ sessionManager: manager, getContextUsage: () => undefined });
+    return { tokens: stats.tokens.total, cost: stats.cost };
+  } catch (error) {
+    return { error: String(error?.message ?? error) };
+  }
+}
+
 const pi = await loadPi();
-for await (const line of readline.createInterface({ input: process.stdin })) {
+const full = await loadPi({ full: true });
+for (const line of fs.readFileSync(0, "utf8").split("\n")) {
   if (!line.trim()) continue;
   const request = JSON.parse(line);
   const answer = { key: request.key, version: pi.version, home };
@@ -120,12 +131,14 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
     if (request.contexts && !answer.oracle.hangs.branch) {
       const copy = copyInto(path.join(scratch(), "contexts"), request.file);
       try {
-        answer.contexts = contexts(pi.SessionManager.open(copy), request.contexts);
+        const manager = pi.SessionManager.open(copy);
+        answer.spent = spent(manager);
+        answer.contexts = contexts(manager, request.contexts);
       } catch (error) {
         answer.contexts = { error: String(error?.message ?? error) };
       }
     }
   }
-  realWrite(`${JSON.stringify(answer)}\n`);
+  await new Promise((written) => realWrite(`${JSON.stringify(answer)}\n`, written)); // exiting drops what is not
 }
 process.exit(0);

@@ -10,8 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from .digest import message_digest
-from .ours import Ours, Row, message_line
+from .ours import Ours, Row, list_folder, message_line
 from .recording import Listing, SessionSet
 
 Answer = dict[str, Any]
@@ -20,6 +19,8 @@ FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
 FIRST_MESSAGE_BYTES = 64 * 1024
 OMP_WINDOW_BYTES = 4096
 CURSOR = "› "
+# The aspect that stands for all row aspects of a file in which some differ: our whole tree, as it is drawn.
+DRAWN = "drawn"
 
 
 class Finding(Struct, frozen=True):
@@ -41,19 +42,29 @@ def compare(sessions: SessionSet, answer: Answer, ours: Ours) -> Iterator[Findin
     """Yield everything that can be compared about one file."""
     file = f"{sessions.agent}/{sessions.name}/{answer['key']}"
     made = _compare_pi(answer, ours) if sessions.agent == "pi" else _compare_omp(answer, ours)
+    rows_differ = False
     for aspect, detail, theirs, mine in made:
         yield Finding(file, aspect, detail, theirs, mine)
+        rows_differ |= aspect.startswith("row") and theirs != mine
+    if rows_differ:  # what a table of differences can state in a few lines
+        yield Finding(file, DRAWN, "", "differs", [drawn(row) for row in ours.rows("all")])
 
 
-def compare_listing(sessions: SessionSet, listing: Listing, ours: list[dict[str, Any]]) -> Iterator[Finding]:
-    """Yield the comparison of a whole folder: which sessions, in which order."""
+def compare_listing(sessions: SessionSet, listing: Listing) -> Iterator[Finding]:
+    """Yield the comparison of a whole folder: which sessions, in which order, and in threads."""
     root = sessions.folder / listing.root
     key = f"{sessions.agent}/{sessions.name}/{listing.root}"
+    ours = list_folder(root, sessions.agent)
     rows = listing.answer["sessions" if sessions.agent == "pi" else "rows"]
     theirs = [row["path"] for row in rows]
     listed = set(theirs)  # we also list, with their problem, files that the program leaves out
     mine = [path for row in ours if (path := row["path"].removeprefix(f"{root}/")) in listed]
     yield Finding(key, "order of the list", "", theirs, mine)
+    if listing.threads is not None:
+        theirs = [row["path"] for row in listing.threads["rows"]]
+        threaded = list_folder(root, sessions.agent, sort="threaded")
+        mine = [path for row in threaded if (path := row["path"].removeprefix(f"{root}/")) in listed]
+        yield Finding(key, "order of threads", "", theirs, mine)
 
 
 _Made = Iterator[tuple[str, str, Any, Any]]
@@ -96,6 +107,10 @@ def _compare_pi(answer: Answer, ours: Ours) -> _Made:
     yield "tree", "", tree, [[row["depth"], names(row["id"])] for row in show["tree"]]
     branch = "hangs" if hangs["branch"] else [_id(each) for each in oracle["branch"]]
     yield "branch", "", branch, [names(each) for each in show["branch"]]
+    if "spent" in answer:
+        spent = answer["spent"]
+        yield "list: tokens", "", spent.get("tokens", spent), ours.listing["tokens"]
+        yield "list: cost", "", _money(spent.get("cost", spent)), _money(ours.listing["cost"])
     yield from _compare_pi_contexts(answer, ours)
     yield from _compare_pi_trees(answer, ours, names)
 
@@ -154,14 +169,14 @@ def _compare_pi_contexts(answer: Answer, ours: Ours) -> _Made:
         yield "model", where, _pi_model(theirs["model"]), mine["model"]
 
 
-def _raw_digests(theirs: list[Answer], entries: list[int | None], ours: Ours) -> tuple[list[str], list[str]]:
+def _raw_digests(theirs: list[Answer], entries: list[str | None], ours: Ours) -> tuple[list[str], list[str]]:
     """Compare the messages that stand in the file as they are with the bytes our entry points at."""
     wanted, found = [], []
     for message, entry in zip(theirs, entries, strict=False):
-        raw = None if entry is None else ours.stored_message(ours.index_by_id[entry])
-        if raw is not None:
+        digest = None if entry is None else ours.stored_digest(ours.index_by_id[entry])
+        if digest is not None:
             wanted.append(message["sha1"])
-            found.append(message_digest(raw))
+            found.append(digest)
     return wanted, found
 
 
@@ -172,8 +187,7 @@ def _compare_pi_trees(answer: Answer, ours: Ours, names: _Names) -> _Made:
     ]
     for argv, printed in views:
         if "failed" in printed or "views" not in printed:
-            outline = [f"{row.id}: {row.text}" for row in ours.rows("all")]
-            yield "rows", " ".join(argv), printed.get("failed", "hangs"), outline
+            yield "rows", " ".join(argv), printed.get("failed", "hangs"), "drawn"
             continue
         for view in printed["views"]:
             query = argv[argv.index("--search") + 1] if "--search" in argv else ""
@@ -287,9 +301,9 @@ def _compare_omp(answer: Answer, ours: Ours) -> _Made:
     usage = oracle["usage"]
     tokens = sum(usage[key] for key in ("input", "output", "cacheRead", "cacheWrite"))
     yield "list: tokens", "", tokens, ours.listing["tokens"]
-    yield "list: cost", "", round(usage["cost"], 9), round(ours.listing["cost"], 9)
+    yield "list: cost", "", _money(usage["cost"]), _money(ours.listing["cost"])
     yield from _compare_omp_contexts(answer, ours)
-    yield from _compare_omp_trees(answer, ours, theirs_named, ours_named)
+    yield from _compare_omp_trees(answer, ours)
 
 
 def _compare_omp_list(oracle: Answer, ours_: Ours) -> _Made:
@@ -343,19 +357,19 @@ def _omp_model(model: dict[str, Any] | None) -> str | None:
     return None if model is None else "/".join(filter(None, (model["provider"], model["model_id"])))
 
 
-def _compare_omp_trees(answer: Answer, ours: Ours, theirs_named: Any, ours_named: Any) -> _Made:
+def _compare_omp_trees(answer: Answer, ours: Ours) -> _Made:
     if answer["trees"] == "hangs":
-        yield "rows", "all", "hangs", [_drawn(row) for row in ours.rows("all")]
+        yield "rows", "", "hangs", "drawn"
         return
     for mode in FILTERS:
         mine = ours.rows(mode)
         if "failed" in answer["trees"][mode]:
-            yield "rows", mode, answer["trees"][mode]["failed"], [_drawn(row) for row in mine]
+            yield "rows", mode, answer["trees"][mode]["failed"], "drawn"
             continue
-        ids = answer["rowIds"][mode]
-        yield "row ids", mode, [theirs_named(each) for each in ids], [ours_named(row.id) for row in mine]
-        lines = answer["trees"][mode]["rows"][: len(ids)]
-        yield "row lines", mode, [line[len(CURSOR) :] for line in lines], [_drawn(row) for row in mine]
+        indexes = answer["rowIndexes"][mode]
+        yield "row ids", mode, indexes, [row.index for row in mine]
+        lines = answer["trees"][mode]["rows"][: len(indexes)]
+        yield "row lines", mode, [line[len(CURSOR) :] for line in lines], [drawn(row) for row in mine]
     for argv, printed in answer["views"]:
         if "failed" in printed:
             continue  # the same failure as in the filter "all" above
@@ -364,13 +378,13 @@ def _compare_omp_trees(answer: Answer, ours: Ours, theirs_named: Any, ours_named
         lines = [line[len(CURSOR) :] for line in printed["rows"] if line.startswith((CURSOR, "  "))]
         if "No entries found" in (line.strip() for line in printed["rows"]):
             lines = []
-        yield "row lines", " ".join(argv), lines, [_drawn(row) for row in mine]
+        yield "row lines", " ".join(argv), lines, [drawn(row) for row in mine]
 
 
-def _drawn(row: Row) -> str:
+def drawn(row: Row) -> str:
     """Return the row as pi and omp draw it behind the cursor; trailing blanks are dropped."""
     cells = []
-    gutters = {level: shown for level, shown in row.gutters}
+    gutters = dict(row.gutters)
     for level in range(row.depth):
         if level in gutters:
             cells.append("│  " if gutters[level] else "   ")
@@ -409,6 +423,11 @@ def _id(entry_id: Any) -> str | None:
 
 
 # ---- texts ---------------------------------------------------------------------------------------------------
+
+
+def _money(dollars: Any) -> Any:
+    """Return a sum as far as the order of adding does not matter."""
+    return round(dollars, 9) if isinstance(dollars, int | float) else dollars
 
 
 def _writes_new_session(ours: Ours) -> str:

@@ -11,11 +11,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from .compare import Finding
+from .compare import DRAWN, Finding
 
 
 class Difference(Struct, frozen=True):
-    """One file: what the program does with it, why we do otherwise, and our answers (by aspect, or aspect and place)."""
+    """One file: what the program does with it, why we do otherwise, and our answers.
+
+    These are by aspect, or by aspect and place. `drawn`, our whole tree, stands for all aspects of rows.
+    """
 
     file: str
     they: str
@@ -23,7 +26,193 @@ class Difference(Struct, frozen=True):
     ours: dict[str, Any]
 
 
-DIFFERENCES: tuple[Difference, ...] = ()
+_SHOW_ALL = "a browser shows what is in the file; the loop is cut at its first entry and reported as a problem"
+_LOOP_FILE = [[0, "a"], [1, "b"], [2, "a"], [3, "c"]]
+
+DIFFERENCES: tuple[Difference, ...] = (
+    Difference(
+        file="pi/edge/self-parent-leaf.jsonl",
+        they="never return from getBranch(): the leaf is its own parent",
+        why=_SHOW_ALL,
+        ours={"branch": ["b"], "context": ["user <b>: self"], "drawn": ["• user: self", "user: hi"]},
+    ),
+    Difference(
+        file="pi/edge/self-parent.jsonl",
+        they="draw one root and, a column to the right of it, the entry that is its own parent",
+        why="its getTree() calls that entry a root, and two roots are drawn as everywhere else",
+        ours={"drawn": ["• user: hi", "   • assistant: x", "user: self"]},
+    ),
+    Difference(
+        file="pi/edge/two-cycle.jsonl",
+        they="show entries whose parents form a loop nowhere",
+        why=_SHOW_ALL,
+        ours={
+            "tree": [[0, "a"], [1, "b"], [0, "c"], [1, "d"]],
+            "drawn": ["• user: hi", "   • assistant: yo", "user: one", "   user: two"],
+        },
+    ),
+    Difference(
+        file="pi/edge/two-cycle-leaf.jsonl",
+        they="never return from getBranch(): the leaf is in a loop of parents",
+        why=_SHOW_ALL,
+        ours={
+            "tree": [[0, "a"], [0, "c"], [1, "d"]],
+            "branch": ["c", "d"],
+            "context": ["user <c>: one", "user <d>: two"],
+            "drawn": ["• user: one", "   • user: two", "user: hi"],
+        },
+    ),
+    Difference(
+        file="pi/edge/duplicate-id-loop.jsonl",
+        they="never return from getTree() and getBranch(): a second entry with the id of a root is below it",
+        why="the second entry hangs below the first one, as the file tells the story",
+        ours={
+            "tree": _LOOP_FILE,
+            "branch": ["a", "b", "a", "c"],
+            "label times": {},
+            "context": ["user <a>: first a", "assistant <b>: yo", "user <a>: second a", "assistant <c>: end"],
+            "drawn": ["• user: first a", "• assistant: yo", "• user: second a", "• assistant: end"],
+        },
+    ),
+    Difference(
+        file="pi/edge/duplicate-id.jsonl",
+        they="draw the second of two entries with one id twice and the first one never",
+        why="both are in the file, so both are shown",
+        ours={"drawn": ["• user: A1", "├─ • user: B2", "└─ user: B1"]},
+    ),
+    Difference(
+        file="pi/edge/json-scalars.jsonl",
+        they="take every value without id for the current leaf if the last line is one, and draw them all first",
+        why="none of them is the leaf: rows stay in file order behind the last line",
+        ours={"drawn": ["", "user: hi", "", ""]},
+    ),
+    Difference(
+        file="pi/edge/message-missing.jsonl",
+        they="fail with a TypeError in /tree, /session and when building the context",
+        why="such an entry says nothing to a model; the rest of a session stays readable",
+        ours={"context": [], "list: tokens": 0, "list: cost": 0, "drawn": ["• [message]"]},
+    ),
+    Difference(
+        file="pi/edge/message-null.jsonl",
+        they="fail with a TypeError in /tree, /session and when building the context",
+        why="such an entry says nothing to a model; the rest of a session stays readable",
+        ours={"context": [], "list: tokens": 0, "list: cost": 0, "drawn": ["• [message]"]},
+    ),
+    Difference(
+        file="pi/edge/custom-message-no-content.jsonl",
+        they="fail with a TypeError when /tree draws it",
+        why="a custom message without content is drawn without content",
+        ours={"drawn": ["• user: hi", "• [k]:"]},
+    ),
+    Difference(
+        file="pi/edge/name-number.jsonl",
+        they="fail with a TypeError when asked for the name",
+        why="the number is what the user would recognise",
+        ours={"name": "5"},
+    ),
+    Difference(
+        file="pi/edge/header-number-id.jsonl",
+        they="list a number as id and refuse to open the file",
+        why="an id is text; the refusal is said",
+        ours={"list: id": None},
+    ),
+    Difference(
+        file="omp/edge/self-parent-leaf.jsonl",
+        they="never return from /tree: the leaf is its own parent",
+        why=_SHOW_ALL,
+        ours={"drawn": ["• user: self", "user: question"]},
+    ),
+    Difference(
+        file="omp/edge/cycle.jsonl",
+        they="show entries whose parents form a loop nowhere",
+        why=_SHOW_ALL,
+        ours={
+            "tree": [[0, "a"], [1, "b"], [0, "c"], [1, "d"]],
+            "drawn": ["• user: question", "   • assistant: answer", "user: one", "   user: two"],
+        },
+    ),
+    Difference(
+        file="omp/edge/cycle-leaf.jsonl",
+        they="show entries whose parents form a loop nowhere, though the context is made of them",
+        why=_SHOW_ALL,
+        ours={
+            "tree": [[0, "a"], [0, "c"], [1, "d"]],
+            "drawn": ["• user: one", "   • user: two", "user: question"],
+        },
+    ),
+    Difference(
+        file="omp/edge/cycle-only.jsonl",
+        they="show an empty tree",
+        why=_SHOW_ALL,
+        ours={"tree": [[0, "c"], [1, "d"]], "drawn": ["• user: one", "• user: two"]},
+    ),
+    Difference(
+        file="omp/edge/duplicate-id-loop.jsonl",
+        they="never return from getTree(): a second entry with the id of a root is below it",
+        why="the second entry hangs below the first one, as the file tells the story",
+        ours={"opens": None, "tree": _LOOP_FILE, "branch": ["a", "b", "a", "c"]},
+    ),
+    Difference(
+        file="omp/edge/duplicate-id.jsonl",
+        they="draw the second of two entries with one id twice and the first one never",
+        why="both are in the file, so both are shown",
+        ours={"drawn": ["• user: question", "├─ • user: B2", "└─ user: B1"]},
+    ),
+    Difference(
+        file="omp/edge/no-type.jsonl",
+        they="fail with a TypeError when /tree draws an entry without type",
+        why="it is drawn as an entry of an unknown type",
+        ours={"drawn": ["• user: question", "• []"]},
+    ),
+    Difference(
+        file="omp/edge/scalars.jsonl",
+        they="fail with a TypeError when /tree draws a value that is no entry",
+        why="it is drawn as an entry of an unknown type",
+        ours={"drawn": ["• user: question", "   • assistant: answer", "[]", "[]", "[]", "[]", "[]", "[]", "[]"]},
+    ),
+    Difference(
+        file="omp/edge/scalar-at-end.jsonl",
+        they="fail with a TypeError when /tree draws a value that is no entry",
+        why="it is drawn as an entry of an unknown type",
+        ours={"drawn": ["user: question", "   assistant: answer", "[]"]},
+    ),
+    Difference(
+        file="omp/edge/content-null-answer.jsonl",
+        they="fail with a TypeError when building the context",
+        why="an answer without content gives the model nothing; the rest of a session stays readable",
+        ours={"context": ["user <a>: q1", "assistant <b>: "]},
+    ),
+    Difference(
+        file="omp/edge/lone-cr.jsonl",
+        they="take the file for one line, keep its header and lose everything behind it",
+        why="the conversation is there to be read; that omp does not see it is reported as a problem",
+        ours={
+            "list: messages": 2,
+            "list: tokens": 20,
+            "list: cost": 0.33,
+            "leaf": "b",
+            "entry ids": ["a", "b"],
+            "entry types": ["message", "message"],
+            "branch": ["a", "b"],
+            "tree": [[0, "a"], [1, "b"]],
+            "context": ["user: question", "assistant: answer"],
+            "model": "p/m-b",
+            "drawn": ["• user: question", "• assistant: answer"],
+        },
+    ),
+    Difference(
+        file="omp/edge/slot-with-mark.jsonl",
+        they="do read the slot behind a byte order mark; only the oracle's own look at the first line does not",
+        why="the name, which is compared too, is the slot's",
+        ours={"title slot": ["Slot title", "user", "2026-01-02T03:04:00.000Z"]},
+    ),
+    Difference(
+        file="omp/edge/title-in-header-number.jsonl",
+        they="show a number, or any other value, as the name",
+        why="a name is text everywhere in our answers",
+        ours={"name": None},
+    ),
+)
 
 
 class Judgement(Struct, frozen=True):
@@ -50,7 +239,9 @@ def judge(findings: Iterable[Finding], files: Iterable[str]) -> Judgement:
         ours = difference.ours if difference is not None else {}
         place = f"{finding.aspect} @ {finding.detail}"
         key = place if place in ours else finding.aspect
-        if key in ours and ours[key] == finding.ours:
+        if finding.aspect.startswith("row") and DRAWN in ours:
+            explained.append(finding)
+        elif key in ours and ours[key] == finding.ours:
             explained.append(finding)
             used.add((finding.file, key))
         else:

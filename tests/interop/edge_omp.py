@@ -1,4 +1,4 @@
-"""Small hand-made odd and damaged omp files: inputs only, what omp makes of each is what the real omp answers.
+"""Small hand-made odd and damaged omp files: inputs only, what it makes of each is what the real omp answers.
 
 gen.ts lets the real omp write healthy files; these are the shapes it does not write, in one file each.
 """
@@ -246,25 +246,11 @@ def _bytes(pair: list[Json]) -> dict[str, bytes]:
         "null-line": _file(_header(), pair[0], "null", pair[1]),
         "scalars": _file(_header(), pair[0], "42", '"x"', "[]", "true", "false", "0", '""', pair[1]),
         "scalar-at-end": _file(_header(), *pair, "42"),
-        "not-utf-8": _file(_header(), pair[0])
-        + b'{"type":"message","id":"b","parentId":"a","timestamp":"%s","message":{"role":"user","content":"x\xff\xfe\xc3y"}}\n'
-        % _at(5).encode(),
-        "lone-surrogate": _file(
-            _header(),
-            '{"type":"message","id":"a","parentId":null,"timestamp":"%s","message":{"role":"user","content":"x\\ud83dy"}}'
-            % _at(2),
-        ),
+        "not-utf-8": _file(_header(), pair[0], _user("b", "a", "xZZy")).replace(b"ZZ", b"\xff\xfe\xc3"),
+        "lone-surrogate": _file(_header(), _line(_user("a", None, "xZZy")).replace("ZZ", "\\ud83d")),
         "line-separator": _file(_header(), _user("a", None, "line\u2028sep\u2029end"), pair[1]),
-        "nan": _file(
-            _header(),
-            pair[0],
-            '{"type":"custom","id":"n","parentId":"a","timestamp":"%s","data":NaN}' % _at(3),
-        ),
-        "big-number": _file(
-            _header(),
-            pair[0],
-            '{"type":"custom","id":"n","parentId":"a","timestamp":"%s","data":1e999}' % _at(3),
-        ),
+        "nan": _file(_header(), pair[0], _line(_entry("custom", "n", "a", 3, data=0)).replace("0}", "NaN}")),
+        "big-number": _file(_header(), pair[0], _line(_entry("custom", "n", "a", 3, data=0)).replace("0}", "1e999}")),
     }
 
 
@@ -553,7 +539,7 @@ def _contexts() -> dict[str, bytes]:
                 3,
             ),
         ),
-        "content-null-answer": _file(_header(), q1, _message("b", "a", 3, "assistant", content=None), _user("c", "b", "q2", 4)),
+        "content-null-answer": _file(_header(), q1, _message("b", "a", 3, "assistant", content=None)),
         "content-number": _file(_header(), q1, _user("b", "a", 5, 3), _user("c", "b", "q2", 4)),
         "content-null-block": _file(_header(), q1, _user("b", "a", [None, {"type": "text", "text": "x"}], 3)),
         "content-null-late": _file(

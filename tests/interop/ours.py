@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cached_property
 from json import JSONDecoder
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.format.codec import decode_line
@@ -29,16 +30,18 @@ from sessionbrowse.store.roots import find_places
 from sessionbrowse.store.scan import Scan, scan, summarise_path
 from sessionbrowse.store.session_file import open_session
 
-from .digest import first_units, sha1, utf16_units
+from .digest import first_units, message_digest, sha1, utf16_units
 
 Document = dict[str, Any]
 # As many UTF-16 units of each text as the ask_* scripts give.
 TEXT_UNITS = 300
+_ESCAPES = re.compile("\x1b\\[[0-9;:]*[A-Za-z]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)")
 
 
 class Row(Struct, frozen=True):
     """One row of the tree, drawn parts and all, as the oracles have it."""
 
+    index: int
     id: str | None
     depth: int
     connector: str | None
@@ -61,6 +64,7 @@ class Ours:
         self.listing: Document = listing.summary_document(summary)
         self.show: Document = inspect.show_document(self.session)
         self._contexts: dict[int | None, Document] = {}
+        self._digests: dict[int, str | None] = {}
 
     def refusal(self) -> str | None:
         """Return why the program itself would not open the file as it is."""
@@ -104,6 +108,7 @@ class Ours:
             mark = self.session.labels.get(row.index)
             made.append(
                 Row(
+                    index=row.index,
                     id=self.session.envelopes[row.index].id,
                     depth=row.level,
                     connector=row.connector,
@@ -111,14 +116,20 @@ class Ours:
                     foldable=row.foldable,
                     active=row.active,
                     label=mark.text if mark is not None else None,
-                    text=tree.row_text(self.session, row.index, self.home),
+                    text=_plain(tree.row_text(self.session, row.index, self.home)),
                 )
             )
         return made
 
-    def stored_message(self, index: int) -> Document | None:
-        """Return the message of an entry as it stands in the file, None where something changes it for the model."""
-        entry = self._stored(index)
+    def stored_digest(self, index: int) -> str | None:
+        """Return the digest of an entry's message in the file, None where something changes it for the model."""
+        if index not in self._digests:
+            message = self._stored_message(index)
+            self._digests[index] = None if message is None else message_digest(message)
+        return self._digests[index]
+
+    def _stored_message(self, index: int) -> Document | None:
+        entry = self._stored[index]
         message = entry.get("message") if isinstance(entry, dict) and entry.get("type") == "message" else None
         if not isinstance(message, dict) or entry.get("id") in self._edited:
             return None
@@ -128,17 +139,22 @@ class Ours:
 
     @cached_property
     def _edited(self) -> set[str]:
-        entries = [self._stored(index) for index in range(len(self.session.envelopes))]
         return {
-            entry["targetId"] for entry in entries if isinstance(entry, dict) and entry.get("type") == "context_edit"
+            entry["targetId"]
+            for entry in self._stored
+            if isinstance(entry, dict) and entry.get("type") == "context_edit"
         }
 
-    def _stored(self, index: int) -> Any:
-        value = json.loads(self._first_value(index).decode("utf-8", "replace"))
-        message = value.get("message") if isinstance(value, dict) else None
-        if isinstance(message, dict) and message.get("role") == "hookMessage":
-            message["role"] = "custom"  # as migrated
-        return value
+    @cached_property
+    def _stored(self) -> list[Any]:
+        stored = []
+        for index in range(len(self.session.envelopes)):
+            value = json.loads(self._first_value(index).decode("utf-8", "replace"))
+            message = value.get("message") if isinstance(value, dict) else None
+            if isinstance(message, dict) and message.get("role") == "hookMessage":
+                message["role"] = "custom"  # as migrated
+            stored.append(value)
+        return stored
 
     def _first_value(self, index: int) -> bytes:
         """Return the line's first JSON value: omp keeps the first of two that are fused on one line."""
@@ -149,11 +165,16 @@ class Ours:
         """Return the entries that our structs do not hold whole: (index, in the file, in the struct)."""
         lost = []
         for index in range(len(self.session.envelopes)):
-            stored = _without_nulls(self._stored(index))
+            stored = _without_nulls(self._stored[index])
             decoded = _without_nulls(_as_json(decode_line(self._first_value(index))))
             if stored != decoded:
                 lost.append((index, stored, decoded))
         return lost
+
+
+def _plain(text: str) -> str:
+    """Drop colours and links, as the oracles do with whole drawn rows: those of the session's text go too."""
+    return _ESCAPES.sub("", text)
 
 
 def message_line(
@@ -165,15 +186,15 @@ def message_line(
     return f"{' '.join(filter(None, words))}: {text}{rest}"
 
 
-def list_folder(root: Path, agent: str) -> list[Document]:
-    """Return our list of a sessions folder, newest first."""
+def list_folder(root: Path, agent: str, sort: str = "recent") -> list[Document]:
+    """Return our list of a sessions folder."""
     around = Surroundings.real()
     places = find_places(around, [str(root)], [agent])
     summaries = {}
     for batch in scan(Scan(around=around, places=tuple(places), override=agent, follow_projects=False)):
         for summary in batch.summaries:
             summaries[summary.path] = summary
-    chosen = listing.select(summaries.values(), sort="recent")
+    chosen = listing.select(summaries.values(), sort=sort)
     return [listing.summary_document(summary) for summary in chosen]
 
 
@@ -183,9 +204,9 @@ def _as_json(value: Any) -> Any:
             return value.raw
         case Value():
             made = {
-                field.encode_name: _as_json(getattr(value, field.name))
-                for field in structs.fields(type(value))
-                if field.name != "extra" and getattr(value, field.name) is not None
+                encoded: _as_json(item)
+                for name, encoded in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+                if name != "extra" and (item := getattr(value, name)) is not None
             }
             return _kind(value) | made | value.extra
         case tuple():

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ CHECKOUT = HERE.parent.parent
 # Rows of /tree shorten paths below HOME to `~`; the generated tool calls read files of this folder.
 PI_HOME = "/projects/cache"
 # The slowest honest answer takes about a second.
-HANGS_AFTER_SECONDS = 15
+HANGS_AFTER_SECONDS = 20
 SEARCHES = [
     "cache",
     "user",
@@ -68,7 +68,7 @@ def cache_folder() -> Path:
 # ---- installing ----------------------------------------------------------------------------------------------
 
 
-def _run(command: list[str | Path], cwd: Path, env: dict[str, str] | None = None) -> None:
+def _run(command: Sequence[str | Path], cwd: Path, env: dict[str, str] | None = None) -> None:
     done = subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
         raise Unavailable(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
@@ -208,28 +208,26 @@ def ask_omp(root: Path, files: Iterable[Path]) -> Iterator[dict[str, Any]]:
     for file in files:
         key = file.relative_to(root).as_posix()
         chooser = random.Random(key)
-        views = [[f"--search={chooser.choice(SEARCHES)}", "--filter=all", "--width=400"]]
+        views = [[f"--search={chooser.choice(SEARCHES)}", "--filter=all", "--width=1000"]]
         requests.append({"key": key, "file": str(file), "trees": True, "views": views, "contexts": 6})
     yield from _ask([_bun(folder), folder / "ask_omp.ts"], requests, None)
 
 
 def list_pi(version: str, root: Path, *, flat: bool = False) -> dict[str, Any]:
     """Return pi's own listing of a sessions root, or of a flat custom directory."""
-    command = [node(), oracle_folder() / "pi" / "list.mjs", root, "--json", *(["--flat"] if flat else [])]
+    command: list[str | Path] = [node(), oracle_folder() / "pi" / "list.mjs", root, "--json", *_flat(flat)]
     return _print_json(command, _pi_env(version))
 
 
 def threads_pi(version: str, root: Path, *, flat: bool = False) -> dict[str, Any]:
     """Return the rows of pi's real /resume in its threaded order."""
-    command = [
-        node(),
-        oracle_folder() / "pi" / "picker.mjs",
-        root,
-        "--sort",
-        "threaded",
-        *(["--flat"] if flat else []),
-    ]
+    picker = oracle_folder() / "pi" / "picker.mjs"
+    command: list[str | Path] = [node(), picker, root, "--sort", "threaded", *_flat(flat)]
     return _print_json(command, _pi_env(version))
+
+
+def _flat(flat: bool) -> list[str]:
+    return ["--flat"] if flat else []
 
 
 def list_omp(root: Path) -> dict[str, Any]:
@@ -239,12 +237,12 @@ def list_omp(root: Path) -> dict[str, Any]:
 
 
 def _ask(
-    command: list[str | Path], requests: list[dict[str, Any]], env: dict[str, str] | None
+    command: Sequence[str | Path], requests: list[dict[str, Any]], env: dict[str, str] | None
 ) -> Iterator[dict[str, Any]]:
     """Yield one answer for each request.
 
-    A program that hangs over a file is asked again without its /tree, which is then said to hang; if it still hangs,
-    the answer is only `{"key", "hangs": true}`.
+    A program that hangs over a file is asked once more, for the machine may be busy; then without its /tree, which is
+    then said to hang; if it still hangs, the answer is only `{"key", "hangs": true}`.
     """
     left = requests
     while left:
@@ -253,14 +251,20 @@ def _ask(
             answered += 1
             yield answer
         if answered < len(left):
-            plain = left[answered] | {"trees": False, "views": []}
-            again = list(_ask_until_it_hangs(command, [plain], env))
-            yield again[0] | {"trees": "hangs"} if again else {"key": plain["key"], "hangs": True}
+            yield _ask_again(command, left[answered], env)
         left = left[answered + 1 :]
 
 
+def _ask_again(command: Sequence[str | Path], request: dict[str, Any], env: dict[str, str] | None) -> dict[str, Any]:
+    for answer in _ask_until_it_hangs(command, [request], env):
+        return answer
+    for answer in _ask_until_it_hangs(command, [request | {"trees": False, "views": []}], env):
+        return answer | {"trees": "hangs"}
+    return {"key": request["key"], "hangs": True}
+
+
 def _ask_until_it_hangs(
-    command: list[str | Path], requests: list[dict[str, Any]], env: dict[str, str] | None
+    command: Sequence[str | Path], requests: list[dict[str, Any]], env: dict[str, str] | None
 ) -> Iterator[dict[str, Any]]:
     given = "".join(json.dumps(request) + "\n" for request in requests).encode()
     with tempfile.TemporaryFile() as questions, tempfile.TemporaryFile() as complaints:
@@ -276,11 +280,16 @@ def _ask_until_it_hangs(
         )
         assert process.stdout is not None
         try:
-            yield from _lines_in_time(process.stdout.fileno())
-            if process.wait() != 0:
+            answered = 0
+            for answer in _lines_in_time(process.stdout.fileno()):
+                yield answer
+                answered += 1
+            status = process.wait()
+            if status != 0 or answered < len(requests):
                 complaints.seek(0)
                 said = complaints.read().decode(errors="replace")
-                raise Unavailable(f"{' '.join(map(str, command))}\n{said}")
+                counts = f"{answered} answers to {len(requests)} questions, exit status {status}"
+                raise Unavailable(f"{' '.join(map(str, command))}: {counts}\n{said}")
         except TimeoutError:
             return
         finally:
@@ -303,7 +312,7 @@ def _lines_in_time(descriptor: int) -> Iterator[dict[str, Any]]:
             return
 
 
-def _print_json(command: list[str | Path], env: dict[str, str] | None) -> dict[str, Any]:
+def _print_json(command: Sequence[str | Path], env: dict[str, str] | None) -> dict[str, Any]:
     done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
         raise Unavailable(f"{' '.join(map(str, command))}\n{done.stderr.decode(errors='replace')}")

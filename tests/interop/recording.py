@@ -23,7 +23,10 @@ LARGEST_GOLDEN_BYTES = 300_000
 
 
 class Listing(Struct, frozen=True):
-    """A whole folder as the program lists it; `threads` is pi's threaded order."""
+    """A whole folder as the program lists it; `threads` is pi's threaded order.
+
+    An archive has no threads: its sessions name their parents by paths that were true where they were written.
+    """
 
     root: str
     flat: bool
@@ -43,7 +46,7 @@ class SessionSet(Struct, frozen=True):
 
     def path(self, answer: dict[str, Any]) -> Path:
         """Return the file an answer is about."""
-        return self.folder / answer["key"]
+        return self.folder / str(answer["key"])
 
 
 # ---- asking afresh -------------------------------------------------------------------------------------------
@@ -106,10 +109,7 @@ def pack(sets: list[SessionSet], archive: Path) -> None:
                 "name": each.name,
                 "agent": each.agent,
                 "version": each.version,
-                "listings": [
-                    {"root": one.root, "flat": one.flat, "answer": one.answer, "threads": one.threads}
-                    for one in each.listings
-                ],
+                "listings": [{"root": one.root, "flat": one.flat, "answer": one.answer} for one in each.listings],
             }
             for each in sets
         ]
@@ -131,7 +131,7 @@ def unpack(archive: Path, into: Path) -> list[SessionSet]:
         folder = into / each["name"]
         for answer in answers:
             os.utime(folder / answer["key"], ns=(answer["mtime_ns"], answer["mtime_ns"]))
-        listings = [Listing(one["root"], one["flat"], one["answer"], one["threads"]) for one in each["listings"]]
+        listings = [Listing(one["root"], one["flat"], one["answer"]) for one in each["listings"]]
         sets.append(SessionSet(each["name"], each["agent"], each["version"], folder, answers, listings))
     return sets
 

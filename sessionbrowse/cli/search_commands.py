@@ -1,0 +1,105 @@
+"""The commands of the index and the search: gather, ask a service, print."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any
+
+from sessionbrowse.cli import output
+from sessionbrowse.config import Settings, cache_dir
+from sessionbrowse.errors import Unreadable
+from sessionbrowse.services import indexed
+from sessionbrowse.services.catalog import Scope
+from sessionbrowse.store.index.index import Progress, Status
+from sessionbrowse.store.index.schema import IndexBusy, locked, remove_files
+from sessionbrowse.text import clean, size
+
+PROGRESS_SECONDS = 0.5
+
+
+def run_index(arguments: argparse.Namespace, scope: Scope, settings: Settings) -> int:
+    """`index`: bring it up to date, and say what it holds."""
+    directory = cache_dir()
+    if arguments.clear:
+        if directory.is_dir():
+            with locked(directory):
+                remove_files(directory)
+        return _print({"cleared": True}, arguments.json, "The index is deleted.")
+    if arguments.status:
+        existing = indexed.open_if_there(directory, output.note)
+        if existing is None:
+            return _print({"path": None, "sessions": 0}, arguments.json, "There is no index.")
+        return _print_status(existing.status(), arguments.json)
+    if arguments.rebuild and directory.is_dir():
+        with locked(directory):
+            remove_files(directory)
+    index = indexed.open_or_create(directory, output.note)
+    if index is None:
+        raise Unreadable("There can be no index here; lists and searches read the files themselves.")
+    tools = True if arguments.tools or settings.index_tools else None
+    shown = _ProgressLine()
+    try:
+        indexed.gather(
+            scope,
+            index,
+            skipped=lambda skipped: output.note(f"{clean(skipped.path)}: {skipped.reason}"),
+            note=output.note,
+            tools=tools,
+            everything=True,
+            may_fork=True,
+            progress=shown,
+            busy=_raise,
+        )
+    finally:
+        shown.clear()
+    return _print_status(index.status(), arguments.json)
+
+
+class _ProgressLine:
+    """Shows counts and rate on stderr, if that is a terminal, not more often than anybody can read."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+        self._next = self._begin + PROGRESS_SECONDS
+        self._shown = False
+
+    def __call__(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if now < self._next or not sys.stderr.isatty():
+            return
+        self._next = now + PROGRESS_SECONDS
+        self._shown = True
+        rate = progress.bytes_done / max(now - self._begin, 0.001)
+        line = f"{progress.files_done} of {progress.files} sessions, {size(int(rate))}/s"
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _raise(error: IndexBusy) -> None:
+    raise error
+
+
+def _print_status(status: Status, as_json: bool) -> int:
+    document = {
+        "path": status.path,
+        "sessions": status.sessions,
+        "entries": status.entries,
+        "bytes": status.bytes,
+        "tools": status.has_tools,
+    }
+    tools = ", tool calls and results included" if status.has_tools else ""
+    sentence = f"{status.sessions} sessions, {status.entries} entries, {size(status.bytes)}{tools}: {status.path}"
+    return _print(document, as_json, sentence)
+
+
+def _print(document: dict[str, Any], as_json: bool, sentence: str) -> int:
+    if as_json:
+        output.print_json(document)
+    else:
+        print(clean(sentence))
+    return 0

@@ -1,0 +1,53 @@
+"""omp's title slot: the first line of a file, always 256 bytes, which holds the name (omp 16.3 … 18)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from sessionbrowse.format.codec import BadJson, from_json, loads
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.entries import TitleSlot
+
+SLOT_BYTES = 256
+"""Size of the slot in UTF-8 with its newline."""
+
+Source = Literal["auto", "user"]
+
+
+def slot_line(title: str, source: Source | None, updated_at: str) -> bytes:
+    """Return the slot for a title; one that needs more room (158 bytes, 174 without source) is cut at a code point."""
+    fits, too_long = 0, len(title) + 1
+    while too_long - fits > 1:
+        middle = (fits + too_long) // 2
+        if len(_line(title[:middle], source, updated_at, "")) <= SLOT_BYTES:
+            fits = middle
+        else:
+            too_long = middle
+    pad = " " * (SLOT_BYTES - len(_line(title[:fits], source, updated_at, "")))
+    return _line(title[:fits], source, updated_at, pad)
+
+
+def parse_slot(first_bytes: bytes) -> TitleSlot | None:
+    """Return the slot that a file begins with, None where its first 256 bytes are no line that omp takes for one."""
+    line = first_bytes[:SLOT_BYTES]
+    if len(line) != SLOT_BYTES or line.find(b"\n") != SLOT_BYTES - 1:
+        return None
+    try:
+        value = loads(line)
+    except BadJson:
+        return None
+    if not isinstance(value, dict) or value.get("type") != "title" or value.get("v") != 1:
+        return None
+    if not all(isinstance(value.get(key), str) for key in ("title", "updatedAt", "pad")):
+        return None
+    if value.get("source", "auto") not in ("auto", "user"):
+        return None
+    slot = from_json(value)
+    return slot if isinstance(slot, TitleSlot) else None
+
+
+def _line(title: str, source: Source | None, updated_at: str, pad: str) -> bytes:
+    slot = {"type": "title", "v": 1, "title": title}
+    if source is not None:
+        slot["source"] = source
+    return json_line(slot | {"updatedAt": updated_at, "pad": pad})

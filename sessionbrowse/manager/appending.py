@@ -1,0 +1,419 @@
+"""The part of `SessionManager` that adds entries: one method for each kind that pi, omp and atomic write.
+
+Key order is the programs' own: `customType` and what belongs to it stand before the id, everything else behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from sessionbrowse.agents import AGENTS
+from sessionbrowse.agents.plans import AppendLine, title_name
+from sessionbrowse.errors import NoSuchEntry, RefusedWrite
+from sessionbrowse.format import ids
+from sessionbrowse.format.title_slot import Source
+from sessionbrowse.manager.context import current_system_message
+from sessionbrowse.manager.file import SessionFile, entry_of, lines_of
+from sessionbrowse.manager.log import EntryObject, log_of, role_of
+from sessionbrowse.manager.objects import plain
+from sessionbrowse.manager.reading import SessionReader
+from sessionbrowse.store.session_file import open_session
+from sessionbrowse.text import iso_ms, parse_time
+
+Json = Any
+Optional = Json | UnsetType
+
+_EDITABLE = frozenset({"user", "assistant", "toolResult"})
+_PUT_BACK = frozenset({"session_info", "label"})
+"""Entries after which the file's time of change is put back: they must not change what `--continue` picks."""
+
+
+class SessionAppender(SessionReader):
+    """Adds entries below the leaf and moves it; see `SessionManager`.
+
+    Every method that adds raises:
+        RefusedWrite: the file may not be changed (an older format, a link that leads elsewhere, not this program's).
+        InUse: an omp may have the session open, which would stop saving; `force` on opening overrides that.
+        WriteFailed: the disk refused; neither file nor memory have the entry.
+    """
+
+    _title_updated_at: str
+
+    # ---- entries of all programs ---------------------------------------------------------------------------
+
+    def append_message(self, message: Json) -> str:
+        """Add a message below the leaf and return the entry's id.
+
+        `message` is an object with the file's keys (`role`, `content`, `timestamp` in milliseconds, …) or a struct of
+        `format.entries`. pi writes a new session with its first user or assistant message, the others with the first
+        answer: until then everything stays in memory.
+        """
+        return self._append("message", {"message": plain(message)})
+
+    def append_thinking_level_change(self, level: str | None, *, configured: str | None = None) -> str:
+        """Record the thinking level (off, minimal, low, medium, high, xhigh, max) and return the entry's id.
+
+        omp also stores None, and `configured`: the level that was asked for, or `auto` (omp 16.1).
+        """
+        fields: EntryObject = {"thinkingLevel": level}
+        if self.agent == "omp":
+            fields["configured"] = configured
+        return self._append("thinking_level_change", fields)
+
+    def append_model_change(
+        self, provider: str, model_id: str | None = None, *, role: str | None = None, is_fallback: bool = False
+    ) -> str:
+        """Record a change of model and return the entry's id.
+
+        omp writes `provider/id` as one text, which may be given as `provider` alone, with a role (default: none) and
+        whether a retry chose the model.
+        """
+        if self.agent != "omp":
+            return self._append("model_change", {"provider": provider, "modelId": model_id})
+        model = provider if model_id is None else f"{provider}/{model_id}"
+        fields = {"model": model, **_given(role=role), "resolvedModelIsFallback": is_fallback}
+        return self._append("model_change", fields)
+
+    def append_compaction(
+        self,
+        summary: str,
+        first_kept_entry_id: str | None,
+        tokens_before: int,
+        details: Optional = UNSET,
+        from_hook: bool | UnsetType = UNSET,
+        usage: Optional = UNSET,
+        *,
+        short_summary: str | None = None,
+        tokens_after: int | None = None,
+        method: str | None = None,
+        provider_replay_through_entry_id: str | None = None,
+        preserve_data: Json = None,
+    ) -> str:
+        """Record a compaction and return the entry's id; tokens are estimates of the context before and after.
+
+        `first_kept_entry_id` None keeps nothing: pi 0.87 stores the entry's own id then, atomic null. pi adds the
+        system message that holds prompt and tools now (0.86). The keywords are omp's, which calls `from_hook`
+        `fromExtension`; atomic takes only compactions whose `details.strategy` is `verbatim-lines` into account.
+        """
+        entry_id = self._new_id()
+        now = self._means.now_ms()
+        fields: EntryObject = {"summary": summary}
+        if self.agent == "omp":
+            if first_kept_entry_id is None:
+                raise RefusedWrite("omp's compactions name the first entry that they keep.")
+            fields |= _given(shortSummary=short_summary)
+            fields |= {"firstKeptEntryId": first_kept_entry_id, "tokensBefore": tokens_before}
+            fields |= _given(
+                tokensAfter=tokens_after,
+                method=method,
+                providerReplayThroughEntryId=provider_replay_through_entry_id,
+            )
+            fields |= _set(details=details, fromExtension=from_hook) | _given(preserveData=preserve_data)
+            return self._append("compaction", fields, entry_id=entry_id, now_ms=now)
+        kept = entry_id if first_kept_entry_id is None and self.agent != "atomic" else first_kept_entry_id
+        fields |= {"firstKeptEntryId": kept, "tokensBefore": tokens_before} | _set(details=details)
+        if self.agent == "pi":
+            fields |= _set(usage=usage)
+        fields |= _set(fromHook=from_hook)
+        system = current_system_message(self.build_session_projection().messages) if self.agent == "pi" else None
+        if system is not None:
+            fields["systemMessage"] = {**system, "timestamp": int(now)}
+        return self._append("compaction", fields, entry_id=entry_id, now_ms=now)
+
+    def append_custom_entry(self, custom_type: str, data: Optional = UNSET) -> str:
+        """Store an extension's own state, which never reaches the model, and return the entry's id."""
+        return self._append("custom", {"customType": custom_type, **_set(data=data)}, own_first=True)
+
+    def append_custom_message_entry(
+        self,
+        custom_type: str,
+        content: Json,
+        display: bool,
+        details: Optional = UNSET,
+        *,
+        attribution: str = "agent",
+        timestamp_ms: float | None = None,
+        exclude_from_context: bool = False,
+        stage_admission_key: str | None = None,
+        protected_reconciliation: Json = None,
+    ) -> str:
+        """Add an extension's message, which the model sees, and return the entry's id.
+
+        `content` is text or blocks; `display` whether the program's own screen shows it. omp: `attribution` ("user" or
+        "agent") and a time of its own. atomic: the last three.
+        """
+        fields = {"customType": custom_type, "content": plain(content), "display": display, **_set(details=details)}
+        if self.agent == "omp":
+            fields["attribution"] = attribution
+        elif self.agent == "atomic":
+            fields |= {"excludeFromContext": True} if exclude_from_context else {}
+            fields |= _given(stageAdmissionKey=stage_admission_key, protectedReconciliation=protected_reconciliation)
+        return self._append("custom_message", fields, own_first=True, now_ms=timestamp_ms)
+
+    def append_session_info(self, name: str) -> str:
+        """Name the session and return the entry's id; an empty name clears it (not in indusagi).
+
+        pi turns line ends into one space and trims (0.80), atomic and indusagi only trim. omp has no such entry: see
+        `set_session_name`.
+        """
+        self._only("append_session_info", "pi", "atomic", "indusagi")
+        return self._append("session_info", {"name": AGENTS[self.agent].clean_name(name)})
+
+    def append_label_change(self, target_id: str, label: str | None) -> str:
+        """Set an entry's label, or clear it with None or "", and return the id of the label's entry.
+
+        Raises:
+            NoSuchEntry: there is no entry `target_id`.
+        """
+        return self._append("label", {"targetId": self._known(target_id), **_given(label=label)})
+
+    # ---- pi ------------------------------------------------------------------------------------------------
+
+    def append_usage(self, kind: str, provider: str, model: str, usage: Json, note: str | None = None) -> EntryObject:
+        """Record what a call outside the conversation cost, and return the entry (pi 0.86)."""
+        self._only("append_usage", "pi")
+        fields = {"kind": kind, "provider": provider, "model": model, "usage": plain(usage)}
+        return self._log.by_id[self._append("usage", fields | ({"note": note} if note else {}))]
+
+    def append_context_edit(self, target_id: str, replacement: Json) -> str:
+        """Change what the model sees of an earlier message: None omits it, `{"content": …}` replaces its content.
+
+        Raises:
+            NoSuchEntry: the entry is unknown or not on the branch.
+            RefusedWrite: it gives no content that can be edited, or the replacement is neither (pi 0.87).
+        """
+        self._only("append_context_edit", "pi")
+        content = replacement.get("content") if isinstance(replacement, dict) else None
+        if replacement is not None and not isinstance(content, str | list):
+            raise RefusedWrite("A context edit replaces an entry by nothing, or by text or blocks as its content.")
+        target = self._log.by_id[self._known(target_id)]
+        if not any(entry is target for entry in self.get_branch()):
+            raise NoSuchEntry(f"The entry {target_id!r} is not on the active branch.")
+        role = role_of(target)
+        if target.get("type") != "custom_message" and role not in _EDITABLE:
+            raise RefusedWrite(f"The entry {target_id!r} gives the model nothing that can be edited.")
+        if role in ("assistant", "toolResult") and isinstance(content, str):
+            replacement = {"content": [{"type": "text", "text": content}]}
+        return self._append("context_edit", {"targetId": target_id, "replacement": plain(replacement)})
+
+    # ---- atomic --------------------------------------------------------------------------------------------
+
+    def append_session_summary(self, summary: str, summarized_through_id: str, usage: Optional = UNSET) -> str:
+        """Store the summary that atomic's list shows beside the session, and return the entry's id (atomic 0.9.13)."""
+        self._only("append_session_summary", "atomic")
+        fields = {"summary": summary, "summarizedThroughId": summarized_through_id, **_set(usage=usage)}
+        return self._append("session_summary", fields)
+
+    # ---- omp -----------------------------------------------------------------------------------------------
+
+    def append_message_to_branch(self, message: Json, parent_id: str | None) -> str:
+        """Add a message below another entry and leave the leaf where it is; return the entry's id (omp 18)."""
+        self._only("append_message_to_branch", "omp")
+        return self._append_aside("message", {"message": plain(message)}, parent_id)
+
+    def append_model_usage(self, usage: Json, parent_id: str | None) -> str:
+        """Record a call outside the conversation on the branch that caused it; return the entry's id (omp 18).
+
+        `usage` has the entry's own keys: `purpose`, `role`, `api`, `provider`, `model`, `usage`, `stopReason`, …
+        """
+        self._only("append_model_usage", "omp")
+        if parent_id == self._log.leaf:
+            return self._append("model_usage", plain(usage))
+        return self._append_aside("model_usage", plain(usage), parent_id)
+
+    def append_service_tier_change(self, service_tier: dict[str, str] | None) -> str:
+        """Record the service tiers by provider family, and return the entry's id (omp)."""
+        self._only("append_service_tier_change", "omp")
+        return self._append("service_tier_change", {"serviceTier": service_tier})
+
+    def append_mode_change(self, mode: str, data: Optional = UNSET) -> str:
+        """Record the mode (plan, goal, …, none), and return the entry's id (omp 11.3)."""
+        self._only("append_mode_change", "omp")
+        return self._append("mode_change", {"mode": mode, **_set(data=data)})
+
+    def append_session_init(self, init: dict[str, Json]) -> str:
+        """Record what a subagent began with (`systemPrompt`, `task`, `tools`, …); return the entry's id (omp 8.5)."""
+        self._only("append_session_init", "omp")
+        return self._append("session_init", plain(init))
+
+    def append_reset_boundary(self) -> str:
+        """Record that the conversation was cleared: the model sees nothing older; return the entry's id (omp 17)."""
+        self._only("append_reset_boundary", "omp")
+        return self._append("reset_boundary", {})
+
+    def append_ttsr_injection(self, rule_names: Sequence[str]) -> str:
+        """Record which stream rules were injected, and return the entry's id (omp)."""
+        self._only("append_ttsr_injection", "omp")
+        return self._append("ttsr_injection", {"injectedRules": list(rule_names)})
+
+    def append_credential_pin(self, provider: str, hash: str) -> str:
+        """Record which account served a provider, as a hash, and return the entry's id (omp 17.2)."""
+        self._only("append_credential_pin", "omp")
+        return self._append("credential_pin", {"provider": provider, "hash": hash})
+
+    def ingest_replicated_entry(self, entry: EntryObject) -> None:
+        """Add an entry of another session as it stands, id and parent included (omp).
+
+        Raises:
+            RefusedWrite: it has no id, or one that is taken.
+        """
+        self._only("ingest_replicated_entry", "omp")
+        entry_id = entry.get("id")
+        if not isinstance(entry_id, str) or entry_id in self._log.by_id:
+            raise RefusedWrite("A replicated entry needs an id that the session does not have yet.")
+        rest = {key: value for key, value in entry.items() if key not in ("type", "id", "parentId", "timestamp")}
+        stamp = parse_time(str(entry.get("timestamp")))
+        self._append(str(entry["type"]), rest, entry_id=entry_id, parent_id=entry.get("parentId"), now_ms=stamp)
+
+    def set_session_name(self, name: str, source: Source = "auto", trigger: str | None = None) -> bool:
+        """Name the session as omp does: a `title_change` entry, and the title slot; return False if nothing was done.
+
+        A title that the user gave is not replaced by an automatic one; an empty one is refused. For the other programs
+        it is `append_session_info`.
+        """
+        if self.agent != "omp":
+            self.append_session_info(name)
+            return True
+        title = title_name(name)
+        if not title or (self.title_source == "user" and source == "auto"):
+            return False
+        previous = self.get_session_name()
+        now = self._means.now_ms()
+        fields = {"title": title, "source": source, **_given(previousTitle=previous, trigger=trigger)}
+        file = self._file
+        if file is None or not file.exists:
+            self._log.header |= {"title": title, "titleSource": source}
+            self._title_updated_at = iso_ms(now)
+            self._append("title_change", fields, now_ms=now)
+            return True
+        self._append("title_change", fields, now_ms=now)
+        file.set_title(title, source, iso_ms(now))
+        self._log.header |= {"title": title, "titleSource": source}
+        return True
+
+    # ---- moving --------------------------------------------------------------------------------------------
+
+    def branch(self, entry_id: str) -> None:
+        """Go to an earlier entry: the next entry becomes its child. Only memory changes.
+
+        Raises:
+            NoSuchEntry: there is no such entry.
+        """
+        self._log.leaf = self._known(entry_id)
+
+    def reset_leaf(self) -> None:
+        """Go before the first entry: the next entry becomes a root. Only memory changes."""
+        self._log.leaf = None
+
+    def branch_with_summary(
+        self,
+        entry_id: str | None,
+        summary: str,
+        details: Optional = UNSET,
+        from_hook: bool | UnsetType = UNSET,
+        usage: Optional = UNSET,
+    ) -> str:
+        """Go to an entry (None: before the first) and record there a summary of what was left; return its id.
+
+        pi's `fromId` is the leaf that was left (0.84.3), the others' the entry gone to; "root" where there is none.
+        omp calls `from_hook` `fromExtension`; `usage` is pi's and atomic's.
+
+        Raises:
+            NoSuchEntry: there is no such entry.
+        """
+        if entry_id is not None:
+            self._known(entry_id)
+        left = self._log.leaf if self.agent == "pi" else entry_id
+        fields: EntryObject = {"fromId": left or "root", "summary": summary, **_set(details=details)}
+        if self.agent in ("pi", "atomic"):
+            fields |= _set(usage=usage)
+        fields |= _set(fromExtension=from_hook) if self.agent == "omp" else _set(fromHook=from_hook)
+        return self._append("branch_summary", fields, parent_id=entry_id)
+
+    # ---- shared --------------------------------------------------------------------------------------------
+
+    def _append(
+        self,
+        kind: str,
+        fields: EntryObject,
+        *,
+        own_first: bool = False,
+        entry_id: str | None = None,
+        parent_id: str | UnsetType | None = UNSET,
+        now_ms: float | None = None,
+    ) -> str:
+        """Add an entry to memory and file, below the leaf unless a parent is given; return its id."""
+        now = self._means.now_ms() if now_ms is None else now_ms
+        file = self._file
+        if file is not None and file.exists and file.changed():
+            self._reload(file)
+        wanted = entry_id if entry_id and entry_id not in self._log.by_id else self._new_id()
+        parent = self._log.leaf if parent_id is UNSET else parent_id
+        keeps_place = file is not None and file.exists and parent_id is UNSET and self._is_at_end()
+        plan = AppendLine(
+            type=kind,
+            fields=fields,
+            own_first=own_first,
+            parent_id=UNSET if keeps_place else parent,
+            keep_mtime=kind in _PUT_BACK,
+        )
+        if file is not None and file.exists:
+            return self._append_to_file(file, plan, wanted, now)
+        take_back = self._log.without_last()
+        self._log.add(entry_of(plan, wanted, parent, now))
+        if file is not None and self._log.has_conversation():
+            try:
+                file.create(lines_of(self._log, self._title_updated_at))
+            except Exception:
+                take_back()
+                raise
+        return wanted
+
+    def _append_to_file(self, file: SessionFile, plan: AppendLine, wanted: str, now: float) -> str:
+        placed = file.append(plan, wanted, now)
+        if placed.others_wrote:
+            self._log = log_of(open_session(file.path, self.agent))
+            file.read()
+            self._log.leaf = placed.entry_id
+        else:
+            self._log.add(entry_of(plan, placed.entry_id, placed.parent_id, now))
+        return placed.entry_id
+
+    def _append_aside(self, kind: str, fields: EntryObject, parent_id: str | None) -> str:
+        if parent_id is not None:
+            self._known(parent_id)
+        leaf = self._log.leaf
+        entry_id = self._append(kind, fields, parent_id=parent_id)
+        self._log.leaf = leaf
+        return entry_id
+
+    def _reload(self, file: SessionFile) -> None:
+        """Read what other programs wrote; a manager that stood at the end stands at the new end."""
+        stood_at, was_at_end = self._log.leaf, self._is_at_end()
+        self._log = log_of(open_session(file.path, self.agent))
+        file.read()
+        if not was_at_end and (stood_at is None or stood_at in self._log.by_id):
+            self._log.leaf = stood_at
+
+    def _is_at_end(self) -> bool:
+        return self._log.leaf == self._log.last_id
+
+    def _new_id(self) -> str:
+        return ids.entry_id(self._log.by_id, self._means.random_bytes)
+
+    def _only(self, method: str, *agents: str) -> None:
+        if self.agent not in agents:
+            raise RefusedWrite(f"{self.agent} has no {method}: that is {' and '.join(agents)}'s.")
+
+
+def _given(**fields: Json) -> EntryObject:
+    """Return the fields that are not None: `JSON.stringify` leaves out what is undefined."""
+    return {key: plain(value) for key, value in fields.items() if value is not None}
+
+
+def _set(**fields: Optional) -> EntryObject:
+    """Return the fields that were given at all; a given None is written as null."""
+    return {key: plain(value) for key, value in fields.items() if value is not UNSET}

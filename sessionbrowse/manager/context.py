@@ -1,0 +1,357 @@
+"""What the model would get, as the file's own objects; pi's functions over lists of entries (pi 1.5.2).
+
+omp and atomic choose, join and drop messages by rules of their own: those come from `model/context`, and here only
+get back the objects they were read from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from sessionbrowse.format.codec import BadJson, loads
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.entries import Compaction
+from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.lines import line_blocks
+from sessionbrowse.manager.log import EntryObject, Log, id_of, role_of, time_ms
+from sessionbrowse.manager.objects import plain
+from sessionbrowse.model import context as model_context
+from sessionbrowse.model.context_message import ContextMessage, context_message, stored_message
+from sessionbrowse.model.fork import ReadLine
+from sessionbrowse.model.rules import Rules
+from sessionbrowse.model.session import Session, build_session
+
+Json = Any
+MessageObject = dict[str, Json]
+"""One message as it stands in a file, or as the program makes it of a summary: keys in camelCase."""
+
+_REPAIRED_ROLES = frozenset({"user", "assistant", "toolResult"})
+_EDITABLE_ROLES = frozenset({"user", "assistant", "toolResult", "custom"})
+_BLOCK_ROLES = frozenset({"assistant", "toolResult"})
+
+
+class ModelChoice(Struct, frozen=True, kw_only=True):
+    """A model as a session names it."""
+
+    provider: str | None
+    model_id: str | None
+
+
+class SessionContext(Struct, frozen=True, kw_only=True):
+    """What the model would receive, and the settings at the leaf.
+
+    `messages` have the file's keys; summaries have the roles `compactionSummary` and `branchSummary`, and
+    `timestamp` in milliseconds. The last five are omp's alone.
+    """
+
+    messages: list[MessageObject]
+    thinking_level: str | None = "off"
+    model: ModelChoice | None = None
+    models: dict[str, str] = {}
+    service_tier: dict[str, str] | None = None
+    mode: str = "none"
+    mode_data: Json = None
+    injected_ttsr_rules: tuple[str, ...] = ()
+    configured_thinking_level: str | None = None
+
+
+class ProjectedEntry(Struct, frozen=True, kw_only=True):
+    """An entry that takes part in the context, and the messages it gives (none, one, or two)."""
+
+    source_entry: EntryObject
+    messages: list[MessageObject]
+
+
+class SessionProjection(Struct, frozen=True, kw_only=True):
+    """pi's context with the entry that each message comes from (pi 0.87)."""
+
+    entries: list[ProjectedEntry]
+    messages: list[MessageObject]
+    thinking_level: str | None
+    model: ModelChoice | None
+
+
+def context_of(log: Log) -> SessionContext:
+    """Return what the program would send at the log's leaf."""
+    if log.rules.context in ("pi", "indusagi"):
+        edits = log.rules.context == "pi"
+        projection = _projection(log.branch(log.leaf), is_newest=edits)
+        return SessionContext(
+            messages=projection.messages, thinking_level=projection.thinking_level, model=projection.model
+        )
+    return _modelled(log)
+
+
+# ---- pi's functions over entries -----------------------------------------------------------------------------
+
+
+def parse_session_entries(content: str | bytes) -> list[Json]:
+    """Return the JSON values of a file's lines in order, header included; lines that are no JSON are left out."""
+    text = content if isinstance(content, str) else content.decode("utf-8", "replace")
+    found: list[Json] = []
+    for line in trim(text).split("\n"):
+        if not trim(line):
+            continue
+        try:
+            found.append(loads(line.encode("utf-8", "surrogatepass")))
+        except BadJson:
+            continue
+    return found
+
+
+def get_latest_compaction_entry(entries: Iterable[EntryObject]) -> EntryObject | None:
+    """Return the last compaction in the order of the list, None where there is none."""
+    found = None
+    for entry in entries:
+        if entry.get("type") == "compaction":
+            found = entry
+    return found
+
+
+def build_context_entries(
+    entries: list[EntryObject],
+    leaf_id: str | UnsetType | None = UNSET,
+    by_id: Mapping[str, EntryObject] | None = None,
+) -> list[EntryObject]:
+    """Return the entries that take part at a leaf: the latest compaction, what it keeps, and what follows.
+
+    `leaf_id` None is the place before the first entry; left away, or unknown, it is the last entry.
+    """
+    return _context_entries(_path(entries, leaf_id, by_id))
+
+
+def build_session_projection(
+    entries: list[EntryObject],
+    leaf_id: str | UnsetType | None = UNSET,
+    by_id: Mapping[str, EntryObject] | None = None,
+) -> SessionProjection:
+    """Return pi's context at a leaf together with the entry that each message comes from."""
+    return _projection(_path(entries, leaf_id, by_id))
+
+
+def build_session_context(
+    entries: list[EntryObject],
+    leaf_id: str | UnsetType | None = UNSET,
+    by_id: Mapping[str, EntryObject] | None = None,
+) -> SessionContext:
+    """Return pi's context at a leaf: messages, thinking level, model."""
+    projection = _projection(_path(entries, leaf_id, by_id))
+    return SessionContext(
+        messages=projection.messages, thinking_level=projection.thinking_level, model=projection.model
+    )
+
+
+def session_entry_to_context_messages(entry: EntryObject) -> list[MessageObject]:
+    """Return the messages that an entry gives on its own: none, one, or a system message before a summary."""
+    return _messages_of(entry, repairs=True)
+
+
+def current_system_message(messages: Iterable[MessageObject]) -> MessageObject | None:
+    """Fold every system message into the one that holds the prompt and tools now (pi 0.86)."""
+    texts: list[str] = []
+    sections: dict[str, Json] = {}
+    tools: dict[Json, Json] = {}
+    timestamp: Json = None
+    for message in messages:
+        if message.get("role") != "system":
+            continue
+        timestamp = message.get("timestamp") if timestamp is None else timestamp
+        text = _content_text(message.get("content"))
+        if text:
+            texts.append(text)
+        for name, value in (message.get("sections") or {}).items():
+            sections.pop(name, None) if value is None else sections.__setitem__(name, value)
+        for tool in message.get("toolsRemoved") or ():
+            tools.pop(tool.get("name"), None)
+        for tool in message.get("toolsAdded") or ():
+            tools[tool.get("name")] = tool
+    if timestamp is None and not tools:
+        return None
+    return {
+        "role": "system",
+        "content": "\n\n".join(texts),
+        **({"sections": sections} if sections else {}),
+        **({"toolsAdded": list(tools.values())} if tools else {}),
+        "timestamp": timestamp or 0,
+    }
+
+
+def _path(
+    entries: list[EntryObject], leaf_id: str | UnsetType | None, by_id: Mapping[str, EntryObject] | None
+) -> list[EntryObject]:
+    if leaf_id is None or not entries:
+        return []
+    known = by_id if by_id is not None else {found: entry for entry in entries if (found := id_of(entry))}
+    leaf = known.get(leaf_id) if isinstance(leaf_id, str) else None
+    path: list[EntryObject] = []
+    seen: set[int] = set()
+    current: EntryObject | None = leaf or entries[-1]
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        path.append(current)
+        parent = current.get("parentId")
+        current = known.get(parent) if isinstance(parent, str) and parent else None
+    path.reverse()
+    return path
+
+
+def _projection(path: list[EntryObject], *, is_newest: bool = True) -> SessionProjection:
+    """Project a path; before pi 0.87 there were no edits, no system messages and no repair of null contents."""
+    selected = _context_entries(path, keeps_system=not is_newest)
+    edits: dict[Json, EntryObject] = {}
+    if is_newest:
+        edits = {entry.get("targetId"): entry for entry in selected if entry.get("type") == "context_edit"}
+    projected: list[ProjectedEntry] = []
+    for place, entry in enumerate(selected):
+        # An older compaction inside the kept range has no effect any more.
+        hidden = entry.get("type") == "compaction" and place > 0
+        made = [] if hidden else _messages_of(entry, repairs=is_newest)
+        edit = edits.get(id_of(entry)) if id_of(entry) else None
+        projected.append(ProjectedEntry(source_entry=entry, messages=_edited(made, edit) if edit else made))
+    level, model = _settings(path)
+    messages = [message for entry in projected for message in entry.messages]
+    return SessionProjection(entries=projected, messages=messages, thinking_level=level, model=model)
+
+
+def _context_entries(path: list[EntryObject], *, keeps_system: bool = False) -> list[EntryObject]:
+    compaction = get_latest_compaction_entry(path)
+    if compaction is None:
+        return path
+    place = next(at for at, entry in enumerate(path) if entry is compaction)
+    kept_id = compaction.get("firstKeptEntryId")
+    before = path[:place]
+    start = next((at for at, entry in enumerate(before) if kept_id is not None and id_of(entry) == kept_id), place)
+    kept = [entry for entry in before[start:] if keeps_system or role_of(entry) != "system"]
+    return [compaction, *kept, *path[place + 1 :]]
+
+
+def _messages_of(entry: EntryObject, *, repairs: bool) -> list[MessageObject]:
+    timestamp = time_ms(entry.get("timestamp"))
+    match entry.get("type"):
+        case "message":
+            message = entry.get("message")
+            if not isinstance(message, dict):
+                return []
+            role = message.get("role")
+            if repairs and message.get("content") is None and (role in _REPAIRED_ROLES or role == "system"):
+                return [{**message, "content": "" if role == "system" else []}]
+            return [message]
+        case "custom_message":
+            made = {"role": "custom", "customType": entry.get("customType"), "content": entry.get("content")}
+            if repairs and made["content"] is None:
+                made["content"] = []
+            made |= {key: entry[key] for key in ("display", "details") if key in entry}
+            return [made | {"timestamp": timestamp}]
+        case "branch_summary" if entry.get("summary"):
+            made = {"role": "branchSummary", "summary": entry["summary"], "fromId": entry.get("fromId")}
+            return [made | {"timestamp": timestamp}]
+        case "compaction":
+            made = {"role": "compactionSummary", "summary": entry.get("summary")}
+            made |= {"tokensBefore": entry.get("tokensBefore"), "timestamp": timestamp}
+            system = entry.get("systemMessage") if repairs else None
+            return [system, made] if isinstance(system, dict) else [made]
+        case _:
+            return []
+
+
+def _edited(messages: list[MessageObject], edit: EntryObject) -> list[MessageObject]:
+    replacement = edit.get("replacement")
+    if not isinstance(replacement, dict):
+        return []
+    made = []
+    for message in messages:
+        if message.get("role") in _EDITABLE_ROLES:
+            content = replacement.get("content")
+            if message["role"] in _BLOCK_ROLES and isinstance(content, str):
+                content = [{"type": "text", "text": content}]
+            message = {**message, "content": content}
+        made.append(message)
+    return made
+
+
+def _settings(path: list[EntryObject]) -> tuple[str | None, ModelChoice | None]:
+    level: str | None = "off"
+    model: ModelChoice | None = None
+    for entry in path:
+        if entry.get("type") == "thinking_level_change":
+            level = entry.get("thinkingLevel")
+        elif entry.get("type") == "model_change":
+            model = ModelChoice(provider=entry.get("provider"), model_id=entry.get("modelId"))
+        elif role_of(entry) == "assistant":
+            message = entry["message"]
+            model = ModelChoice(provider=message.get("provider"), model_id=message.get("model"))
+    return level, model
+
+
+def _content_text(content: Json) -> str:
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(block.get("text", "") for block in blocks if isinstance(block, dict) and block["type"] == "text")
+
+
+# ---- omp and atomic ------------------------------------------------------------------------------------------
+
+
+def _modelled(log: Log) -> SessionContext:
+    session, _ = session_of(log.rules, [log.header, *log.entries])
+    at = session.index_by_id.get(log.leaf) if log.leaf else None
+    if at is None:
+        return SessionContext(messages=[])
+    made = model_context.build(session, at)
+    model = made.model and ModelChoice(provider=made.model.provider, model_id=made.model.model_id)
+    context = SessionContext(
+        messages=[_object_of(log, session, message) for message in made.messages],
+        thinking_level=made.thinking_level,
+        model=model,
+    )
+    if made.omp is None:
+        return context
+    return msgspec.structs.replace(
+        context,
+        models=made.omp.models,
+        service_tier=made.omp.service_tier,
+        mode=made.omp.mode,
+        mode_data=made.omp.mode_data,
+        injected_ttsr_rules=made.omp.injected_rules,
+        configured_thinking_level=made.omp.configured_thinking_level,
+    )
+
+
+def session_of(rules: Rules, objects: Iterable[EntryObject]) -> tuple[Session, ReadLine]:
+    """Read objects as that program would read them from a file; also return what reads their lines."""
+    content = b"".join(json_line(value) for value in objects)
+
+    def read(offset: int, size: int) -> bytes:
+        return content[offset : offset + size]
+
+    return build_session(line_blocks([content]), rules, "memory", read), read
+
+
+def _object_of(log: Log, session: Session, message: ContextMessage) -> MessageObject:
+    """Return a message of a context as an object: the file's own where the program sends it unchanged."""
+    index = message.index
+    entry: EntryObject = log.entries[index] if index is not None else {}
+    source = _messages_of(entry, repairs=log.rules.agent == "atomic")
+    kind = entry.get("type")
+    if kind == "message" and index is not None and source:
+        stored = stored_message(session, index)
+        if stored is not None and context_message(session, index, message.role, stored).message == message.message:
+            return source[0]
+        return {**source[0], "content": [plain(block) for block in message.blocks]}
+    if kind == "compaction" and isinstance(message.message, Compaction):
+        names = ("shortSummary", "tokensAfter", "method", "warning")
+        extra = {name: entry[name] for name in names if entry.get(name) is not None}
+        blocks = {"blocks": [plain(block) for block in message.blocks]} if message.blocks else {}
+        return source[-1] | extra | blocks
+    if kind == "custom_message" or kind == "branch_summary":
+        extra = {name: entry[name] for name in ("attribution", "excludeFromContext") if name in entry}
+        made = source[0] | extra if source else plain(message.message)
+        return made if made.get("customType") else made | ({"customType": message.custom_type} if extra else {})
+    made = plain(message.message)
+    assert isinstance(made, dict)
+    return made | {"timestamp": time_ms(entry.get("timestamp"))}

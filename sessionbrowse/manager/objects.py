@@ -1,0 +1,35 @@
+"""Structs of the format back into the file's own JSON objects, for messages that were built rather than read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sessionbrowse.format.entries import Block, Message, UnknownBlock, Value, type_name
+
+Json = Any
+
+
+def plain(value: Json) -> Json:
+    """Return a value as JSON: structs of `format.entries` become objects with the file's keys, tuples lists."""
+    if isinstance(value, UnknownBlock):
+        return value.raw
+    if isinstance(value, Value):
+        return _object(value)
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value
+
+
+def _object(value: Value) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    if isinstance(value, Message):
+        found["role"] = type_name(value)
+    elif isinstance(value, Block):
+        found["type"] = type_name(value)
+    for name, key in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
+        item = getattr(value, name)
+        if name not in ("extra", "role") and item is not None:
+            found[key] = plain(item)
+    return found | value.extra

@@ -1,0 +1,192 @@
+"""The part of `SessionManager` that only looks: state, entries, tree, names, context."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sessionbrowse.errors import NoSuchEntry
+from sessionbrowse.manager.context import (
+    SessionContext,
+    SessionProjection,
+    build_context_entries,
+    build_session_projection,
+    context_of,
+)
+from sessionbrowse.manager.file import SessionFile
+from sessionbrowse.manager.log import EntryObject, Log, SessionTreeNode, role_of, time_ms
+from sessionbrowse.manager.means import Means, default_session_dir
+
+Json = Any
+
+
+class SessionReader:
+    """A session held in memory; see `SessionManager`."""
+
+    _log: Log
+    _file: SessionFile | None
+    _cwd: str
+    _dir: str
+    _means: Means
+
+    # ---- state ---------------------------------------------------------------------------------------------
+
+    @property
+    def agent(self) -> str:
+        """The program by whose rules the session is kept: pi, omp, atomic or indusagi."""
+        return self._log.rules.agent
+
+    def is_persisted(self) -> bool:
+        """Tell whether the session has, or will have, a file."""
+        return self._file is not None
+
+    def is_session_on_disk(self) -> bool:
+        """Tell whether the session has been written (omp 18; for all programs)."""
+        return self._file is not None and self._file.exists
+
+    def get_cwd(self) -> str:
+        """Return the working directory: the header's, or the one given on opening."""
+        return self._cwd
+
+    def get_recorded_cwd(self) -> str | None:
+        """Return the header's working directory as it stands, None where there is none (omp 17)."""
+        cwd = self._log.header.get("cwd")
+        return cwd if isinstance(cwd, str) else None
+
+    def get_session_dir(self) -> str:
+        """Return the folder for this session and those made from it; "" for a session in memory."""
+        return self._dir
+
+    def uses_default_session_dir(self) -> bool:
+        """Tell whether that folder is the program's own for this working directory (pi, atomic)."""
+        return self._dir == default_session_dir(self._cwd, self.agent, self._means.around)
+
+    def get_session_id(self) -> str:
+        """Return the session's id."""
+        return str(self._log.header.get("id"))
+
+    def get_session_file(self) -> str | None:
+        """Return the session's file, which may not be written yet; None for a session in memory."""
+        return self._file.path if self._file is not None else None
+
+    def get_header(self) -> EntryObject:
+        """Return a copy of the header as the file has it, for omp with the title slot folded in."""
+        return dict(self._log.header)
+
+    def get_entry_count(self) -> int:
+        """Return how many entries there are, two with the same id counted once (pi 1.x)."""
+        return len(self._log.by_id)
+
+    # ---- entries and tree ----------------------------------------------------------------------------------
+
+    def get_entries(self) -> list[EntryObject]:
+        """Return all entries in file order, without the header. The entries are the manager's own: do not change them.
+
+        v1 and v2 files come in migrated form; ids given to v1 entries are the same at every opening.
+        """
+        return list(self._log.entries)
+
+    def get_entry(self, entry_id: str) -> EntryObject | None:
+        """Return an entry by its id, the last one where two have it; None if there is none."""
+        return self._log.by_id.get(entry_id)
+
+    def get_leaf_id(self) -> str | None:
+        """Return the id of the current place; None before the first entry, or where the last line has no id."""
+        return self._log.leaf
+
+    def get_leaf_entry(self) -> EntryObject | None:
+        """Return the entry at the current place."""
+        return self._log.by_id.get(self._log.leaf) if self._log.leaf else None
+
+    def get_branch(self, from_id: str | None = None) -> list[EntryObject]:
+        """Return the path from the root to an entry, or to the leaf; empty for an unknown id.
+
+        A parent that is missing begins the path. A cycle of parents is cut at the first repeat, where pi never ends.
+        """
+        return self._log.branch(from_id or self._log.leaf)
+
+    def get_children(self, parent_id: str | None) -> list[EntryObject]:
+        """Return an entry's direct children in file order; for None the entries without parent."""
+        return self._log.children(parent_id)
+
+    def get_tree(self) -> list[SessionTreeNode]:
+        """Return the roots of the tree: first entries and orphans, in file order; children are sorted by time."""
+        return self._log.tree()
+
+    def get_label(self, entry_id: str) -> str | None:
+        """Return an entry's label: the last one set in file order, over all branches."""
+        return self._log.labels.get(entry_id, (None, None))[0]
+
+    # ---- names ---------------------------------------------------------------------------------------------
+
+    def get_session_name(self) -> str | None:
+        """Return the display name by the program's own rule, None where there is none.
+
+        pi, atomic: the last `session_info` in file order, blank clears. indusagi: the last that is not empty. omp: the
+        title slot, and the header's title where there is no slot.
+        """
+        return self._log.name()
+
+    def get_session_name_state(self) -> str:
+        """Return "named", "cleared" or "unnamed", which atomic 0.9.14 tells apart."""
+        if self.get_session_name() is not None:
+            return "named"
+        return "cleared" if any(entry.get("type") == "session_info" for entry in self._log.entries) else "unnamed"
+
+    @property
+    def title_source(self) -> str | None:
+        """Who gave omp's title, "auto" or "user"; None where unknown (omp 14.1)."""
+        source = self._log.header.get("titleSource")
+        return source if isinstance(source, str) else None
+
+    # ---- context -------------------------------------------------------------------------------------------
+
+    def build_context_entries(self) -> list[EntryObject]:
+        """Return the entries that take part at the leaf: the latest compaction, what it keeps, what follows (pi)."""
+        return build_context_entries(self._log.entries, self._log.leaf, self._log.by_id)
+
+    def build_session_projection(self) -> SessionProjection:
+        """Return pi's context with the entry that each message comes from (pi 0.87)."""
+        return build_session_projection(self._log.entries, self._log.leaf, self._log.by_id)
+
+    def build_session_context(self) -> SessionContext:
+        """Return what the program would send at the leaf, by its own rules: messages, thinking level, model."""
+        return context_of(self._log)
+
+    # ---- omp -----------------------------------------------------------------------------------------------
+
+    def get_last_model_change_role(self) -> str | None:
+        """Return the role of the last model change on the branch, None where there is none (omp)."""
+        for entry in reversed(self.get_branch()):
+            if entry.get("type") == "model_change":
+                return entry.get("role") or "default"
+        return None
+
+    def get_injected_ttsr_rules(self) -> list[str]:
+        """Return the names of the rules injected on the branch, each once (omp)."""
+        rules: dict[str, None] = {}
+        for entry in self.get_branch():
+            if entry.get("type") == "ttsr_injection":
+                rules |= dict.fromkeys(entry.get("injectedRules") or ())
+        return list(rules)
+
+    def get_credential_pins(self) -> dict[str, dict[str, Json]]:
+        """Return the last pinned account of each provider on the branch: `hash` and `last_used_at` in ms (omp 17.2)."""
+        pins: dict[str, dict[str, Json]] = {}
+        for entry in self.get_branch():
+            if entry.get("type") == "credential_pin":
+                pins[entry["provider"]] = {"hash": entry["hash"], "last_used_at": time_ms(entry.get("timestamp"))}
+            elif role_of(entry) == "assistant" and entry["message"].get("provider") in pins:
+                pin, spoken = pins[entry["message"]["provider"]], entry["message"].get("timestamp")
+                pin["last_used_at"] = max(pin["last_used_at"] or 0, spoken or 0)
+        return pins
+
+    def get_additional_directories(self) -> list[str]:
+        """Return the further workspace directories of the header (omp 17.1)."""
+        return list(self._log.header.get("additionalDirectories") or ())
+
+    # ---- shared --------------------------------------------------------------------------------------------
+
+    def _known(self, entry_id: str) -> str:
+        if entry_id not in self._log.by_id:
+            raise NoSuchEntry(f"The session has no entry {entry_id!r}.")
+        return entry_id

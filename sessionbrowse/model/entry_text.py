@@ -1,0 +1,77 @@
+"""What of an entry the search looks at: what was said, and on request what tools were asked and answered."""
+
+from __future__ import annotations
+
+from sessionbrowse.format.entries import Json
+
+SAYING_ROLES = frozenset({"user", "assistant", "developer", "custom", "hookMessage"})
+_SAYING_TYPES = {"compaction": "summary", "branch_summary": "summary", "session_summary": "summary"}
+
+
+def said_text(value: Json) -> str:
+    """Return what a decoded line says to the reader: messages, summaries, commands the user ran."""
+    if not isinstance(value, dict):
+        return ""
+    kind = value.get("type")
+    key = _SAYING_TYPES.get(kind) if isinstance(kind, str) else None
+    if key is not None:
+        summary = value.get(key)
+        return summary if isinstance(summary, str) else ""
+    if kind == "custom_message":
+        return content_text(value.get("content"))
+    message = value.get("message")
+    if not isinstance(message, dict):
+        return ""
+    match message.get("role"):
+        case "bashExecution":
+            return _joined([message.get("command")])
+        case "pythonExecution":
+            return _joined([message.get("code")])
+        case str() as role if role in SAYING_ROLES:
+            return content_text(message.get("content"))
+    return ""
+
+
+def tool_text(value: Json) -> str:
+    """Return what a decoded line holds of tools: names and arguments of calls, results, output of commands."""
+    message = value.get("message") if isinstance(value, dict) else None
+    if not isinstance(message, dict):
+        return ""
+    content = message.get("content")
+    match message.get("role"):
+        case "toolResult":
+            return _joined([message.get("toolName"), content_text(content)])
+        case "bashExecution" | "pythonExecution":
+            return _joined([message.get("output")])
+        case "assistant" if isinstance(content, list):
+            calls = [block for block in content if isinstance(block, dict) and block.get("type") == "toolCall"]
+            return _joined([text for call in calls for text in (call.get("name"), strings_in(call.get("arguments")))])
+    return ""
+
+
+def content_text(content: Json) -> str:
+    """Return the text of a message's content: the string, or its text blocks, one below the other."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    return _joined([block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"])
+
+
+def strings_in(value: Json) -> str:
+    """Return every string of a value, keys left out, one below the other."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, list):
+            waiting += reversed(item)
+        elif isinstance(item, dict):
+            waiting += reversed(item.values())
+    return "\n".join(found)
+
+
+def _joined(texts: list[Json]) -> str:
+    return "\n".join([text for text in texts if isinstance(text, str) and text])

@@ -1,0 +1,148 @@
+"""What a fork holds: the lines of a whole session, or of the path to one entry, as bytes.
+
+Kept lines are the source's own bytes; only parents, a compaction's first kept entry, and what a migration to version 3
+changes are spliced. Rules of pi 1.5.2: `forkFrom` and `createBranchedSession`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.entries import BadLine, Compaction
+from sessionbrowse.format.envelope import read_envelope
+from sessionbrowse.format.splice import value_of, with_member, without_member
+from sessionbrowse.model.reading import first_of_fused
+from sessionbrowse.model.session import Session
+
+ReadLine = Callable[[int, int], bytes]
+"""Reads `size` bytes at `offset` of the source, whole, however large the line is."""
+
+_MARGIN = b" \t\r\n\xef\xbb\xbf"
+_BLANKS = b" \t\r\n"
+
+
+def generation_of(session: Session) -> int:
+    """Return the source's version as the programs compare it: 1, 2, or 3 for everything newer or not a number."""
+    try:
+        number = float(session.version)
+    except (TypeError, ValueError):
+        return 3
+    return 1 if number < 2 else 2 if number < 3 else 3
+
+
+def whole_lines(session: Session, read: ReadLine) -> Iterator[bytes]:
+    """Yield every entry of a session, all branches, each with its newline; later headers are left out."""
+    generation = generation_of(session)
+    for index, envelope in enumerate(session.envelopes):
+        if envelope.type != "session":
+            yield _migrated(session, index, _line(session, index, read), generation) + b"\n"
+
+
+def kept_path(session: Session, index: int) -> list[int]:
+    """Return the entries of the path to an entry that a fork keeps: all but labels, which are set anew behind them."""
+    return [at for at in session.branch(index) if session.envelopes[at].type != "label"]
+
+
+def path_lines(session: Session, index: int, read: ReadLine, new_id: Callable[[set[str]], str]) -> Iterator[bytes]:
+    """Yield the path from the root to an entry, then one fresh label entry for each label that is set on it.
+
+    Entries that hung on a label hang on the kept entry before it (pi 0.79.2, where older programs left them without a
+    parent), and a compaction that kept from a label on keeps from the next entry (pi 0.85).
+    """
+    generation = generation_of(session)
+    replaced: dict[str | None, str | None] = {}
+    skipped: list[str | None] = []
+    previous: str | None = None
+    for at in session.branch(index):
+        envelope = session.envelopes[at]
+        if envelope.type == "label":
+            skipped.append(envelope.id)
+            continue
+        replaced |= dict.fromkeys(skipped, envelope.id)
+        skipped = []
+        line = _migrated(session, at, _line(session, at, read), generation)
+        if envelope.type == "compaction":
+            line = _kept_from(session, at, line, replaced)
+        yield _below(line, previous, envelope.parent_id, envelope.parent_given) + b"\n"
+        previous = envelope.id
+    yield from _labels(session, set(kept_path(session, index)), previous, new_id)
+
+
+def _labels(
+    session: Session, kept: set[int], previous: str | None, new_id: Callable[[set[str]], str]
+) -> Iterator[bytes]:
+    taken = {session.envelopes[at].id or "" for at in kept}
+    for target, mark in session.labels.items():
+        if target not in kept:
+            continue
+        made = new_id(taken)
+        taken.add(made)
+        label = session.fields(mark.set_by)
+        yield json_line(
+            {
+                "type": "label",
+                "id": made,
+                "parentId": previous,
+                "timestamp": label.get("timestamp"),
+                "targetId": session.envelopes[target].id,
+                "label": label.get("label"),
+            }
+        )
+        previous = made
+
+
+def _line(session: Session, index: int, read: ReadLine) -> bytes:
+    line = read(session.offsets[index], session.sizes[index]).strip(_MARGIN)
+    if not session.rules.keeps_first_of_fused or not isinstance(read_envelope(line), BadLine):
+        return line
+    return first_of_fused(line) or line
+
+
+def _migrated(session: Session, index: int, line: bytes, generation: int) -> bytes:
+    """Bring a line of version 1 or 2 to version 3 as the programs do on opening."""
+    if generation == 3 or not line.startswith(b"{"):
+        return line
+    envelope = session.envelopes[index]
+    if generation == 1:
+        line = with_member(line, "id", _text(envelope.id))
+        line = with_member(line, "parentId", _text(envelope.parent_id))
+        if envelope.type == "compaction":
+            line = _migrated_compaction(session, index, line)
+    if envelope.type == "message":
+        message = value_of(line, "message")
+        if message is not None and message.startswith(b"{") and value_of(message, "role") == b'"hookMessage"':
+            line = with_member(line, "message", with_member(message, "role", b'"custom"'))
+    return line
+
+
+def _migrated_compaction(session: Session, index: int, line: bytes) -> bytes:
+    entry = session.entry(index)
+    if value_of(line, "firstKeptEntryIndex") is None or not isinstance(entry, Compaction):
+        return line
+    if entry.first_kept_entry_id is not None:
+        line = with_member(line, "firstKeptEntryId", _text(entry.first_kept_entry_id))
+    return without_member(line, "firstKeptEntryIndex")
+
+
+def _kept_from(session: Session, index: int, line: bytes, replaced: dict[str | None, str | None]) -> bytes:
+    entry = session.entry(index)
+    kept = entry.first_kept_entry_id if isinstance(entry, Compaction) else None
+    if kept is None or kept == session.envelopes[index].id or kept not in replaced:
+        return line
+    return with_member(line, "firstKeptEntryId", _text(replaced[kept]))
+
+
+def _below(line: bytes, parent_id: str | None, was: str | None, was_given: bool) -> bytes:
+    if was_given and was == parent_id:
+        return line
+    return with_member(line, "parentId", _text(parent_id))
+
+
+def _text(value: str | None) -> bytes:
+    return json_line(value).strip(_BLANKS)
+
+
+def has_answer(session: Session, path: list[int]) -> bool:
+    """Tell whether there is an answer of the model among these entries."""
+    return any(session.envelopes[at].type == "message" and session.envelopes[at].role == "assistant" for at in path)

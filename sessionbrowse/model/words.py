@@ -1,0 +1,65 @@
+"""What a word is for the search: a run of letters, digits or `_`, without case and diacritics; CJK by the character.
+
+Folding looks at one character at a time, so text may be folded in pieces, and what stands in the index and what is
+compared with the file are the same by construction.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+_WORD = re.compile(r"[0-9a-z_\x80-\U0010ffff]+")
+# Scripts written without blanks between words: every character is a word, so that any substring is found.
+_CJK = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u3130-\u318f"
+    r"\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff66-\uff9d"
+    r"\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
+)
+
+
+def fold(text: str) -> str:
+    """Return the text in which words are compared: lower case, no diacritics; what is in no word is one blank.
+
+    ASCII stays as it is but for its case. CJK characters stand between blanks, each a word of its own.
+    """
+    return fold_foreign(text).lower() if not text.isascii() else text.lower()
+
+
+def fold_foreign(text: str) -> str:
+    """Return the text with everything beyond ASCII folded; ASCII keeps its case, which SQLite's tokenizer folds."""
+    return text if text.isascii() else _FOREIGN.sub(_folded_run, text)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, folded, in order."""
+    return _WORD.findall(fold(text))
+
+
+def is_cjk(word: str) -> bool:
+    """Tell whether a folded word is one character of a script without blanks."""
+    return len(word) == 1 and _CJK.match(word) is not None
+
+
+def _folded_run(found: re.Match[str]) -> str:
+    return _fold_run(found[0])
+
+
+@lru_cache(maxsize=16384)
+def _fold_run(run: str) -> str:
+    return "".join([_fold_character(character) for character in run])
+
+
+@lru_cache(maxsize=16384)
+def _fold_character(character: str) -> str:
+    if _CJK.match(character):
+        # Hangul would fall apart into letters.
+        return f" {character} "
+    folded = ""
+    for part in unicodedata.normalize("NFD", unicodedata.normalize("NFD", character).casefold()):
+        if unicodedata.category(part).startswith("M"):
+            continue
+        folded += part if part.isalnum() or part == "_" else " "
+    return folded

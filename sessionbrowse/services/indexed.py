@@ -1,0 +1,241 @@
+"""All sessions of a scope by way of the index: files that did not change are not opened, and the index is kept current.
+
+The answer is that of `catalog.all_summaries`, which needs no index; without one, that is what is asked.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.services.catalog import Scope, all_summaries, scan_of
+from sessionbrowse.store.discover import FoundFile, Skipped, discover, newest_first
+from sessionbrowse.store.index.index import Held, Index, Progress, open_index
+from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, locked, remove_files
+from sessionbrowse.store.roots import more_places
+
+MAX_UPDATE_BYTES = 64 * 1024 * 1024
+"""A list waits for the index no longer than it takes to read so much; `index` reads the rest."""
+
+Note = Callable[[str], None]
+CutMessages = dict[str, tuple[int, int]]
+"""By path, offset and size of the line of a first message of which the index has only the beginning."""
+
+
+class Gathered(Struct, frozen=True):
+    """Every session of a scope, parents linked, and what the index holds of it (nothing if it is read each time)."""
+
+    summaries: list[Summary]
+    cut: CutMessages
+    rows: dict[str, Held]
+    files: dict[str, FoundFile]
+
+
+def open_if_there(directory: Path, note: Note) -> Index | None:
+    """Open the index of a cache directory; None if there is none, or none that can be used, which `note` is told."""
+    return _open(directory, note, create=False)
+
+
+def open_or_create(directory: Path, note: Note) -> Index | None:
+    """Open the index of a cache directory, made if there is none; None if there can be none, which `note` is told."""
+    return _open(directory, note, create=True)
+
+
+def all_sessions(
+    scope: Scope,
+    directory: Path,
+    *,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+    note: Note = lambda _: None,
+    may_fork: bool = False,
+) -> Gathered:
+    """Return every session of the scope: by the index where there is one, and in any case."""
+    index = open_if_there(directory, note)
+    if index is not None:
+        try:
+            return gather(scope, index, skipped=skipped, note=note)
+        except sqlite3.DatabaseError as error:
+            throw_away(index, error, note)
+        finally:
+            index.close()
+    return Gathered(all_summaries(scope, skipped=skipped, parallel=may_fork), {}, {}, {})
+
+
+def throw_away(index: Index, error: sqlite3.DatabaseError, note: Note) -> None:
+    """Delete an index that turned out to be damaged; the next `index` makes it anew."""
+    note(f"The index {index.directory} is damaged ({error}); it is deleted, and made again by sessionbrowse index.")
+    with suppress(IndexUnavailable, OSError), locked(index.directory):
+        remove_files(index.directory)
+
+
+def gather(
+    scope: Scope,
+    index: Index,
+    *,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+    note: Note = lambda _: None,
+    tools: bool | None = None,
+    everything: bool = False,
+    may_fork: bool = False,
+    progress: Callable[[Progress], None] = lambda _: None,
+    cancelled: Callable[[], bool] = lambda: False,
+    busy: Callable[[IndexBusy], None] = lambda _: None,
+) -> Gathered:
+    """Return every session of the scope, reading what changed into the index.
+
+    `everything` reads whatever it takes, and with `tools` what tools were asked and answered too; else a list does
+    not wait for more than some megabytes, and reads the summaries of such files only. `busy` is called where another
+    process is writing the index: it is read as it stands.
+    """
+    what = scan_of(scope)
+    places = what.places
+    found = Gathered([], {}, {}, {})
+    seen: set[tuple[int, int]] = set()
+    by_path: dict[str, Summary] = {}
+    for turn in (1, 2):
+        if turn == 2:
+            if not what.follow_projects:
+                break
+            # The directories of sessions found so far may name further places in their settings.
+            directories = sorted({summary.cwd for summary in by_path.values() if summary.cwd})
+            places = tuple(more_places(what.around, directories, what.places, what.agents))
+        walk = discover(
+            places, include_nested=scope.hidden, include_archived=scope.archived, cancelled=cancelled, skipped=skipped
+        )
+        files = [file for file in newest_first(walk) if (file.device, file.inode) not in seen]
+        seen |= {(file.device, file.inode) for file in files}
+        found.files.update({file.path: file for file in files})
+        held = index.held()
+        gone = _gone(held, found.files, [place.root for place in places])
+        changed = [file for file in files if _is_changed(held.get(file.path), file, what.override, tools)]
+        if (changed or gone) and (everything or _cost(changed, held) <= MAX_UPDATE_BYTES):
+            try:
+                index.update(
+                    changed,
+                    what.override,
+                    tools=tools,
+                    may_fork=may_fork,
+                    gone=gone,
+                    progress=progress,
+                    cancelled=cancelled,
+                )
+            except IndexBusy as error:
+                busy(error)
+            except IndexUnavailable as error:
+                note(error.sentence)
+            held = index.held()
+        _take(found, by_path, index, files, held, what.override, scope.hidden)
+    from sessionbrowse.store.scan import link_parents
+
+    by_path.update({summary.path: summary for summary in link_parents(by_path.values())})
+    found.summaries.extend(
+        [summary for summary in by_path.values() if not scope.agents or summary.agent in scope.agents]
+    )
+    return found
+
+
+def with_first_messages(summaries: Sequence[Summary], cut: CutMessages) -> list[Summary]:
+    """Return the summaries with their first messages whole, as far as a list shows them."""
+    return [_whole(summary, cut[summary.path]) if summary.path in cut else summary for summary in summaries]
+
+
+def _open(directory: Path, note: Note, *, create: bool) -> Index | None:
+    try:
+        return open_index(directory, create=create, report=note)
+    except IndexBusy:
+        return None
+    except IndexUnavailable as error:
+        note(error.sentence)
+        return None
+
+
+def _take(
+    found: Gathered,
+    by_path: dict[str, Summary],
+    index: Index,
+    files: Iterable[FoundFile],
+    held: dict[str, Held],
+    override: str | None,
+    hidden: bool,
+) -> None:
+    current: list[Held] = []
+    stale: list[FoundFile] = []
+    for file in files:
+        row = held.get(file.path)
+        if row is not None and row.is_current(file, override):
+            current.append(row)
+        else:
+            stale.append(file)
+    known: dict[str, Summary] = {}
+    try:
+        for row, summary, first_at in index.summaries(current):
+            known[summary.path] = summary
+            found.rows[summary.path] = row
+            if first_at is not None:
+                found.cut[summary.path] = first_at
+    except (sqlite3.Error, ValueError):
+        # Damaged: what could not be read comes from the files.
+        stale = [file for file in files if file.path not in known]
+    fresh = _read(stale, override)
+    for file in files:
+        known_summary = known.get(file.path)
+        placed = _placed(known_summary, file) if known_summary is not None else fresh.get(file.path)
+        if placed is not None and (hidden or not placed.hidden):
+            by_path[file.path] = placed
+
+
+def _read(files: Sequence[FoundFile], override: str | None) -> dict[str, Summary]:
+    if not files:
+        return {}
+    from sessionbrowse.store.scan import summaries_of
+
+    return {summary.path: summary for summary in summaries_of(list(files), override) if summary is not None}
+
+
+def _placed(summary: Summary, file: FoundFile) -> Summary:
+    """Add what the place of a file says about it, as `scan.summarise_file` does."""
+    if file.parent_path is None and not file.hidden and not file.archived and file.problem is None:
+        return summary
+    problem = summary.problem or (file.problem and f"{file.problem[:1].lower()}{file.problem[1:]}") or None
+    return replace(
+        summary,
+        parent_path=file.parent_path,
+        hidden=summary.hidden or file.hidden,
+        archived=file.archived,
+        problem=problem,
+    )
+
+
+def _is_changed(held: Held | None, file: FoundFile, override: str | None, tools: bool | None) -> bool:
+    return held is None or not held.is_current(file, override) or (tools is True and not held.has_tools)
+
+
+def _cost(changed: Iterable[FoundFile], held: dict[str, Held]) -> int:
+    """Return how many bytes an update would read, if files that grew are what they were."""
+    total = 0
+    for file in changed:
+        row = held.get(file.path)
+        total += file.size - row.size if row is not None and file.size > row.size else file.size
+    return total
+
+
+def _gone(held: dict[str, Held], files: dict[str, FoundFile], roots: Sequence[str]) -> list[Held]:
+    """Return the rows of files that are no longer below the roots. Others may be on a disk that does not answer."""
+    missing = [path for path in held if path not in files]
+    prefixes = tuple(root.rstrip("/") + "/" for root in roots)
+    return [held[path] for path in missing if path.startswith(prefixes) and not os.path.lexists(path)]
+
+
+def _whole(summary: Summary, at: tuple[int, int]) -> Summary:
+    from sessionbrowse.model.summary import first_message_of
+    from sessionbrowse.store.session_file import read_at
+
+    text, was_cut = first_message_of(read_at(summary.path, *at))
+    return replace(summary, first_message=text or summary.first_message, first_message_cut=was_cut)

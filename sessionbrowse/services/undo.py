@@ -1,0 +1,230 @@
+"""Take back what sessionbrowse changed, by another change of the same kind; no file ever gets shorter by it.
+
+An appended name or label is answered by an entry with the older one, a check out by one of the older leaf. omp's slot
+gets back its older bytes exactly, its own `updatedAt` included, so that a rename and its undo leave the file as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from msgspec import Struct
+
+from sessionbrowse.errors import CannotUndo, NotASession, RefusedWrite
+from sessionbrowse.format.title_slot import SLOT_BYTES, slot_line
+from sessionbrowse.model.session import ROOT, Session
+from sessionbrowse.services.bench import Bench
+from sessionbrowse.services.changes import Changed, Origin, changing, retried
+from sessionbrowse.services.checkout import Place, write_checkout
+from sessionbrowse.services.label import label_of, write_label
+from sessionbrowse.services.rename import write_name, write_slot
+from sessionbrowse.store.admission import Target
+from sessionbrowse.store.journal import Change
+from sessionbrowse.store.writer import opened
+from sessionbrowse.text import clean, iso_ms
+
+_SAID = frozenset({"message", "custom_message", "compaction", "branch_summary", "context_edit", "reset_boundary"})
+
+
+class Undone(Changed, frozen=True, kw_only=True):
+    """What was taken back: the verb, and every change of the group with its own file.
+
+    `undo_id` is that of the change taken back. `failed` holds a sentence for each change of a group that could not be.
+    """
+
+    verb: str
+    paths: tuple[str, ...]
+    failed: tuple[str, ...] = ()
+
+
+class Undoable(Struct, frozen=True, kw_only=True):
+    """One line of the list of changes, newest first; times are ISO 8601."""
+
+    undo_id: str
+    time: str
+    verb: str
+    agent: str
+    path: str
+    summary: str
+    group: str | None
+
+
+def undo(change_id: str | None = None, *, force: bool = False, bench: Bench | None = None) -> Undone:
+    """Take back a change and its whole group: the last one that still can be, or the one of this id.
+
+    Raises:
+        CannotUndo: there is none, or it cannot be taken back any more; the sentence says what can be done instead.
+        InUse: the file may be in use, and this is not forced.
+        WriteFailed: the disk refused; the sentence says what the file holds now.
+    """
+    bench = bench or Bench.real()
+    with changing(bench):
+        chosen = _choose(bench, change_id)
+    done: list[Change] = []
+    notes: list[str] = []
+    failed: list[str] = []
+    for change in chosen:
+        try:
+            notes += retried(partial(_take_back, change, bench, force)).notes
+            done.append(change)
+        except (RefusedWrite, NotASession) as error:
+            if len(chosen) == 1:
+                raise
+            failed.append(error.sentence)
+    if not done:
+        raise CannotUndo(" ".join(dict.fromkeys(failed)))
+    return Undone(
+        done="undo",
+        path=chosen[0].path,
+        undo_id=chosen[0].group if len(chosen) > 1 else chosen[0].id,
+        notes=tuple(dict.fromkeys(notes)),
+        verb=chosen[0].verb,
+        paths=tuple(change.path for change in done),
+        failed=tuple(failed),
+    )
+
+
+def undoable(bench: Bench | None = None) -> list[Undoable]:
+    """Return the changes that can be taken back, newest first. Nothing is changed."""
+    bench = bench or Bench.real()
+    changes = [change for change in bench.journal.changes().values() if change.can_be_tried and change.verb in UNDOERS]
+    return [
+        Undoable(
+            undo_id=change.id,
+            time=change.time,
+            verb=change.verb,
+            agent=change.agent,
+            path=change.path,
+            summary=UNDOERS[change.verb].summary(change),
+            group=change.group,
+        )
+        for change in reversed(changes)
+    ]
+
+
+def _choose(bench: Bench, change_id: str | None) -> list[Change]:
+    changes = bench.journal.changes()
+    open_changes = [change for change in changes.values() if change.can_be_tried and change.verb in UNDOERS]
+    if change_id is None:
+        if not open_changes:
+            raise CannotUndo("There is nothing to undo.")
+        chosen = open_changes[-1]
+    else:
+        chosen = _named(changes, change_id)
+    if chosen.group is None:
+        return [chosen]
+    return [change for change in reversed(open_changes) if change.group == chosen.group]
+
+
+def _named(changes: dict[str, Change], change_id: str) -> Change:
+    found = changes.get(change_id) or next((c for c in reversed(changes.values()) if c.group == change_id), None)
+    if found is None:
+        raise CannotUndo(f"There is no change {clean(change_id)}; `undo --list` shows them.")
+    if found.undone_by is not None:
+        raise CannotUndo(f"The {found.verb} {found.id} is undone already.")
+    if found.undoes is not None:
+        raise CannotUndo(f"{found.id} took a change back itself; make that change again instead.")
+    if found.state != "done":
+        raise CannotUndo(f"The {found.verb} {found.id} was never made: {found.reason or 'it was cut short'}.")
+    if found.verb not in UNDOERS:
+        raise CannotUndo(f"This version of sessionbrowse cannot undo a {clean(found.verb)}.")
+    return found
+
+
+def _take_back(change: Change, bench: Bench, force: bool) -> Changed:
+    with changing(bench):
+        return UNDOERS[change.verb].take_back(change, bench, force)
+
+
+def _undo_rename(change: Change, bench: Bench, force: bool) -> Changed:
+    older, newer = change.before.get("name"), change.after.get("name")
+    with opened(Target(change.path, change.agent)) as file:
+        if file.session.name != newer:
+            raise CannotUndo(
+                f"{file.name} was named again since; its name is {_quoted(file.session.name)} now. The one before was "
+                f"{_quoted(older)}; rename it if you want that back."
+            )
+        origin = Origin(verb="undo", undoes=change.id)
+        if "slot" not in change.after:
+            if older is None and change.agent == "indusagi":
+                raise CannotUndo("The session had no name before, and indusagi cannot clear one. Give it another name.")
+            return write_name(file, older or "", bench, origin, force=force)
+        if file.first_bytes() != change.after["slot"].encode("latin-1"):
+            raise CannotUndo(f"omp wrote the title of {file.name} since. To have the older name back, rename it.")
+        return write_slot(file, _older_slot(change, bench), bench, origin)
+
+
+def _older_slot(change: Change, bench: Bench) -> bytes:
+    """Return the slot as it was; one that was inserted says what the header says."""
+    slot = change.before.get("slot")
+    if slot is not None and len(slot) == SLOT_BYTES:
+        return bytes(slot.encode("latin-1"))
+    title = change.before.get("name") or ""
+    source = change.before.get("source")
+    return slot_line(title, source if title and source in ("auto", "user") else None, iso_ms(bench.now_ms()))
+
+
+def _undo_label(change: Change, bench: Bench, force: bool) -> Changed:
+    entry_id, older = change.before["entry_id"], change.before.get("label")
+    with opened(Target(change.path, change.agent)) as file:
+        if entry_id not in file.session.index_by_id:
+            raise CannotUndo(f"{file.name} has no entry {entry_id} any more.")
+        current = label_of(file, entry_id)
+        if current != change.after.get("label"):
+            raise CannotUndo(
+                f"The entry {entry_id} was labelled again since; its label is {_quoted(current)} now. The one before "
+                f"was {_quoted(older)}; label it if you want that back."
+            )
+        return write_label(file, entry_id, older, bench, Origin(verb="undo", undoes=change.id), force=force)
+
+
+def _undo_checkout(change: Change, bench: Bench, force: bool) -> Changed:
+    older = change.before.get("leaf_id")
+    with opened(Target(change.path, change.agent)) as file:
+        session = file.session
+        if not _stands_on(session, str(change.after.get("entry_id"))):
+            raise CannotUndo(
+                f"{file.name} went on since. To go back to where it stood before, check out {older or 'its start'}."
+            )
+        index = session.index_by_id.get(older, ROOT) if older is not None else ROOT
+        if older is not None and index == ROOT:
+            raise CannotUndo(f"{file.name} has no entry {older} any more, at which it stood before.")
+        origin = Origin(verb="undo", undoes=change.id)
+        return write_checkout(file, older, Place(index, None), bench, origin, force=force)
+
+
+def _stands_on(session: Session, entry_id: str) -> bool:
+    """Tell whether the program still stands on an entry: nothing was said below it, labels and names at most."""
+    index = ROOT if session.leaf is None else session.leaf
+    while index != ROOT and session.envelopes[index].id != entry_id and session.envelopes[index].type not in _SAID:
+        index = session.parents[index]
+    return index != ROOT and session.envelopes[index].id == entry_id
+
+
+def _quoted(name: str | None) -> str:
+    return f'"{clean(name)}"' if name else "none"
+
+
+class Undoer(Struct, frozen=True):
+    """How changes of one verb are taken back, and what the list of changes says of one."""
+
+    take_back: Callable[[Change, Bench, bool], Changed]
+    summary: Callable[[Change], str]
+
+
+UNDOERS: dict[str, Undoer] = {
+    "rename": Undoer(_undo_rename, lambda change: f"{_from(change, 'name')} → {_quoted(change.after.get('name'))}"),
+    "label": Undoer(
+        _undo_label,
+        lambda change: f"{change.before['entry_id']}: {_from(change, 'label')} → {_quoted(change.after.get('label'))}",
+    ),
+    "checkout": Undoer(
+        _undo_checkout, lambda change: f"{change.before.get('leaf_id')} → {change.after.get('at') or 'the start'}"
+    ),
+}
+"""Every verb that can be taken back."""
+
+
+def _from(change: Change, key: str) -> str:
+    return _quoted(change.before.get(key))

@@ -1,0 +1,406 @@
+"""`SessionManager`: the class of the format's own documentation, for pi, omp, atomic and indusagi alike.
+
+Names are those of pi 1.5.2 (omp's, atomic's where only they have them) in snake_case, and everything is synchronous.
+Looking changes nothing: `open`, `list` and `continue_recent` write no file and make no folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any
+
+from sessionbrowse.errors import NoSuchEntry, NotASession, RefusedWrite
+from sessionbrowse.format import ids
+from sessionbrowse.format.entries import Header
+from sessionbrowse.format.javascript import trim
+from sessionbrowse.manager import listing
+from sessionbrowse.manager.appending import SessionAppender
+from sessionbrowse.manager.context import (
+    ModelChoice,
+    ProjectedEntry,
+    SessionContext,
+    SessionProjection,
+    build_context_entries,
+    build_session_context,
+    build_session_projection,
+    get_latest_compaction_entry,
+    parse_session_entries,
+    session_entry_to_context_messages,
+    session_of,
+)
+from sessionbrowse.manager.file import SessionFile, first_lines, lines_of
+from sessionbrowse.manager.listing import Progress, SessionInfo
+from sessionbrowse.manager.lists import SessionLists
+from sessionbrowse.manager.log import CURRENT_SESSION_VERSION, EntryObject, Log, SessionTreeNode, log_of
+from sessionbrowse.manager.log import migrate_session_entries as _migrate
+from sessionbrowse.manager.means import Means, agent_named, default_session_dir, resolved
+from sessionbrowse.model.fork import ReadLine, path_lines
+from sessionbrowse.model.session import Session
+from sessionbrowse.services import fork as forking
+from sessionbrowse.store.admission import shown_name
+from sessionbrowse.store.discover import agent_of_path
+from sessionbrowse.store.session_file import open_session
+from sessionbrowse.text import iso_ms
+
+__all__ = [
+    "CURRENT_SESSION_VERSION",
+    "EntryObject",
+    "ModelChoice",
+    "Progress",
+    "ProjectedEntry",
+    "SessionContext",
+    "SessionInfo",
+    "SessionManager",
+    "SessionProjection",
+    "SessionTreeNode",
+    "build_context_entries",
+    "build_session_context",
+    "build_session_projection",
+    "get_latest_compaction_entry",
+    "migrate_session_entries",
+    "parse_session_entries",
+    "session_entry_to_context_messages",
+]
+
+Json = Any
+
+
+class SessionManager(SessionAppender, SessionLists):
+    """One session: an append-only tree of entries, a leaf at which the next entry hangs, and usually a file.
+
+    Make one with `create`, `open`, `continue_recent`, `fork_from` or `in_memory`. Entries are plain objects with the
+    file's own keys. A new session is written when its program would write it: pi's with the first user or assistant
+    message (0.99), the others' with the first answer. From then on every entry is one line at the end of the file,
+    written by the safe writer; what other programs add meanwhile is read before the next entry is added.
+    """
+
+    def __init__(self, log: Log, file: SessionFile | None, cwd: str, session_dir: str, means: Means) -> None:
+        self._log = log
+        self._file = file
+        self._cwd = cwd
+        self._dir = session_dir
+        self._means = means
+        self._title_updated_at = str(log.header.get("timestamp", ""))
+
+    def __enter__(self) -> SessionManager:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<SessionManager {self.agent} {self.get_session_id()} {self.get_session_file() or 'in memory'}>"
+
+    def close(self) -> None:
+        """Do nothing: no descriptor stays open between two calls (omp's has to be closed)."""
+
+    # ---- making and opening --------------------------------------------------------------------------------
+
+    @classmethod
+    def create(
+        cls,
+        cwd: str | os.PathLike[str],
+        session_dir: str | os.PathLike[str] | None = None,
+        *,
+        agent: str = "pi",
+        id: str | None = None,
+        parent_session: str | None = None,
+        internal: bool = False,
+        workflow: dict[str, str] | None = None,
+        means: Means | None = None,
+    ) -> SessionManager:
+        """Begin a session in a working directory; nothing is written before its first message.
+
+        Args:
+            session_dir: where its file will lie; the program's own folder for `cwd` if None.
+            id: an id of your own, as pi 0.76 and atomic allow: letters, digits, `.`, `_`, `-`.
+            parent_session: what the header names as the source: a path.
+            internal, workflow: atomic's marks of a workflow stage; `workflow` has `runId`, `stageId`, `stageName`.
+
+        Raises:
+            RefusedWrite: the id is not one.
+        """
+        means = means or Means.real()
+        agent_named(agent)
+        place = resolved(cwd, means.around)
+        directory = resolved(session_dir, means.around) if session_dir is not None else None
+        directory = directory or default_session_dir(place, agent, means.around)
+        header = _new_header(agent, place, means, id, parent_session, internal, workflow)
+        return cls._beginning(header, agent, directory, means)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        session_dir: str | os.PathLike[str] | None = None,
+        cwd_override: str | os.PathLike[str] | None = None,
+        *,
+        agent: str | None = None,
+        force: bool = False,
+        means: Means | None = None,
+    ) -> SessionManager:
+        """Open a session file. Nothing is written: no repair, no migration, no folder.
+
+        A missing or empty file becomes a new session at that path, written with its first message.
+
+        Args:
+            session_dir: where sessions made from this one will lie; the file's own folder if None.
+            cwd_override: the working directory instead of the header's.
+            agent: whose session it is; the file and its place decide if None.
+            force: append although a running omp may have the session open, which then stops saving.
+
+        Raises:
+            NotASession: the file cannot be read, or its program would not open it.
+        """
+        means = means or Means.real()
+        file_path = resolved(path, means.around)
+        directory = resolved(session_dir, means.around) if session_dir is not None else os.path.dirname(file_path)
+        cwd = resolved(cwd_override, means.around) if cwd_override is not None else None
+        if not os.path.lexists(file_path) or (os.path.isfile(file_path) and os.path.getsize(file_path) == 0):
+            name = agent or agent_of_path(file_path)
+            agent_named(name)
+            header = _new_header(name, cwd or means.around.cwd, means, None, None, False, None)
+            made = cls._beginning(header, name, directory, means)
+            made._file = SessionFile(file_path, name, means, exists=False)
+            return made
+        log = _loaded(file_path, agent)
+        recorded = log.header.get("cwd")
+        if cwd is None and isinstance(recorded, str) and recorded:
+            # omp 17.1.5 stays where it is when the recorded directory cannot be entered.
+            usable = log.rules.agent != "omp" or os.path.isdir(recorded)
+            cwd = resolved(recorded, means.around) if usable else None
+        file = SessionFile(file_path, log.rules.agent, means, exists=True, force=force)
+        file.read()
+        return cls(log, file, cwd or means.around.cwd, directory, means)
+
+    @classmethod
+    def continue_recent(
+        cls,
+        cwd: str | os.PathLike[str],
+        session_dir: str | os.PathLike[str] | None = None,
+        *,
+        agent: str = "pi",
+        include_internal: bool = False,
+        force: bool = False,
+        means: Means | None = None,
+    ) -> SessionManager:
+        """Open the session of a directory that was changed last, or begin one where there is none.
+
+        The programs' own rule: the newest time of change among the files with a valid header; in a folder of several
+        projects the header's directory decides (pi, atomic). omp's note of a terminal's last session is not asked.
+        """
+        means = means or Means.real()
+        agent_named(agent)
+        place = resolved(cwd, means.around)
+        chosen = os.fspath(session_dir) if session_dir is not None else None
+        directory, is_shared = listing.directory_of(place, chosen, agent, means.around)
+
+        def is_wanted(header: Header) -> bool:
+            return not is_shared or listing.is_of(header.cwd or "", place, means.around)
+
+        found = listing.most_recent(directory, agent, is_wanted, internal=include_internal)
+        if found is None:
+            return cls.create(place, directory, agent=agent, means=means)
+        override = None if agent == "omp" else place
+        return cls.open(found, directory, override, agent=agent, force=force, means=means)
+
+    @classmethod
+    def in_memory(
+        cls,
+        cwd: str | os.PathLike[str] | None = None,
+        *,
+        agent: str = "pi",
+        entries: Iterable[EntryObject] | None = None,
+        id: str | None = None,
+        parent_session: str | None = None,
+        means: Means | None = None,
+    ) -> SessionManager:
+        """Begin a session without a file, from entries held elsewhere if there are any (pi 0.85).
+
+        Entries may begin with a header; version 1 and 2 are brought to version 3, in copies.
+        """
+        means = means or Means.real()
+        rules = agent_named(agent).rules
+        place = resolved(cwd, means.around) if cwd is not None else means.around.cwd
+        objects = [dict(entry) for entry in entries or ()]
+        header = next((entry for entry in objects if entry.get("type") == "session"), None)
+        if header is None:
+            header = _new_header(agent, place, means, id, parent_session, False, None)
+        else:
+            _migrate(objects, lambda taken: ids.entry_id(taken, means.random_bytes))
+        log = Log(rules, header, [entry for entry in objects if entry.get("type") != "session"])
+        return cls(log, None, place, "", means)
+
+    @classmethod
+    def fork_from(
+        cls,
+        source_path: str | os.PathLike[str],
+        target_cwd: str | os.PathLike[str],
+        session_dir: str | os.PathLike[str] | None = None,
+        *,
+        id: str | None = None,
+        agent: str | None = None,
+        means: Means | None = None,
+    ) -> SessionManager:
+        """Make a new session of a directory with the whole history of another, and open it.
+
+        Every entry is copied as it stands, branches, labels, names and ids included; a source of version 1 or 2 in
+        migrated form. The file is written at once.
+
+        Raises:
+            NotASession: the source cannot be read, or is none.
+            RefusedWrite: the id is not one, or atomic or indusagi could not go on with such a fork.
+            WriteFailed: the disk refused; there is no new file.
+        """
+        means = means or Means.real()
+        source = forking.opened_source(resolved(source_path, means.around), agent)
+        if source.agent in ("atomic", "indusagi"):
+            forking.refuse_without_answer(source, None)
+        cwd = resolved(target_cwd, means.around)
+        directory = resolved(session_dir, means.around) if session_dir is not None else None
+        directory = directory or default_session_dir(cwd, source.agent, means.around)
+        header = _new_header(source.agent, cwd, means, id, None, False, None)
+        header = forking.new_header(source, header["id"], header["timestamp"], cwd, whole=True)
+        path = os.path.join(directory, ids.file_name(header["timestamp"], header["id"]))
+        forking.make_folder(directory)
+        forking.write_fork(source, path, header, None, header["timestamp"], cls._ids(means))
+        if source.agent == "omp":
+            forking.copy_artifacts(source, path)
+        return cls.open(path, directory, cwd, agent=source.agent, force=True, means=means)
+
+    # ---- this session's file -------------------------------------------------------------------------------
+
+    def new_session(
+        self,
+        *,
+        id: str | None = None,
+        parent_session: str | None = None,
+        internal: bool = False,
+        workflow: dict[str, str] | None = None,
+    ) -> str | None:
+        """Begin a fresh session in the same directory, and return its file, which is not written yet."""
+        header = _new_header(self.agent, self._cwd, self._means, id, parent_session, internal, workflow)
+        fresh = self._beginning(header, self.agent, self._dir, self._means)
+        self._log, self._title_updated_at = fresh._log, fresh._title_updated_at
+        if self._file is not None:
+            self._file = fresh._file
+        return self.get_session_file()
+
+    def set_session_file(self, path: str | os.PathLike[str]) -> None:
+        """Go over to another session file.
+
+        Raises:
+            NotASession: the file cannot be read, or its program would not open it.
+        """
+        other = self.open(path, self._dir, self._cwd, agent=self.agent, means=self._means)
+        self._log, self._file, self._title_updated_at = other._log, other._file, other._title_updated_at
+
+    def flush(self) -> None:
+        """Write the session now, whatever it holds (atomic).
+
+        Raises:
+            WriteFailed: the disk refused; nothing is there.
+        """
+        if self._file is not None and not self._file.exists:
+            self._file.create(lines_of(self._log, self._title_updated_at))
+
+    def create_branched_session(self, leaf_id: str) -> str | None:
+        """Make a session of the path to an entry, go over to it, and return its file; None in memory.
+
+        Labels on the path are set again behind it, and what hung on them hangs on the entry before (pi 0.79.2). It is
+        written at once if its program would write it, else with the message that makes it so.
+
+        Raises:
+            NoSuchEntry: there is no such entry.
+            WriteFailed: the disk refused; the manager still has the old session.
+        """
+        if not self.get_branch(leaf_id):
+            raise NoSuchEntry(f"The session has no entry {leaf_id!r}.")
+        before = self.get_session_file()
+        header = _new_header(self.agent, self._cwd, self._means, None, before, False, None)
+        if self.agent == "omp":
+            inherited = {key: self._log.header.get(key) for key in ("title", "titleSource", "additionalDirectories")}
+            parent = header.pop("parentSession", None)
+            header |= {"title": inherited["title"], "titleSource": inherited["titleSource"], "parentSession": parent}
+            header |= {"additionalDirectories": inherited["additionalDirectories"]}
+            header = {key: value for key, value in header.items() if value is not None}
+        source, read = self._source()
+        path = os.path.join(self._dir, ids.file_name(header["timestamp"], header["id"]))
+        kept = b"".join(path_lines(source, source.index_by_id[leaf_id], read, self._ids(self._means)))
+        log = Log(self._log.rules, header, parse_session_entries(kept))
+        file = SessionFile(path, self.agent, self._means, exists=False) if self._file is not None else None
+        if file is not None and (log.has_conversation() or self.agent == "omp"):
+            file.create([*first_lines(log, header["timestamp"]), kept])
+        self._log, self._file, self._title_updated_at = log, file, header["timestamp"]
+        return file.path if file is not None else None
+
+    # ---- shared --------------------------------------------------------------------------------------------
+
+    @classmethod
+    def _beginning(cls, header: EntryObject, agent: str, directory: str, means: Means) -> SessionManager:
+        path = os.path.join(directory, ids.file_name(header["timestamp"], header["id"]))
+        file = SessionFile(path, agent, means, exists=False)
+        return cls(Log(agent_named(agent).rules, header), file, header["cwd"], directory, means)
+
+    @staticmethod
+    def _ids(means: Means) -> Callable[[set[str]], str]:
+        return lambda taken: ids.entry_id(taken, means.random_bytes)
+
+    def _source(self) -> tuple[Session, ReadLine]:
+        """Return the session as its lines stand: those of the file, or of memory before it is written."""
+        if self._file is None or not self._file.exists:
+            return session_of(self._log.rules, [self._log.header, *self._log.entries])
+        path = self._file.path
+        return open_session(path, self.agent), lambda offset, size: _bytes_at(path, offset, size)
+
+
+def migrate_session_entries(entries: list[EntryObject]) -> None:
+    """Bring a file's objects, header included, to version 3, in place; v1 entries get ids by chance (pi 1.5.2)."""
+    _migrate(entries, lambda taken: ids.entry_id(taken, os.urandom))
+
+
+def _new_header(
+    agent: str,
+    cwd: str,
+    means: Means,
+    id: str | None,
+    parent_session: str | None,
+    internal: bool,
+    workflow: dict[str, str] | None,
+) -> EntryObject:
+    if id is not None and not ids.is_session_id(id):
+        raise RefusedWrite(
+            "A session's id holds letters, digits, '.', '_' and '-' only, and begins and ends with a letter or digit."
+        )
+    header: EntryObject = {
+        "type": "session",
+        "version": CURRENT_SESSION_VERSION,
+        "id": id if id is not None else means.session_id(agent),
+        "timestamp": iso_ms(means.now_ms()),
+        "cwd": cwd,
+    }
+    if parent_session is not None:
+        header["parentSession"] = parent_session
+    # atomic writes its two marks only together, and the second only whole.
+    if agent == "atomic" and internal and workflow is not None:
+        names = {name: workflow.get(name, "") for name in ("runId", "stageId", "stageName")}
+        if all(map(trim, names.values())):
+            header |= {"internal": True, "workflow": names}
+    return header
+
+
+def _loaded(path: str, agent: str | None) -> Log:
+    session = open_session(path, agent)
+    if session.is_transcript:
+        raise NotASession(f"{shown_name(path)} is a transcript of the newer indusagi; it has no session header.")
+    if session.refusal is not None:
+        raise NotASession(f"{shown_name(path)}: {session.agent} {session.refusal}.")
+    return log_of(session)
+
+
+def _bytes_at(path: str, offset: int, size: int) -> bytes:
+    with open(path, "rb") as file:
+        file.seek(offset)
+        return file.read(size)

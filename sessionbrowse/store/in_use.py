@@ -1,0 +1,243 @@
+"""Who may be writing a session file now: open descriptors, omp's own marks, running programs, recent changes.
+
+Nothing here is certain. pi, atomic and indusagi open, append and close for every line, and omp opens a file only with
+its first append; so "free" means that nothing speaks for a writer.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Literal
+
+from msgspec import Struct
+
+from sessionbrowse.agents import Agent, Surroundings
+from sessionbrowse.format.codec import BadJson, loads
+
+PROC = "/proc"
+RECENT_MS = 600_000
+"""A file that changed less than ten minutes ago may be in the middle of a turn."""
+
+State = Literal["held", "may-be-in-use", "recent", "free"]
+
+_RUNTIMES = re.compile(r"(?:node|nodejs|bun|deno|python[0-9.]*)(?:\.exe)?")
+_SCRIPT_SUFFIX = re.compile(r"\.(?:js|mjs|cjs|ts|mts|py)$")
+_ACCESS_MODE = 0o3
+
+
+class Usage(Struct, frozen=True):
+    """What speaks for a writer, as sentences; the state is that of the strongest reason.
+
+    held: a program has it open for writing; may-be-in-use: its program runs where the session belongs; recent: it
+    changed in the last ten minutes.
+    """
+
+    state: State
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def in_use(self) -> bool:
+        """Whether a program, rather than only the clock, speaks for a writer."""
+        return self.state in ("held", "may-be-in-use")
+
+
+class Process(Struct, frozen=True):
+    """One running program; what cannot be read of it is empty."""
+
+    pid: int
+    name: str
+    argv: tuple[str, ...]
+    cwd: str
+    terminal: str
+
+
+def usage(
+    path: str,
+    agent: Agent,
+    cwd: str,
+    around: Surroundings,
+    *,
+    now_ms: float,
+    proc: str = PROC,
+    changed_ms: float | None = None,
+    own_pid: int | None = None,
+) -> Usage:
+    """Return who may be writing the file at `path`, a session of `agent` whose header names the directory `cwd`.
+
+    `changed_ms` replaces the file's time of change where that is known to be ours.
+    """
+    found: list[tuple[State, str]] = []
+    sees_processes = os.path.isdir(proc)
+    processes = [process for process in running(proc) if process.pid != (own_pid or os.getpid())]
+    for pid in holders(path, (process.pid for process in processes), proc):
+        found.append(("held", f"process {pid} has the file open for writing"))
+    agents = [process for process in processes if is_program(process, agent)]
+    found += [("may-be-in-use", reason) for reason in _by_process(path, agent, cwd, around, agents)]
+    found += [("may-be-in-use", reason) for reason in _by_traces(path, agent, cwd, around, agents, proc)]
+    age_ms = now_ms - (_modified_ms(path) if changed_ms is None else changed_ms)
+    if age_ms < RECENT_MS:
+        # Where no process can be seen, the clock is all there is to go by.
+        state: State = "recent" if sees_processes else "may-be-in-use"
+        found.append((state, f"it changed {_ago(age_ms)}"))
+    if not found:
+        return Usage("free")
+    order: Sequence[State] = ("held", "may-be-in-use", "recent")
+    strongest = min((state for state, _ in found), key=order.index)
+    return Usage(strongest, tuple(dict.fromkeys(reason for _, reason in found)))
+
+
+def running(proc: str = PROC) -> Iterator[Process]:
+    """Yield the processes that can be seen."""
+    with suppress(OSError):
+        for name in os.listdir(proc):
+            if name.isdigit():
+                here = os.path.join(proc, name)
+                yield Process(
+                    pid=int(name),
+                    name=_read(os.path.join(here, "comm")).strip(),
+                    argv=tuple(word for word in _read(os.path.join(here, "cmdline")).split("\0") if word),
+                    cwd=_link(os.path.join(here, "cwd")),
+                    terminal=_terminal(_link(os.path.join(here, "fd", "0"))),
+                )
+
+
+def is_program(process: Process, agent: Agent) -> bool:
+    """Tell whether a process is this agent's program: by its title, its command, or the script a runtime runs."""
+    if process.name in agent.process_names or not process.argv:
+        return process.name in agent.process_names
+    command = os.path.basename(process.argv[0])
+    if command in agent.process_names:
+        return True
+    if not _RUNTIMES.fullmatch(command):
+        return False
+    script = next((word for word in process.argv[1:] if not word.startswith("-")), "")
+    if _SCRIPT_SUFFIX.sub("", os.path.basename(script)) in agent.process_names:
+        return True
+    return any(f"/{package}/" in script for package in agent.packages)
+
+
+def holders(path: str, pids: Iterable[int], proc: str = PROC) -> Iterator[int]:
+    """Yield the processes that have this file open for writing, under whatever path."""
+    try:
+        wanted = os.stat(path)
+    except OSError:
+        return
+    name = os.path.basename(path)
+    for pid in pids:
+        folder = os.path.join(proc, str(pid), "fd")
+        try:
+            numbers = os.listdir(folder)
+        except OSError:
+            continue
+        for number in numbers:
+            link = os.path.join(folder, number)
+            # Only links that name the file are followed: another may lead to a disk that never answers.
+            if os.path.basename(_link(link)) != name or not _writes(proc, pid, number):
+                continue
+            with suppress(OSError):
+                status = os.stat(link)
+                if (status.st_dev, status.st_ino) == (wanted.st_dev, wanted.st_ino):
+                    yield pid
+                    break
+
+
+def _by_process(path: str, agent: Agent, cwd: str, around: Surroundings, processes: Sequence[Process]) -> Iterator[str]:
+    directory = os.path.realpath(cwd) if cwd else ""
+    for process in processes:
+        if any(os.path.basename(path) == os.path.basename(word) for word in process.argv[1:]):
+            yield f"{agent.name} (process {process.pid}) was started with it"
+        elif directory and process.cwd == directory:
+            yield f"{agent.name} (process {process.pid}) runs in its directory {cwd}"
+    if agent.name == "pi" and around.environ.get("PI_SESSION_FILE") == path:
+        yield "this command was started by pi from within the session"
+
+
+def _by_traces(
+    path: str, agent: Agent, cwd: str, around: Surroundings, processes: Sequence[Process], proc: str
+) -> Iterator[str]:
+    traces = agent.traces(around)
+    names, read = around.disk.names, around.disk.read
+    directory = os.path.realpath(cwd) if cwd else None
+    for runs in traces.runs:
+        for scope in names(runs):
+            clients = os.path.join(runs, scope, "clients")
+            for name in names(clients):
+                client = _client(read(os.path.join(clients, name)))
+                if client is not None and client[1] == directory and _is_alive(client[0], proc):
+                    yield f"{agent.name} (process {client[0]}) runs in its directory {cwd}"
+    for terminals in traces.terminals:
+        for name in names(terminals) if processes else ():
+            lines = (read(os.path.join(terminals, name)) or b"").decode("utf-8", "surrogateescape").split("\n")
+            if lines[1:2] != [path] and (len(lines) < 2 or os.path.realpath(lines[1]) != path):
+                continue
+            # A terminal's last session outlives its program; only one that runs there now counts.
+            pid = next((p.pid for p in processes if p.terminal in (name, "")), None)
+            if pid is not None:
+                yield f"{agent.name} (process {pid}) last opened it in its terminal"
+
+
+def _client(content: bytes | None) -> tuple[int, str] | None:
+    try:
+        value = loads(content or b"")
+    except BadJson:
+        return None
+    if not isinstance(value, dict):
+        return None
+    pid, directory = value.get("pid"), value.get("projectDir")
+    return (pid, os.path.realpath(directory)) if isinstance(pid, int) and isinstance(directory, str) else None
+
+
+def _is_alive(pid: int, proc: str) -> bool:
+    if os.path.isdir(proc):
+        return os.path.isdir(os.path.join(proc, str(pid)))
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def _writes(proc: str, pid: int, number: str) -> bool:
+    """Tell whether a descriptor was opened for writing; one that cannot be asked counts as such."""
+    found = re.search(r"^flags:\s*([0-7]+)", _read(os.path.join(proc, str(pid), "fdinfo", number)), re.MULTILINE)
+    return found is None or int(found[1], 8) & _ACCESS_MODE != os.O_RDONLY
+
+
+def _terminal(device: str) -> str:
+    """Name a terminal as omp names the files in its terminal folder: `/dev/pts/3` is `pts-3`."""
+    return device.removeprefix("/dev/").replace("/", "-") if re.match(r"/dev/(?:pts/|tty)", device) else ""
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return file.read(65536).decode("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def _modified_ms(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime_ns / 1_000_000
+    except OSError:
+        return 0
+
+
+def _ago(age_ms: float) -> str:
+    seconds = max(0, int(age_ms // 1000))
+    if seconds < 60:
+        return f"{seconds} second{'' if seconds == 1 else 's'} ago"
+    minutes = seconds // 60
+    return f"{minutes} minute{'' if minutes == 1 else 's'} ago"

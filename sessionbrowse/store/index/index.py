@@ -1,0 +1,380 @@
+"""The index of all session files: which of them changed, what is known of the others, and keeping both current."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.agents import Marks
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.store.discover import FoundFile
+from sessionbrowse.store.index.schema import (
+    FILE_NAME,
+    SHARD_PREFIX,
+    IndexUnavailable,
+    locked,
+    open_main,
+    open_shard,
+)
+
+BULK_BYTES = 64 * 1024 * 1024
+"""From this much on, several processes write shards of their own."""
+MAX_SHARDS = 8
+"""Beyond so many shards everything is built anew: SQLite attaches ten, and each costs a little in every search."""
+
+_COLUMNS = "id, path, size, mtime_ns, ctime_ns, inode, device, agent, marks, kind, shard, has_tools"
+_PUT = f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 16)})"
+_TRANSCRIPT = 1
+
+Report = Callable[[str], None]
+
+
+class Held(Struct, frozen=True, gc=False):
+    """A row of the index without its summary."""
+
+    id: int
+    path: bytes
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    device: int
+    agent: str
+    marks: str
+    kind: int
+    shard: int
+    has_tools: int
+
+    def is_current(self, file: FoundFile, override: str | None) -> bool:
+        """Tell whether the file is, by all that its directory entry tells, what was read, and the same program's."""
+        return (
+            self.size == file.size
+            and self.mtime_ns == file.mtime_ns
+            and self.ctime_ns == file.ctime_ns
+            and self.inode == file.inode
+            and self.device == file.device
+            and (self.kind == _TRANSCRIPT or self.agent == file.agent(self.found_marks(), override))
+        )
+
+    def found_marks(self) -> Marks | None:
+        """What in the file only one program writes, None if nothing is."""
+        return Marks(frozenset(self.marks.split())) if self.marks else None
+
+
+class Status(Struct, frozen=True):
+    """What `index --status` tells."""
+
+    path: str
+    sessions: int
+    entries: int
+    bytes: int
+    has_tools: bool
+    shards: int
+
+
+class Progress(Struct, frozen=True):
+    """How far an update is."""
+
+    files_done: int
+    files: int
+    bytes_done: int
+    bytes: int
+
+
+class Index:
+    """An open index. One process at a time changes it, any number read."""
+
+    def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
+        self.directory = directory
+        self.connection = connection
+
+    def close(self) -> None:
+        """Close the database."""
+        self.connection.close()
+
+    # ---- reading -------------------------------------------------------------------------------------------
+
+    def held(self) -> dict[str, Held]:
+        """Return every file that the index knows, by path."""
+        rows = self.connection.execute(f"SELECT {_COLUMNS} FROM files")
+        return {os.fsdecode(row[1]): Held(*row) for row in rows}
+
+    def row_of(self, path: str) -> Held | None:
+        """Return what the index knows of one file, None if nothing."""
+        row = self.connection.execute(
+            f"SELECT {_COLUMNS} FROM files WHERE path = ?", (os.fsencode(path),)
+        ).fetchone()
+        return Held(*row) if row is not None else None
+
+    def summaries(self, held: Iterable[Held]) -> Iterator[tuple[Held, Summary, tuple[int, int] | None]]:
+        """Yield what the index knows of files: the summary, and where a first message that was cut stands."""
+        wanted = {row.id: row for row in held}
+        if len(wanted) > 500:
+            rows = self.connection.execute("SELECT id, summary FROM files")
+        else:
+            marks = ",".join("?" * len(wanted))
+            rows = self.connection.execute(f"SELECT id, summary FROM files WHERE id IN ({marks})", tuple(wanted))
+        for identity, blob in rows:
+            row = wanted.get(identity)
+            if row is not None:
+                values, first_at = _decode_summary(blob)
+                yield row, _summary(os.fsdecode(row.path), values), first_at
+
+    def entry_parts(self, row: Held) -> list[bytes]:
+        """Return the packed entries of a file, in order."""
+        query = "SELECT first, packed FROM entries WHERE file = ?"
+        parts = self.connection.execute(query, (row.id,)).fetchall()
+        if row.shard:
+            with self._shard(row.shard) as shard:
+                parts += shard.execute(query, (row.id,)).fetchall()
+        return [packed for _, packed in sorted(parts, key=lambda part: part[0])]
+
+    def state(self, row: Held) -> bytes | None:
+        """Return what is needed to go on reading a file at its old end."""
+        found = self.connection.execute("SELECT state FROM files WHERE id = ?", (row.id,)).fetchone()
+        return found[0] if found is not None else None
+
+    def shards(self) -> list[tuple[int, str]]:
+        """Return the numbers and names of the shards beside the database."""
+        return self.connection.execute("SELECT number, name FROM shards ORDER BY number").fetchall()
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether tool calls and results are searchable."""
+        found = self.connection.execute("SELECT value FROM facts WHERE name = 'tools'").fetchone()
+        return found is not None and found[0] == "1"
+
+    def is_empty(self) -> bool:
+        """Whether nothing was indexed yet."""
+        return self.connection.execute("SELECT 1 FROM files LIMIT 1").fetchone() is None
+
+    def status(self) -> Status:
+        """Return counts and size."""
+        sessions = self.connection.execute("SELECT count(*) FROM files").fetchone()[0]
+        live = {row[0] for row in self.connection.execute("SELECT id FROM files")}
+        entries = 0
+        for connection in self.databases():
+            entries += sum(
+                count for file, count in connection.execute("SELECT file, count FROM segments") if file in live
+            )
+            if connection is not self.connection:
+                connection.close()
+        names = [name for name in os.listdir(self.directory) if name.startswith((FILE_NAME, SHARD_PREFIX))]
+        size = sum((self.directory / name).stat().st_size for name in names)
+        return Status(
+            str(self.directory / FILE_NAME), sessions, entries, size, self.has_tools, len(self.shards())
+        )
+
+    def databases(self) -> list[sqlite3.Connection]:
+        """Return the database and its shards, each to be searched; all but the first are the caller's to close."""
+        return [self.connection, *(open_shard(self.directory, name) for _, name in self.shards())]
+
+    # ---- writing -------------------------------------------------------------------------------------------
+
+    def update(
+        self,
+        files: Sequence[FoundFile],
+        override: str | None = None,
+        *,
+        tools: bool | None = None,
+        may_fork: bool = False,
+        gone: Iterable[Held] = (),
+        progress: Callable[[Progress], None] = lambda _: None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Read what changed of these files into the index, and drop the rows of files that are gone.
+
+        `tools` None keeps what the index has. Every file is committed with all that belongs to it, or not at all.
+
+        Raises:
+            IndexBusy: another process writes the index now.
+            IndexUnavailable: the disk is full, or refuses.
+        """
+        with self._writing():
+            held = self.held()
+            if tools is None:
+                tools = self.has_tools
+            changed = [file for file in files if not _is_kept(held.get(file.path), file, override, tools)]
+            self._drop(gone)
+            if not changed:
+                return
+            self._set_tools(tools)
+            total = sum(_unread(held.get(file.path), file) for file in changed)
+            if may_fork and total >= BULK_BYTES and len(self.shards()) < MAX_SHARDS:
+                self._update_in_bulk(changed, held, override, tools, progress)
+            else:
+                self._update_one_by_one(changed, held, override, tools, progress, cancelled, total)
+
+    def _update_one_by_one(
+        self,
+        changed: Sequence[FoundFile],
+        held: dict[str, Held],
+        override: str | None,
+        tools: bool,
+        progress: Callable[[Progress], None],
+        cancelled: Callable[[], bool],
+        total: int,
+    ) -> None:
+        from sessionbrowse.store.index.write import Known, Writer
+
+        run = self.connection.execute
+        next_id = self._next_id()
+        unread = 0
+        for number, file in enumerate(changed):
+            if cancelled():
+                return
+            run("BEGIN IMMEDIATE")
+            # Made anew for each file: a transaction that is rolled back takes its rows with it.
+            writer = Writer(self.connection, 0, tools=tools)
+            old = held.get(file.path)
+            row = None
+            if old is not None and file.size > old.size and _is_same_file(old, file) and bool(old.has_tools) == tools:
+                known = Known(old.id, old.agent, tuple(old.marks.split()), self.state(old), old.shard)
+                row = writer.growth(file, override, known, self.entry_parts(old))
+            if row is None:
+                if old is not None:
+                    self._forget(old)
+                row = writer.whole(file, override, next_id)
+                next_id += 1
+            if row is not None:
+                run(_PUT, row)
+            run("COMMIT")
+            unread += _unread(old, file)
+            progress(Progress(number + 1, len(changed), unread, total))
+
+    def _update_in_bulk(
+        self,
+        changed: Sequence[FoundFile],
+        held: dict[str, Held],
+        override: str | None,
+        tools: bool,
+        progress: Callable[[Progress], None],
+    ) -> None:
+        from sessionbrowse.store.index.write import write_shards
+
+        first_id = self._next_id()
+        numbered = [(file, first_id + number) for number, file in enumerate(changed)]
+        sizes = {identity: file.size for file, identity in numbered}
+        first_number = max((number for number, _ in self.shards()), default=0) + 1
+        numbers: dict[str, int] = {}
+        found: list[tuple[Any, ...]] = []
+        done = read = 0
+        total = sum(sizes.values())
+        self._remove_stray_shards()
+        for name, rows in write_shards(self.directory, numbered, override, first_number, tools=tools):
+            number = numbers.setdefault(name, first_number + len(numbers))
+            for row in rows:
+                done += 1
+                if row is not None:
+                    read += sizes[row[0]]
+                    found.append((*row[:_SHARD_COLUMN], number, *row[_SHARD_COLUMN + 1 :]))
+            progress(Progress(done, len(changed), read, total))
+        run = self.connection.execute
+        run("BEGIN IMMEDIATE")
+        for file in changed:
+            old = held.get(file.path)
+            if old is not None:
+                self._forget(old)
+        self.connection.executemany("INSERT INTO shards VALUES (?, ?)", [(n, name) for name, n in numbers.items()])
+        self.connection.executemany(_PUT, found)
+        run("COMMIT")
+
+    def _drop(self, gone: Iterable[Held]) -> None:
+        rows = list(gone)
+        if not rows:
+            return
+        self.connection.execute("BEGIN IMMEDIATE")
+        for row in rows:
+            self._forget(row)
+        self.connection.execute("COMMIT")
+
+    def _forget(self, row: Held) -> None:
+        """Drop a file; its texts stay, and are no longer anyone's, until the index is built anew."""
+        run = self.connection.execute
+        run("DELETE FROM files WHERE id = ?", (row.id,))
+        run("DELETE FROM entries WHERE file = ?", (row.id,))
+
+    def _next_id(self) -> int:
+        """Return an id that no file has or had: texts of files that are gone still bear theirs."""
+        found = self.connection.execute("SELECT value FROM facts WHERE name = 'next_id'").fetchone()
+        highest = self.connection.execute("SELECT max(id) FROM files").fetchone()[0] or 0
+        used = self.connection.execute("SELECT max(file) FROM segments").fetchone()[0] or 0
+        return max(int(found[0]) if found is not None else 1, highest + 1, used + 1)
+
+    def _set_tools(self, tools: bool) -> None:
+        self.connection.execute("INSERT OR REPLACE INTO facts VALUES ('tools', ?)", (str(int(tools)),))
+
+    def _remove_stray_shards(self) -> None:
+        """Delete shards that a process left behind before it could enter them."""
+        known = {name for _, name in self.shards()}
+        for name in os.listdir(self.directory):
+            if name.startswith(SHARD_PREFIX) and name.removesuffix("-journal") not in known:
+                with suppress(FileNotFoundError):
+                    os.unlink(self.directory / name)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with locked(self.directory):
+            try:
+                yield
+            except sqlite3.Error as error:
+                raise IndexUnavailable(f"The index could not be written ({error}); going on without it.") from error
+            except OSError as error:
+                raise IndexUnavailable(f"The index could not be written ({error.strerror}).") from error
+            finally:
+                with suppress(sqlite3.Error):
+                    if self.connection.in_transaction:
+                        self.connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _shard(self, number: int) -> Iterator[sqlite3.Connection]:
+        name = self.connection.execute("SELECT name FROM shards WHERE number = ?", (number,)).fetchone()
+        if name is None:
+            raise sqlite3.OperationalError(f"no shard {number}")
+        connection = open_shard(self.directory, name[0])
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+_SHARD_COLUMN = 11
+"""Where `shard` stands among the columns of `files`."""
+
+
+def open_index(directory: Path, *, create: bool = False, report: Report = lambda _: None) -> Index | None:
+    """Open the index of a cache directory; None if there is none and `create` is false.
+
+    Raises:
+        IndexUnavailable: there can be none, with the sentence why.
+    """
+    connection = open_main(directory, create=create, report=report)
+    return Index(directory, connection) if connection is not None else None
+
+
+def _is_kept(held: Held | None, file: FoundFile, override: str | None, tools: bool) -> bool:
+    return held is not None and held.is_current(file, override) and bool(held.has_tools) >= tools
+
+
+def _is_same_file(held: Held, file: FoundFile) -> bool:
+    return held.inode == file.inode and held.device == file.device
+
+
+def _unread(held: Held | None, file: FoundFile) -> int:
+    """Return about how many bytes have to be read."""
+    return file.size - held.size if held is not None and file.size > held.size else file.size
+
+
+def _summary(path: str, values: Sequence[Any]) -> Summary:
+    return Summary(path=path, **dict(zip(_SUMMARY_FIELDS, values, strict=True)))
+
+
+_SUMMARY_FIELDS = tuple(name for name in Summary.__struct_fields__ if name != "path")
+_decode_summary = msgspec.msgpack.Decoder(tuple[tuple[Any, ...], tuple[int, int] | None]).decode

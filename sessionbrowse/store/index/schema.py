@@ -1,0 +1,218 @@
+"""The index's files: a SQLite database and shards of text beside it, made, checked, locked, thrown away."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sessionbrowse.config import INDEX_FILE as FILE_NAME
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.format.envelope import Envelope
+
+APPLICATION_ID = 0x5E551085
+SCHEMA_VERSION = 1
+LOCK_NAME = "index.lock"
+SHARD_PREFIX = "text-"
+HASH_BYTES = 16 * 1024 * 1024
+"""How much of the word lists FTS5 collects before it writes them: the setting that decides how fast it builds."""
+
+# Entry facts are stored as they are declared: another declaration is another schema.
+_ENVELOPE_FIELDS = ",".join(Envelope.__struct_fields__)
+
+TABLES = """
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE,
+    size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
+    device INTEGER NOT NULL, agent TEXT NOT NULL, marks TEXT NOT NULL, kind INTEGER NOT NULL,
+    modified REAL, shard INTEGER NOT NULL, has_tools INTEGER NOT NULL, has_labels INTEGER NOT NULL,
+    summary BLOB NOT NULL, state BLOB
+);
+CREATE TABLE entries (file INTEGER NOT NULL, first INTEGER NOT NULL, packed BLOB NOT NULL, PRIMARY KEY (file, first))
+    WITHOUT ROWID;
+CREATE TABLE segments (
+    base INTEGER PRIMARY KEY, file INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL
+);
+CREATE INDEX segments_by_file ON segments (file);
+CREATE VIRTUAL TABLE said USING fts5(text, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '_'");
+CREATE VIRTUAL TABLE tools USING fts5(text, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '_'");
+"""
+MAIN_TABLES = """
+CREATE TABLE shards (number INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+"""
+
+
+TEXT_TABLES = ("said", "tools")
+"""What was said, and what tools were asked and answered: one row for each entry that has such text."""
+
+
+class IndexUnavailable(SessionBrowseError):
+    """There is no index to use; the sentence says why, and everything works without it."""
+
+
+class IndexBusy(IndexUnavailable):
+    """Another process is writing the index now."""
+
+
+def open_main(directory: Path, *, create: bool, report: Callable[[str], None]) -> sqlite3.Connection | None:
+    """Open the index of a directory, made new where it is missing (if `create`) or cannot be used.
+
+    None if there is none and `create` is false. `report` receives one sentence when an index is thrown away.
+
+    Raises:
+        IndexUnavailable: the directory cannot be written to, or the disk is full.
+    """
+    path = directory / FILE_NAME
+    try:
+        if not path.exists():
+            if not create:
+                return None
+            make_private(directory)
+            return _create(path)
+        connection, reason = _connect_if_usable(path)
+        if connection is not None:
+            return connection
+        if not os.access(directory, os.W_OK):
+            raise IndexUnavailable(f"The index {path} {reason} and cannot be replaced; going on without it.")
+        with locked(directory):
+            report(f"The index {path} {reason}; it is built anew.")
+            remove_files(directory)
+            return _create(path)
+    except (OSError, sqlite3.Error) as error:
+        raise IndexUnavailable(f"No index: {directory} cannot be used ({_why(error)}).") from error
+
+
+def open_shard(directory: Path, name: str) -> sqlite3.Connection:
+    """Open an existing text shard for reading.
+
+    Raises:
+        sqlite3.Error: it is gone or damaged.
+    """
+    # Shards are never changed once they have their name.
+    uri = (directory / name).as_uri() + "?mode=ro&immutable=1"
+    return sqlite3.connect(uri, uri=True, check_same_thread=False)
+
+
+def create_shard(path: Path) -> sqlite3.Connection:
+    """Make a new shard, to be filled in one go by one process: no journal, nothing synced."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    os.chmod(path, 0o600)
+    for setting in ("page_size = 8192", "journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE"):
+        connection.execute(f"PRAGMA {setting}")
+    connection.executescript(TABLES)
+    for table in TEXT_TABLES:
+        for option, value in (("automerge", 0), ("hashsize", HASH_BYTES)):
+            connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('{option}', {value})")
+    return connection
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Be the one process that writes the index.
+
+    Raises:
+        IndexBusy: another one is.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows has no flock; SQLite's own locks still keep the file whole
+        yield
+        return
+    try:
+        descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise IndexUnavailable(f"No index: {directory} cannot be used ({_why(error)}).") from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise IndexBusy("Another sessionbrowse is writing the index") from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def remove_files(directory: Path) -> None:
+    """Delete the index and its shards; the lock stays."""
+    for name in os.listdir(directory):
+        if name.startswith((FILE_NAME, SHARD_PREFIX)):
+            with suppress(FileNotFoundError):
+                os.unlink(directory / name)
+
+
+def make_private(directory: Path) -> None:
+    """Make the directory, for its owner only."""
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if directory.stat().st_mode & 0o077:
+        os.chmod(directory, 0o700)
+
+
+def _create(path: Path) -> sqlite3.Connection:
+    # Made complete under another name: a process killed meanwhile leaves no half of an index.
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    with suppress(FileNotFoundError):
+        os.unlink(temporary)
+    connection = sqlite3.connect(temporary, isolation_level=None)
+    try:
+        os.chmod(temporary, 0o600)
+        connection.execute("PRAGMA page_size = 8192")
+        connection.executescript(TABLES + MAIN_TABLES)
+        connection.execute("INSERT INTO facts VALUES ('envelope', ?)", (_ENVELOPE_FIELDS,))
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    finally:
+        connection.close()
+    os.replace(temporary, path)
+    return _connect(path)
+
+
+def _connect_if_usable(path: Path) -> tuple[sqlite3.Connection | None, str | None]:
+    try:
+        connection = _connect(path)
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        return None, "is damaged"
+    reason = _unusable(connection)
+    if reason is None:
+        return connection, None
+    connection.close()
+    return None, reason
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, timeout=2.0, check_same_thread=False)
+    with suppress(sqlite3.OperationalError):
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA mmap_size = 0")
+    return connection
+
+
+def _unusable(connection: sqlite3.Connection) -> str | None:
+    try:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if application != APPLICATION_ID:
+            return "is not ours"
+        if version != SCHEMA_VERSION:
+            return "is of another version"
+        known = connection.execute("SELECT value FROM facts WHERE name = 'envelope'").fetchone()
+        if known is None or known[0] != _ENVELOPE_FIELDS:
+            return "is of another version"
+        connection.execute("SELECT id FROM files LIMIT 1").fetchone()
+        connection.execute("SELECT base FROM segments LIMIT 1").fetchone()
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+            return None
+        return "is damaged"
+    return None
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error)

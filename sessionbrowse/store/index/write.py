@@ -1,0 +1,190 @@
+"""Filling the index: files read one by one into the database, or many at once into new shards by several processes."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.agents import Marks
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.words import fold_foreign
+from sessionbrowse.store.discover import FoundFile
+from sessionbrowse.store.index.packed import pack, unpack
+from sessionbrowse.store.index.read import IndexedFile, KeptSummary, State, read_for_index, read_growth
+from sessionbrowse.store.index.schema import SHARD_PREFIX, create_shard
+from sessionbrowse.store.parallel import chunked, fork_map, workers_for
+
+TEXT_BATCH = 256
+
+encode = msgspec.msgpack.Encoder().encode
+_decode_state = msgspec.msgpack.Decoder(State).decode
+SUMMARY_FIELDS = tuple(name for name in Summary.__struct_fields__ if name != "path")
+
+Row = tuple[Any, ...]
+"""The values of one row of `files`, in the order of its columns."""
+
+
+class Known(Struct, frozen=True):
+    """What the index holds of a file, as far as it decides how to read it again."""
+
+    id: int
+    agent: str
+    marks: tuple[str, ...]
+    state: bytes | None
+    shard: int
+
+
+class Writer:
+    """Writes entries and texts into one database; the caller keeps the rows of `files`, begins and commits."""
+
+    def __init__(self, connection: sqlite3.Connection, shard: int, *, tools: bool) -> None:
+        self._connection = connection
+        self._shard = shard
+        self._tools = tools
+        newest = connection.execute("SELECT base + count FROM segments ORDER BY base DESC LIMIT 1").fetchone()
+        # Row 0 is not used: nothing stands before it.
+        self._base = max(1, newest[0] if newest else 1)
+        self._said: list[tuple[int, str]] = []
+        self._tool_texts: list[tuple[int, str]] = []
+        self._first = 0
+        self._highest = 0
+
+    def whole(self, file: FoundFile, override: str | None, identity: int) -> Row | None:
+        """Read a file from its beginning and return its row; None if it cannot be read or kept."""
+        self._first = 0
+        found = read_for_index(
+            file.path, agent_of(file, override), self._take_text, tools=self._tools, restart=self._restart
+        )
+        return self._keep(file, found, identity)
+
+    def growth(self, file: FoundFile, override: str | None, known: Known, parts: Sequence[bytes]) -> Row | None:
+        """Read what was appended to a file and return its new row; None if it must be read from its beginning."""
+        if known.state is None:
+            return None
+        try:
+            state, entries = _decode_state(known.state), unpack(parts)
+        except (msgspec.MsgspecError, ValueError):
+            return None
+        self._first = len(entries.envelopes)
+        found = read_growth(
+            file.path,
+            known.agent,
+            Marks(frozenset(known.marks)),
+            agent_of(file, override),
+            state,
+            entries,
+            self._take_text,
+            tools=self._tools,
+        )
+        if found is None:
+            self._restart()
+            return None
+        return self._keep(file, found, known.id, known.shard)
+
+    def _keep(self, file: FoundFile, found: IndexedFile | None, identity: int, shard: int | None = None) -> Row | None:
+        if found is None:
+            self._restart()
+            return None
+        try:
+            row = _row(file, found, identity, self._shard if shard is None else shard, self._tools)
+            packed = pack(found.entries)
+        except (UnicodeEncodeError, OverflowError):
+            # Half a surrogate pair has no bytes: such a file is read each time.
+            self._restart()
+            return None
+        self._flush()
+        count = len(found.entries.envelopes)
+        if count:
+            run = self._connection.execute
+            run("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", (identity, found.first, packed))
+            run("INSERT INTO segments VALUES (?, ?, ?, ?)", (self._base, identity, found.first, count))
+            self._base += count
+        return row
+
+    def _take_text(self, index: int, said: str, tools: str) -> None:
+        row = self._base + index - self._first
+        self._highest = row
+        if said:
+            self._said.append((row, fold_foreign(said)))
+        if tools:
+            self._tool_texts.append((row, fold_foreign(tools)))
+        if len(self._said) + len(self._tool_texts) >= TEXT_BATCH:
+            self._flush()
+
+    def _restart(self) -> None:
+        """Forget the texts of the file that is being read; rows that were written already belong to nothing."""
+        self._said = [row for row in self._said if row[0] < self._base]
+        self._tool_texts = [row for row in self._tool_texts if row[0] < self._base]
+        self._base = max(self._base, self._highest + 1)
+
+    def _flush(self) -> None:
+        self._connection.executemany("INSERT INTO said(rowid, text) VALUES (?, ?)", self._said)
+        self._connection.executemany("INSERT INTO tools(rowid, text) VALUES (?, ?)", self._tool_texts)
+        self._said.clear()
+        self._tool_texts.clear()
+
+
+def agent_of(file: FoundFile, override: str | None) -> Callable[[Marks], str]:
+    """Return what names the agent of a file by the marks in it."""
+    return lambda marks: file.agent(marks if marks.agents else None, override)
+
+
+def write_shards(
+    directory: Path, files: Sequence[tuple[FoundFile, int]], override: str | None, numbers: int, *, tools: bool
+) -> Iterator[tuple[str, list[Row | None]]]:
+    """Read files with their ids into new shards, by several processes; yield rows, with the shard's name, as they come.
+
+    The shards count only when the caller has put their names into the database. `numbers` is the first one's number.
+    """
+    sizes = [file.size for file, _ in files]
+    stamp = secrets.token_hex(4)
+    made: list[tuple[sqlite3.Connection, Writer, str]] = []
+
+    def work(chunk: list[int]) -> list[Any]:
+        if not made:
+            # One shard for each process, begun by the process itself: SQLite does not survive a fork.
+            name = f"{SHARD_PREFIX}{stamp}-{os.getpid()}.sqlite"
+            connection = create_shard(directory / name)
+            connection.execute("BEGIN")
+            made.append((connection, Writer(connection, numbers, tools=tools), name))
+        _, writer, name = made[0]
+        return [name, [writer.whole(files[index][0], override, files[index][1]) for index in chunk]]
+
+    def finish() -> None:
+        for connection, _, _ in made:
+            connection.execute("COMMIT")
+            connection.close()
+
+    for name, rows in fork_map(chunked(sizes), work, workers_for(sum(sizes)), finish):
+        yield name, rows
+
+
+def _row(file: FoundFile, found: IndexedFile, identity: int, shard: int, tools: bool) -> Row:
+    summary = found.summary
+    values = tuple(getattr(summary, name) for name in SUMMARY_FIELDS)
+    status = found.status
+    return (
+        identity,
+        os.fsencode(file.path),
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+        status.st_ino,
+        status.st_dev,
+        found.agent,
+        " ".join(found.marks),
+        found.kind,
+        summary.modified,
+        shard,
+        int(tools),
+        summary.label_count,
+        encode(KeptSummary(values, found.first_at)),
+        encode(found.state) if found.state is not None else None,
+    )

@@ -1,0 +1,149 @@
+"""One piece of work for many files, spread over processes made with fork: started in milliseconds, sharing nothing.
+
+Only the command line may use it: fork is safe before a thread exists, and without fork, or with other threads,
+everything happens in this process.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+MIN_BYTES = 24 * 1024 * 1024
+"""Less than this is done before another process has begun."""
+CHUNK_BYTES = 4 * 1024 * 1024
+MAX_CHUNKS = 8192
+_THREADS_END_S = 0.02
+_TICKET = 4
+
+
+def workers_for(total_bytes: int) -> int:
+    """Return how many processes, this one included, are worth it for so many bytes."""
+    if total_bytes < MIN_BYTES or not hasattr(os, "fork") or sys.platform == "darwin":
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, 8) if _is_alone() else 1
+
+
+def chunked(sizes: Sequence[int]) -> list[list[int]]:
+    """Return the indexes of files in chunks of some megabytes; the largest files come first, in chunks of their own."""
+    limit = max(CHUNK_BYTES, sum(sizes) // MAX_CHUNKS + 1)
+    chunks = [[index] for index in sorted(range(len(sizes)), key=lambda index: -sizes[index]) if sizes[index] >= limit]
+    filled = limit
+    for index, size in enumerate(sizes):
+        if size >= limit:
+            continue
+        if filled + size > limit:
+            chunks.append([])
+            filled = 0
+        chunks[-1].append(index)
+        filled += size
+    return chunks
+
+
+def fork_map(
+    chunks: Sequence[list[int]],
+    work: Callable[[list[int]], list[Any]],
+    workers: int,
+    finish: Callable[[], None] = lambda: None,
+) -> Iterator[list[Any]]:
+    """Yield `work(chunk)` for every chunk, in the order in which they are done, from this and other processes.
+
+    What `work` returns must be of plain types (`marshal`). `finish` is called in every process behind its last
+    chunk. Chunks of a process that died are done again here, as are those whose `work` or `finish` raised there.
+    """
+    if workers <= 1 or len(chunks) < 2:
+        for chunk in chunks:
+            yield work(chunk)
+        finish()
+        return
+    tickets, feeding = os.pipe()
+    os.write(feeding, b"".join(number.to_bytes(_TICKET, "little") for number in range(len(chunks))))
+    os.close(feeding)
+    children: list[tuple[int, int]] = []
+    done: set[int] = set()
+    try:
+        for _ in range(workers - 1):
+            try:
+                children.append(_start(chunks, work, tickets, finish))
+            except OSError:
+                break
+        for number in _drawn(tickets):
+            done.add(number)
+            yield work(chunks[number])
+        for _, answers in children:
+            for number, answer in _received(answers):
+                done.add(number)
+                yield answer
+        for number, chunk in enumerate(chunks):
+            if number not in done:
+                yield work(chunk)
+        finish()
+    finally:
+        os.close(tickets)
+        for process, answers in children:
+            os.close(answers)
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+
+
+def _start(
+    chunks: Sequence[list[int]], work: Callable[[list[int]], list[Any]], tickets: int, finish: Callable[[], None]
+) -> tuple[int, int]:
+    answers, answering = os.pipe()
+    parent = os.getpid()
+    process = os.fork()
+    if process:
+        os.close(answering)
+        return process, answers
+    status = 1
+    try:
+        # The answers wait until all is done: a full pipe would stop the work.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.close(answers)
+        found = []
+        for number in _drawn(tickets):
+            if os.getppid() != parent:
+                # Killed: nobody waits for the answers, and what the parent had locked is locked as long as we live.
+                os._exit(status)
+            found.append((number, work(chunks[number])))
+        finish()
+        with os.fdopen(answering, "wb") as pipe:
+            pipe.write(marshal.dumps(found))
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _drawn(tickets: int) -> Iterator[int]:
+    while ticket := os.read(tickets, _TICKET):
+        yield int.from_bytes(ticket, "little")
+
+
+def _received(answers: int) -> list[tuple[int, Any]]:
+    pieces = []
+    while piece := os.read(answers, 1 << 20):
+        pieces.append(piece)
+    try:
+        found: list[tuple[int, Any]] = marshal.loads(b"".join(pieces))
+    except (EOFError, ValueError, TypeError):
+        return []
+    return found
+
+
+def _is_alone() -> bool:
+    """Tell whether this is the only thread; those that asked the disk end within moments."""
+    deadline = time.monotonic() + _THREADS_END_S
+    while threading.active_count() > 1:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.0005)
+    return True

@@ -1,0 +1,126 @@
+"""omp's lock file, which it takes for every append and rewrite (omp 18.2.1 and newer); ours is the same protocol."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from sessionbrowse.errors import InUse
+
+WAIT_S = 0.5
+"""How long omp waits for the lock before its own write fails; nobody may hold it longer."""
+_POLL_S = 0.002
+# A lock that stays would keep omp from saving for as long as this process lives.
+_REMOVALS = 3
+_RECORD = re.compile(rb"(\d+):(\d+)\s*")
+
+
+def lock_path(path: str) -> str:
+    """Return the lock file of a session file."""
+    return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.lock")
+
+
+@contextmanager
+def publish_lock(
+    path: str,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+    now: Callable[[], float] = time.time,
+) -> Iterator[None]:
+    """Hold omp's lock on a session file; keep it for milliseconds.
+
+    Raises:
+        InUse: another program held it for half a second.
+        OSError: the lock file cannot be made.
+    """
+    lock = lock_path(path)
+    record = f"{os.getpid()}:{int(now() * 1000)}\n".encode()
+    deadline = clock() + WAIT_S
+    while not (_create(lock, record) or (_remove_stale(lock, now) and _create(lock, record))):
+        if clock() >= deadline:
+            raise InUse(f"{os.path.basename(path)} is being written by omp just now; nothing was changed. Try again.")
+        sleep(_POLL_S)
+    try:
+        yield
+    finally:
+        for _ in range(_REMOVALS):
+            # Somebody may have taken it for stale and hold it now.
+            if _content(lock) != record:
+                break
+            with suppress(OSError):
+                os.unlink(lock)
+
+
+def _create(lock: str, record: bytes) -> bool:
+    try:
+        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return False
+    try:
+        if os.write(descriptor, record) < len(record):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), lock)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(lock)
+        raise
+    finally:
+        os.close(descriptor)
+    # Between making and writing it may have been taken for a leftover and removed: then nothing is held.
+    return _content(lock) == record
+
+
+def _remove_stale(lock: str, now: Callable[[], float]) -> bool:
+    """Remove a lock whose process is dead; return whether the name may be free now."""
+    content = _content(lock)
+    if content is None:
+        return True
+    found = _RECORD.fullmatch(content)
+    if found is not None:
+        # Our own changes wait for each other elsewhere: a lock of this process is one that could not be removed.
+        if int(found[1]) != os.getpid() and _is_alive(int(found[1])):
+            return False
+    elif not _is_orphan(lock, now):
+        return False
+    if _content(lock) != content:
+        return False
+    with suppress(FileNotFoundError):
+        os.unlink(lock)
+    return True
+
+
+def _is_orphan(lock: str, now: Callable[[], float]) -> bool:
+    """Tell whether a lock without a record is older than anybody takes between making and writing it."""
+    try:
+        return now() - os.stat(lock).st_mtime > WAIT_S
+    except OSError:
+        return True
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _content(lock: str) -> bytes | None:
+    try:
+        descriptor = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, 256)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)

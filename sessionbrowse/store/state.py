@@ -1,0 +1,107 @@
+"""Our own directory of state: private to the user, written so that a kill or a power cut leaves whole records.
+
+What lies in it is the business of the modules that use it; this one knows directories, lines and locks.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from sessionbrowse.errors import InUse, RefusedWrite
+from sessionbrowse.text import clean
+
+LOCK_WAIT_S = 10.0
+"""How long a change waits for another sessionbrowse to finish its own."""
+_POLL_S = 0.01
+
+
+def make_private(directory: str) -> None:
+    """Make our directory of state, readable by the user only, with what lies above it.
+
+    Raises:
+        RefusedWrite: it cannot be made.
+    """
+    try:
+        os.makedirs(os.path.dirname(directory), exist_ok=True)
+        try:
+            os.mkdir(directory, 0o700)
+        except FileExistsError:
+            return
+        sync_directory(os.path.dirname(directory))
+    except OSError as error:
+        raise RefusedWrite(f"{_no_journal(directory, error)} Nothing was changed.") from error
+
+
+def append_record(path: str, record: bytes) -> None:
+    """Add one line to a file of ours and wait until the disk has it; an unfinished last line is closed first.
+
+    Raises:
+        OSError: the disk did not take all of it.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        line = (b"\n" if torn else b"") + record
+        written = os.write(descriptor, line)
+        if written < len(line):
+            raise OSError(f"only {written} of {len(line)} bytes were taken")
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    if size == 0:
+        sync_directory(os.path.dirname(path))
+
+
+def sync_directory(directory: str) -> None:
+    """Wait until the disk has the names in a directory, where the system can do that."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0))
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def only_one(
+    directory: str,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+    wait_s: float = LOCK_WAIT_S,
+) -> Iterator[None]:
+    """Keep every other sessionbrowse of this user from changing sessions meanwhile; the kernel frees it at our end.
+
+    Raises:
+        InUse: another one is at work for longer than `wait_s`.
+        RefusedWrite: the lock cannot be made.
+    """
+    import fcntl
+
+    make_private(directory)
+    path = os.path.join(directory, "lock")
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise RefusedWrite(f"{_no_journal(directory, error)} Nothing was changed.") from error
+    try:
+        deadline = clock() + wait_s
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if clock() >= deadline:
+                    raise InUse("Another sessionbrowse is changing sessions. Try again when it is done.") from None
+                sleep(_POLL_S)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _no_journal(directory: str, error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return f"The change cannot be noted for undo in {clean(directory)} ({reason})."

@@ -1,0 +1,324 @@
+"""To the trash and back: the system's trash by the freedesktop specification, or a folder of our own in its form.
+
+`send2trash` chooses names by looking and then renaming, and tells nobody which: so one item goes at a time, under the
+lock of `state.only_one`, and where it went is found by comparing the trash before and after. Nothing here ever unlinks
+a file of the user's, but for `remove_for_good`, and for the source of a copy that reached the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from urllib.parse import quote, unquote
+
+from msgspec import Struct
+
+from sessionbrowse.errors import RefusedWrite, WriteFailed
+from sessionbrowse.store.state import sync_directory
+from sessionbrowse.store.whole_files import move_file
+from sessionbrowse.text import clean
+
+INFO_SUFFIX = ".trashinfo"
+_BLOCK = 1024 * 1024
+
+
+class Trashed(Struct, frozen=True, kw_only=True):
+    """One item in a trash: where it was, where it is (None: the system did not say), its `.trashinfo` if it has one.
+
+    `inode` and `size` tell the item from another that took its place; a folder's size is 0.
+    """
+
+    original: str
+    item: str | None
+    info: str | None
+    inode: int
+    size: int
+
+
+class NoTrash(RefusedWrite):
+    """The system's trash does not take an item; nothing was changed."""
+
+
+def system_trash(path: str) -> None:
+    """Hand a file or folder to the system's trash."""
+    from send2trash import send2trash  # 20 ms that only deleting pays for
+
+    send2trash(path)
+
+
+# ---- to the trash ------------------------------------------------------------------------------------------
+
+
+def put(path: str, homes: tuple[str, ...], to_trash: Callable[[str], None] = system_trash) -> Trashed:
+    """Move a file or folder to the system's trash and return where it went.
+
+    `homes` are trash directories of the user beside those of the item's own disk.
+
+    Raises:
+        NoTrash: no trash takes it; it is where it was.
+        WriteFailed: it is neither where it was nor found in a trash; the sentence says so.
+    """
+    status = os.lstat(path)
+    directories = tuple(dict.fromkeys((*homes, *_trashes_of_disk(path))))
+    before = {directory: _infos(directory) for directory in directories}
+    try:
+        to_trash(path)
+    except Exception as error:  # each system's module raises its own kinds
+        _clear_stray_infos(path, before)
+        if not os.path.lexists(path):
+            raise WriteFailed(
+                f"{clean(path)} is gone, but the trash reported {_reason(error)}. Look into your system's trash."
+            ) from error
+        raise NoTrash(
+            f"{clean(path)} cannot go to the system's trash ({_reason(error)}); nothing was changed."
+        ) from error
+    if os.path.lexists(path):
+        raise NoTrash(f"{clean(path)} is still there after the system's trash took it; nothing was changed.")
+    item, info = _arrived(path, status, before)
+    return Trashed(original=path, item=item, info=info, inode=status.st_ino, size=_size(status))
+
+
+def put_in_own(path: str, directory: str, *, name: str, deleted_at: str) -> Trashed:
+    """Move a file or folder into a trash directory of ours, which has the system's form.
+
+    From another disk it is copied, compared by size, flushed, and then removed where it was.
+
+    Args:
+        name: the name of the item there, which must be unused.
+        deleted_at: the local time as `YYYY-MM-DDThh:mm:ss`.
+
+    Raises:
+        NoTrash: our folder cannot take it; it is where it was.
+    """
+    status = os.lstat(path)
+    files, infos = os.path.join(directory, "files"), os.path.join(directory, "info")
+    item, info = os.path.join(files, name), os.path.join(infos, name + INFO_SUFFIX)
+    try:
+        for folder in (directory, files, infos):
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+        content = f"[Trash Info]\nPath={quote(os.fsencode(path))}\nDeletionDate={deleted_at}\n".encode()
+        descriptor = os.open(info, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, content)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        move(path, item)
+    except OSError as error:
+        if os.path.lexists(path):
+            with suppress(OSError):
+                os.unlink(info)
+        raise NoTrash(
+            f"{clean(path)} cannot go to {clean(directory)} ({_reason(error)}); nothing was changed."
+        ) from error
+    return Trashed(original=path, item=item, info=info, inode=os.lstat(item).st_ino, size=_size(status))
+
+
+# ---- back --------------------------------------------------------------------------------------------------
+
+
+def missing(trashed: Trashed) -> str | None:
+    """Return why an item cannot be brought back, or None if it can."""
+    name = clean(os.path.basename(trashed.original))
+    if trashed.item is None:
+        return f"The system did not say where {name} went; look for it in your system's trash."
+    try:
+        status = os.lstat(trashed.item)
+    except OSError:
+        return f"{name} is not in the trash any more; it was restored or emptied by another program."
+    if status.st_ino != trashed.inode or _size(status) != trashed.size:
+        return f"What lies in the trash in the place of {name} is another file."
+    if os.path.lexists(trashed.original):
+        return f"There is a {clean(trashed.original)} again, which is never overwritten. Move it away first."
+    return None
+
+
+def take_back(trashed: Trashed) -> None:
+    """Move an item from the trash back to where it was, with its time; folders that are gone are made again.
+
+    Raises:
+        RefusedWrite: it cannot come back; the sentence says why.
+        WriteFailed: the disk refused; it is still in the trash.
+    """
+    why = missing(trashed)
+    if why is not None:
+        raise RefusedWrite(why)
+    assert trashed.item is not None
+    try:
+        os.makedirs(os.path.dirname(trashed.original), exist_ok=True)
+        move(trashed.item, trashed.original)
+    except OSError as error:
+        raise WriteFailed(
+            f"{clean(trashed.original)} could not be restored ({_reason(error)}); it is still in the trash."
+        ) from error
+    forget(trashed)
+
+
+def forget(trashed: Trashed) -> None:
+    """Remove the note of an item that is in the trash no more."""
+    if trashed.info is not None:
+        with suppress(OSError):
+            os.unlink(trashed.info)
+
+
+def remove_for_good(path: str) -> None:
+    """Unlink a file or a whole folder, for which the user asked by word.
+
+    Raises:
+        WriteFailed: the disk refused; what is left is still there.
+    """
+    try:
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)
+    except OSError as error:
+        raise WriteFailed(f"{clean(path)} could not be removed ({_reason(error)}).") from error
+
+
+# ---- moving ------------------------------------------------------------------------------------------------
+
+
+def move(source: str, target: str) -> None:
+    """Move a file or folder, also to another disk, never over anything; times are kept.
+
+    Raises:
+        FileExistsError: there is something of that name.
+        OSError: the disk refused; the source is where it was.
+    """
+    status = os.lstat(source)
+    if os.lstat(os.path.dirname(target)).st_dev == status.st_dev:
+        if stat.S_ISDIR(status.st_mode):
+            # Renaming replaces an empty folder: that one is somebody's too.
+            if os.path.lexists(target):
+                raise FileExistsError(target)
+            os.rename(source, target)
+            sync_directory(os.path.dirname(target))
+        else:
+            move_file(source, target)
+        return
+    if os.path.lexists(target):
+        raise FileExistsError(target)
+    _copy(source, target)
+    remove_for_good(source)
+
+
+def _copy(source: str, target: str) -> None:
+    """Copy to another disk, whole and flushed or not at all."""
+    partial = f"{target}.partial"
+    try:
+        if os.path.isdir(source) and not os.path.islink(source):
+            shutil.copytree(source, partial, symlinks=True)
+        else:
+            shutil.copy2(source, partial, follow_symlinks=False)
+        for path in _files_below(partial):
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        if _inventory(source) != _inventory(partial):
+            raise OSError("the copy differs from the original")
+        os.rename(partial, target)
+        sync_directory(os.path.dirname(target))
+    except (OSError, shutil.Error) as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        with suppress(OSError):
+            os.unlink(partial)
+        raise error if isinstance(error, OSError) else OSError(str(error)) from error
+
+
+def _inventory(path: str) -> list[tuple[str, int, int]]:
+    found = []
+    for file in _files_below(path):
+        status = os.lstat(file)
+        found.append((os.path.relpath(file, path), status.st_size, status.st_mtime_ns))
+    return sorted(found)
+
+
+def _files_below(path: str) -> Iterator[str]:
+    if not os.path.isdir(path) or os.path.islink(path):
+        yield path
+        return
+    for folder, _, names in os.walk(path):
+        yield from (os.path.join(folder, name) for name in names if not os.path.islink(os.path.join(folder, name)))
+
+
+# ---- where things went -------------------------------------------------------------------------------------
+
+
+def home_trash(data_home: str) -> str:
+    """Return the user's own trash directory by the specification: `$XDG_DATA_HOME/Trash`."""
+    return os.path.join(data_home, "Trash")
+
+
+def _trashes_of_disk(path: str) -> Iterator[str]:
+    """Yield the trash directories that the specification allows on the disk of a path."""
+    top = os.path.dirname(os.path.realpath(path))
+    while not os.path.ismount(top):
+        top = os.path.dirname(top)
+    uid = os.getuid()
+    yield os.path.join(top, ".Trash", str(uid))
+    yield os.path.join(top, f".Trash-{uid}")
+
+
+def _infos(directory: str) -> set[str]:
+    try:
+        return {name for name in os.listdir(os.path.join(directory, "info")) if name.endswith(INFO_SUFFIX)}
+    except OSError:
+        return set()
+
+
+def _arrived(path: str, status: os.stat_result, before: dict[str, set[str]]) -> tuple[str | None, str | None]:
+    """Return the item and the note that are new in a trash and speak of this path."""
+    for info, item in _new(path, before):
+        with suppress(OSError):
+            found = os.lstat(item)
+            if _size(found) == _size(status) and stat.S_IFMT(found.st_mode) == stat.S_IFMT(status.st_mode):
+                return item, info
+    return None, None
+
+
+def _clear_stray_infos(path: str, before: dict[str, set[str]]) -> None:
+    """Remove the note that a failed attempt left without an item."""
+    for info, item in _new(path, before):
+        if not os.path.lexists(item):
+            with suppress(OSError):
+                os.unlink(info)
+
+
+def _new(path: str, before: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
+    for directory, old in before.items():
+        for name in sorted(_infos(directory) - old):
+            info = os.path.join(directory, "info", name)
+            if _path_in(info, directory) == os.path.abspath(path):
+                yield info, os.path.join(directory, "files", name.removesuffix(INFO_SUFFIX))
+
+
+def _path_in(info: str, directory: str) -> str | None:
+    """Return the path that a note speaks of; a relative one is below the disk's top, or the home trash's parent."""
+    try:
+        with open(info, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().split("\n")
+    except OSError:
+        return None
+    for line in lines:
+        if line.startswith("Path="):
+            named = unquote(line.removeprefix("Path="), errors="surrogateescape")
+            top = os.path.dirname(directory)
+            bases = (top, os.path.dirname(top)) if os.path.basename(top) == ".Trash" else (top,)
+            return os.path.normpath(os.path.join(bases[-1], named))
+    return None
+
+
+def _size(status: os.stat_result) -> int:
+    return 0 if stat.S_ISDIR(status.st_mode) else status.st_size
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return clean(str(error)) or type(error).__name__

@@ -1,0 +1,281 @@
+"""The app: owns the terminal, the theme, the library of sessions, and what must happen outside the full screen."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct, field, structs
+from textual.app import App
+from textual.notifications import SeverityLevel
+
+from sessionbrowse.config import Settings
+from sessionbrowse.model.session import Session
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.services.resume import ResumeCommand
+from sessionbrowse.text import clean, shorten_home
+from sessionbrowse.tui import theme
+from sessionbrowse.tui.jobs import Job, Lane
+from sessionbrowse.tui.keymap import Keys
+from sessionbrowse.tui.library import Library
+from sessionbrowse.tui.sources import Source, disk_source
+from sessionbrowse.tui.spans import Line, cut_left
+
+KEPT_SESSIONS = 6
+"""Opened sessions that are kept for coming back to."""
+
+
+def _now_ms() -> float:
+    return time.time() * 1000
+
+
+def _here() -> str | None:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None
+
+
+class BrowseOptions(Struct, frozen=True, kw_only=True):
+    """What the browser is started with.
+
+    `roots` and `agents` are those of the command line; `environ`, `home`, `here` (the directory it was started in)
+    and `now_ms` are parameters so that tests need no patching. `source` replaces the disk.
+    """
+
+    roots: Sequence[str] = ()
+    agents: Sequence[str] = ()
+    settings: Settings = field(default_factory=Settings)
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    home: str = field(default_factory=lambda: os.path.expanduser("~"))
+    here: str | None = field(default_factory=_here)
+    now_ms: Callable[[], float] = _now_ms
+    source: Source | None = None
+    problems: Sequence[str] = ()
+
+
+class BrowseApp(App[int], inherit_bindings=False):
+    """The browser."""
+
+    CSS_PATH = "app.tcss"
+    TITLE = "sessionbrowse"
+    ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - textual's own annotation
+        (0, "-narrow"),
+        (80, "-normal"),
+        (120, "-wide"),
+        (170, "-huge"),
+    ]
+    NOTIFICATION_TIMEOUT = 6.0
+
+    def __init__(self, options: BrowseOptions, source: Source, lane: Lane | None = None) -> None:
+        super().__init__()
+        self.options = options
+        self.source = source
+        self.home = options.home
+        self.demo_directory: Path | None = None
+        self.keys = Keys(options.settings.keys)
+        self.library = Library(here=options.here)
+        self.scan_lane = lane or Lane("scan")
+        self._opened: OrderedDict[tuple[str, str | None], tuple[tuple[int, int], Session]] = OrderedDict()
+        for own in theme.THEMES:
+            self.register_theme(own)
+        self.theme = self._chosen_theme()
+        self.animation_level = "none"
+
+    def _chosen_theme(self) -> str:
+        wanted = self.options.settings.theme
+        name = theme.NAMES.get(wanted, wanted)
+        return name if name in self.available_themes else theme.DARK
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Return the theme's variables and those of ours that it lacks."""
+        variables = super().get_css_variables()
+        own = theme.missing_variables(variables)
+        self.theme_variables = {**own, **variables}
+        return self.theme_variables
+
+    def on_mount(self) -> None:
+        """Open the first screen and say what is wrong with the settings."""
+        from sessionbrowse.tui.screens.browse import BrowseScreen
+
+        self.start_scan(unless_running=True)
+        self.push_screen(BrowseScreen(self.library))
+        for problem in (*self.options.problems, *self.keys.clashes):
+            self.say(problem, "warning")
+
+    # -- what screens ask of the app ----------------------------------------------------------------------------
+
+    def now_ms(self) -> float:
+        """Return the time in milliseconds since 1970."""
+        return self.options.now_ms()
+
+    @property
+    def start_sort(self) -> str:
+        """The order in which the session list opens."""
+        return self.options.settings.sort
+
+    def scope_note(self) -> Line:
+        """Return what limits the view: roots and agents of the command line."""
+        note: Line = []
+        if self.options.agents:
+            note.append((f"  {' '.join(self.options.agents)} only", "accent"))
+        if self.options.roots:
+            roots = self.options.roots
+            one = cut_left(clean(shorten_home(roots[0], self.home)), 32)
+            note.append((f"  in {one}" if len(roots) == 1 else f"  in {len(roots)} places", "dim"))
+        return note
+
+    def say(self, sentence: str, severity: SeverityLevel = "information") -> None:
+        """Show a sentence for some seconds; what it quotes may be foreign."""
+        self.notify(clean(sentence), severity=severity, markup=False)
+
+    def copy(self, content: str, what: str) -> None:
+        """Put text on the clipboard of the terminal."""
+        self.copy_to_clipboard(content)
+        self.say(f"Copied {what}.")
+
+    def start_scan(self, *, unless_running: bool = False, include_hidden: bool = False) -> None:
+        """Read the disk again in the background."""
+        if unless_running and self.scan_lane.stamp:
+            return
+        scan_into(self.scan_lane, self.source, include_hidden=include_hidden)
+
+    def open_session(self, path: str, agent: str | None) -> Session:
+        """Return a session, read anew only if its file changed. For background threads."""
+        status = os.stat(path) if os.path.exists(path) else None
+        version = (status.st_mtime_ns, status.st_size) if status is not None else (0, 0)
+        known = self._opened.get((path, agent))
+        if known is not None and known[0] == version and status is not None:
+            return known[1]
+        session = self.source.open_session(path, agent)
+        self._opened[path, agent] = (version, session)
+        while len(self._opened) > KEPT_SESSIONS:
+            self._opened.popitem(last=False)
+        return session
+
+    def show_session(self, summary: Summary) -> None:
+        """Go into a session."""
+        from sessionbrowse.tui.screens.session import SessionScreen
+
+        self.push_screen(SessionScreen(summary))
+
+    def resume(self, summary: Summary) -> None:
+        """Leave the full screen, run the session's agent on it in its directory, and come back.
+
+        Raises:
+            CannotResume: the agent would refuse, overwrite or not find the session, or is not here.
+        """
+        command = self.source.plan_resume(summary)
+        failure: str | None = None
+        with self.suspend():
+            # What raises in here would leave the terminal as it is: textual restores it after the block only.
+            try:
+                failure = run_in_terminal(command, self.options.environ)
+            except Exception as error:
+                failure = f"{command.argv[0]} could not be started: {error}"
+        self._opened.clear()
+        if failure is not None:
+            self.say(failure, "error")
+
+    def open_demo(self) -> None:
+        """Make the demo store in a directory of its own and browse that instead."""
+        from sessionbrowse.demo import make_demo
+
+        target = Path(tempfile.mkdtemp(prefix="sessionbrowse-demo-"))
+        self.demo_directory = target
+        make_demo(target)
+        self.options = structs.replace(self.options, roots=[str(target)])
+        self.home = str(target / "home" / "dev")
+        self.source = source_of(self.options)
+        self.pop_screen()
+        self.start_scan()
+        self.say("This is the demo: made-up sessions that are gone when you leave.")
+
+    def remove_demo(self) -> None:
+        """Remove the demo store, if one was made."""
+        if self.demo_directory is not None:
+            shutil.rmtree(self.demo_directory, ignore_errors=True)
+            self.demo_directory = None
+
+    def scanned(self, sessions: int) -> None:
+        """Greet a user who has no session anywhere."""
+        if not sessions and not self.options.roots:
+            from sessionbrowse.tui.screens.welcome import WelcomeScreen
+
+            if not isinstance(self.screen, WelcomeScreen):
+                self.push_screen(WelcomeScreen())
+
+    def next_theme(self) -> None:
+        """Show the next of our themes and say its name."""
+        names = [own.name for own in theme.THEMES]
+        at = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(at + 1) % len(names)]
+        self.say(f"Colours: {self.theme.removeprefix('sessionbrowse-').replace('-', ' ')}.")
+
+    def leave(self) -> None:
+        """End the program; what runs in the background is left behind."""
+        self.scan_lane.cancel()
+        self.exit(0)
+
+
+def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str | None:
+    """Run an agent's command in the terminal and wait for it; return a sentence if it could not be started."""
+    for note in command.notes:
+        sys.stderr.write(clean(note) + "\n")
+    try:
+        # Its own status is its own business: an agent that was interrupted is not our failure.
+        subprocess.run(command.argv, cwd=command.cwd, env=command.environment(environ), check=False)
+    except KeyboardInterrupt:
+        return None
+    except OSError as error:
+        return f"{command.argv[0]} could not be started: {error.strerror or error}"
+    return None
+
+
+def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> None:
+    """Start a scan that hands its batches to the lane; its result is the paths of all sessions there are."""
+
+    def work(job: Job) -> frozenset[str]:
+        paths: set[str] = set()
+        for batch in source.scan(job.cancelled, include_hidden):
+            paths.update([summary.path for summary in batch.summaries])
+            job.emit(batch)
+        return frozenset(paths)
+
+    lane.ask(work)
+
+
+def run(options: BrowseOptions, lane: Lane | None = None) -> int:
+    """Open the browser, wait until the user leaves it, and return the exit status.
+
+    `lane` is one whose scan is already running (see `sessionbrowse.tui.run`).
+
+    Raises:
+        NotFound: a root is no directory, or an agent none of the four.
+    """
+    source = options.source or source_of(options)
+    app = BrowseApp(options, source, lane)
+    try:
+        return app.run() or 0
+    finally:
+        app.remove_demo()
+
+
+def source_of(options: BrowseOptions) -> Source:
+    """Return the sessions that the options ask for."""
+    return disk_source(
+        options.roots,
+        options.agents,
+        extra_roots=options.settings.roots,
+        commands=options.settings.agents,
+        home=options.home,
+        environ=options.environ,
+    )

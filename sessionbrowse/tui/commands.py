@@ -1,0 +1,436 @@
+"""The one table of commands: footer, palette, `?` help and the README's key table come from it.
+
+A command is data; what it does is the method `do_<id>` of the screen it is given on. Which keys it has for this user
+is the business of `keymap`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+# Places where a command can be given. A screen lists those that hold now, the nearest first.
+EVERYWHERE = "everywhere"
+LIST = "list"  # the browse screen, whatever pane has the keys
+PROJECTS = "projects"
+SESSIONS = "sessions"
+PREVIEW = "preview"
+SESSION = "session"  # the session screen, whatever pane has the keys
+TREE = "tree"
+VIEW = "view"
+OVERLAY = "overlay"  # help and palette
+WELCOME = "welcome"  # no session anywhere
+TYPING = "typing"  # a filter line has the keys
+
+PLACES = {
+    EVERYWHERE: "everywhere",
+    LIST: "lists",
+    PROJECTS: "projects",
+    SESSIONS: "sessions",
+    PREVIEW: "preview",
+    SESSION: "session",
+    TREE: "tree",
+    VIEW: "entry, context, raw",
+    OVERLAY: "help, palette",
+    WELCOME: "first run",
+    TYPING: "filter line",
+}
+"""Each place and how a person calls it."""
+
+TOGETHER = (
+    (PROJECTS, LIST, EVERYWHERE),
+    (SESSIONS, LIST, EVERYWHERE),
+    (PREVIEW, LIST, EVERYWHERE),
+    (TREE, SESSION, EVERYWHERE),
+    (VIEW, SESSION, EVERYWHERE),
+    (OVERLAY, EVERYWHERE),
+    (WELCOME, EVERYWHERE),
+    (TYPING,),
+)
+"""The places that can hold at the same time; a key means one thing in each of these."""
+
+
+class Here(Struct, frozen=True, kw_only=True):
+    """What a command may ask of the place it is given in, to say why it cannot work."""
+
+    has_rows: bool = True
+    has_session: bool = False
+    has_filter: bool = False
+    has_entry: bool = False
+    foldable: bool = False
+    has_folder: bool = True
+    branch_points: int = 0
+    labels: int = 0
+
+
+Reason = Callable[[Here], str | None]
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    """One row of the table.
+
+    `title` is a verb, two words at most; `help` one sentence. `footer` orders the bar at the bottom (0: not there).
+    `typing` commands also work while a filter line has the keys.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    title: str
+    help: str
+    where: tuple[str, ...]
+    group: str
+    footer: int = 0
+    typing: bool = False
+    reason: Reason | None = None
+
+    def unavailable(self, here: Here) -> str | None:
+        """Return why the command cannot work here, as a sentence; None if it can."""
+        return self.reason(here) if self.reason is not None else None
+
+
+def _needs_session(here: Here) -> str | None:
+    return None if here.has_session else "There is no session under the cursor."
+
+
+def _needs_entry(here: Here) -> str | None:
+    return None if here.has_entry else "There is no entry under the cursor."
+
+
+def _needs_rows(here: Here) -> str | None:
+    return None if here.has_rows else "There is nothing to open here."
+
+
+def _needs_filter(here: Here) -> str | None:
+    return None if here.has_filter else "Nothing is being searched: press / first."
+
+
+def _needs_fold(here: Here) -> str | None:
+    return None if here.foldable else "This row has nothing to fold: only branch points and roots do."
+
+
+def _needs_folder(here: Here) -> str | None:
+    return None if here.has_folder else "There is no folder to switch to: no session is under this directory."
+
+
+def _needs_branches(here: Here) -> str | None:
+    return None if here.branch_points else "This session has one branch only."
+
+
+def _needs_labels(here: Here) -> str | None:
+    return None if here.labels else "No entry of this session has a label."
+
+
+MOVE, OPEN, FIND, SHOW, TREE_GROUP, PROGRAM = "Move", "Open", "Find and sort", "Show", "Tree", "Program"
+
+GROUPS = (MOVE, OPEN, FIND, SHOW, TREE_GROUP, PROGRAM)
+"""The groups of help and README, in order."""
+
+_PANES = (PROJECTS, SESSIONS, PREVIEW)
+
+
+def _row(
+    id: str,
+    keys: str,
+    title: str,
+    help: str,
+    where: tuple[str, ...],
+    group: str,
+    *,
+    footer: int = 0,
+    typing: bool = False,
+    reason: Reason | None = None,
+) -> Command:
+    return Command(
+        id=id,
+        keys=tuple(keys.split()),
+        title=title,
+        help=help,
+        where=where,
+        group=group,
+        footer=footer,
+        typing=typing,
+        reason=reason,
+    )
+
+
+COMMANDS: tuple[Command, ...] = (
+    _row("up", "up k", "Up", "Move up by one row.", (EVERYWHERE,), MOVE, typing=True),
+    _row("down", "down j", "Down", "Move down by one row.", (EVERYWHERE,), MOVE, typing=True),
+    _row("page_up", "pageup", "Page up", "Move up by one page.", (EVERYWHERE,), MOVE, typing=True),
+    _row("page_down", "pagedown", "Page down", "Move down by one page.", (EVERYWHERE,), MOVE, typing=True),
+    _row("first", "home g", "First", "Move to the first row.", (EVERYWHERE,), MOVE),
+    _row("last", "end G", "Last", "Move to the last row.", (EVERYWHERE,), MOVE),
+    _row("pane_left", "left h", "Left pane", "Give the keys to the pane on the left.", (*_PANES, VIEW), MOVE),
+    _row("pane_right", "right l", "Right pane", "Give the keys to the pane on the right.", _PANES, MOVE),
+    _row(
+        "open",
+        "enter",
+        "Open",
+        "Go in: from a project to its sessions, to a session's tree, to an entry. Never starts a program.",
+        (PROJECTS, SESSIONS, PREVIEW, TREE),
+        OPEN,
+        footer=1,
+        reason=_needs_rows,
+    ),
+    _row("back", "escape", "Back", "Clear the filter, or go back to where you came from.", (LIST, SESSION), OPEN),
+    _row(
+        "resume",
+        "r",
+        "Resume",
+        "Leave the full screen, run the session's own agent on it in its directory, and come back here afterwards.",
+        (LIST, SESSION),
+        OPEN,
+        footer=2,
+        reason=_needs_session,
+    ),
+    _row(
+        "filter",
+        "slash",
+        "Filter",
+        'Filter the list while typing: words must all match, "a phrase" as it stands, re:pattern is a pattern.',
+        (LIST, SESSION),
+        FIND,
+        footer=3,
+    ),
+    _row(
+        "accept_filter",
+        "enter",
+        "Keep filter",
+        "Give the keys back to the list, which stays filtered.",
+        (TYPING,),
+        FIND,
+        footer=1,
+    ),
+    _row("clear_filter", "escape", "Clear filter", "Show all rows again.", (TYPING,), FIND, footer=2),
+    _row(
+        "scope",
+        "tab",
+        "Scope",
+        "Switch the sessions between one folder and all folders.",
+        (LIST,),
+        FIND,
+        footer=5,
+        typing=True,
+        reason=_needs_folder,
+    ),
+    _row(
+        "sort",
+        "ctrl+s",
+        "Sort",
+        "Change the order: newest, threaded (forks under their parent), name, size, cost; with a filter relevance.",
+        (LIST,),
+        FIND,
+        footer=4,
+        typing=True,
+    ),
+    _row(
+        "named",
+        "ctrl+n",
+        "Named only",
+        "Show only sessions that have a name, or all again.",
+        (LIST,),
+        FIND,
+        footer=8,
+        typing=True,
+    ),
+    _row(
+        "hidden",
+        "full_stop",
+        "Show hidden",
+        "Show the sessions of subagents and workflows too, or hide them again.",
+        (LIST,),
+        FIND,
+    ),
+    _row("path", "ctrl+p", "Path", "Show the path of each session's file, or hide it.", (LIST,), SHOW, typing=True),
+    _row("preview", "v", "Preview", "Show or hide the preview.", (LIST,), SHOW, footer=7),
+    _row(
+        "zoom", "z", "Zoom", "Give the pane that has the keys the whole screen, or give it back.", (LIST, SESSION), SHOW
+    ),
+    _row(
+        "copy",
+        "y ctrl+x",
+        "Copy",
+        "Copy: in lists the path of the session's file, in the tree and beside it the text of the entry.",
+        (SESSIONS, PREVIEW, TREE, VIEW),
+        OPEN,
+    ),
+    _row("reload", "f5", "Reload", "Read the disk again.", (LIST, SESSION, WELCOME), SHOW),
+    _row("next_view", "tab", "Switch view", "Show the next of Entry, Context and Raw.", (SESSION,), SHOW, footer=4),
+    _row("previous_view", "shift+tab", "View before", "Show the view before.", (SESSION,), SHOW),
+    _row("tree_page_up", "left ctrl+b", "Page up", "Move up by one page, as in pi.", (TREE,), TREE_GROUP),
+    _row("tree_page_down", "right ctrl+f", "Page down", "Move down by one page, as in pi.", (TREE,), TREE_GROUP),
+    _row("fold", "ctrl+left alt+left h", "Fold", "Fold the branch, or jump to where it starts.", (TREE,), TREE_GROUP),
+    _row(
+        "unfold",
+        "ctrl+right alt+right l",
+        "Unfold",
+        "Unfold the branch, or jump to the next branch point or the branch's end.",
+        (TREE,),
+        TREE_GROUP,
+    ),
+    _row(
+        "toggle_fold",
+        "space",
+        "Fold rows",
+        "Fold or unfold the row.",
+        (TREE,),
+        TREE_GROUP,
+        footer=6,
+        reason=_needs_fold,
+    ),
+    _row(
+        "next_branch",
+        "right_square_bracket",
+        "Next branch",
+        "Jump to the next branch point.",
+        (TREE,),
+        TREE_GROUP,
+        reason=_needs_branches,
+    ),
+    _row(
+        "previous_branch",
+        "left_square_bracket",
+        "Branch before",
+        "Jump to the branch point before.",
+        (TREE,),
+        TREE_GROUP,
+        reason=_needs_branches,
+    ),
+    _row(
+        "next_turn",
+        "alt+down",
+        "Next turn",
+        "Jump to the next row of the user or the assistant, as in omp.",
+        (TREE,),
+        TREE_GROUP,
+    ),
+    _row(
+        "previous_turn",
+        "alt+up",
+        "Turn before",
+        "Jump to the row of the user or the assistant before, as in omp.",
+        (TREE,),
+        TREE_GROUP,
+    ),
+    _row("leaf", "full_stop", "To leaf", "Jump to the leaf, where the agent would go on.", (TREE,), TREE_GROUP),
+    _row(
+        "filter_default",
+        "1 ctrl+d alt+d",
+        "Usual rows",
+        "Show what the agent's own tree shows at first.",
+        (TREE,),
+        TREE_GROUP,
+    ),
+    _row(
+        "filter_no_tools",
+        "2 ctrl+t alt+t",
+        "No tools",
+        "Hide the results of tools too, or show them again.",
+        (TREE,),
+        TREE_GROUP,
+    ),
+    _row(
+        "filter_user_only",
+        "3 ctrl+u alt+u",
+        "User only",
+        "Show only what the user said, or all usual rows again.",
+        (TREE,),
+        TREE_GROUP,
+    ),
+    _row(
+        "filter_labeled_only",
+        "4 ctrl+l alt+l",
+        "Labelled only",
+        "Show only entries that have a label, or all usual rows again.",
+        (TREE,),
+        TREE_GROUP,
+        reason=_needs_labels,
+    ),
+    _row(
+        "filter_all",
+        "5 ctrl+a alt+a",
+        "All rows",
+        "Show every entry that the agent's own tree can show, or the usual rows again.",
+        (TREE,),
+        TREE_GROUP,
+    ),
+    _row(
+        "next_filter",
+        "ctrl+o",
+        "Choose rows",
+        "Go through the five choices of rows.",
+        (TREE,),
+        TREE_GROUP,
+        footer=5,
+        typing=True,
+    ),
+    _row(
+        "previous_filter",
+        "ctrl+shift+o",
+        "Rows before",
+        "Go through the five choices of rows backwards.",
+        (TREE,),
+        TREE_GROUP,
+        typing=True,
+    ),
+    _row(
+        "label_times",
+        "T",
+        "Label times",
+        "Show when each label was set, or hide it.",
+        (TREE,),
+        TREE_GROUP,
+        reason=_needs_labels,
+    ),
+    _row(
+        "next_hit",
+        "n",
+        "Next hit",
+        "Jump to the next entry that the search found.",
+        (SESSION,),
+        FIND,
+        reason=_needs_filter,
+    ),
+    _row(
+        "previous_hit",
+        "N",
+        "Hit before",
+        "Jump to the entry before that the search found.",
+        (SESSION,),
+        FIND,
+        reason=_needs_filter,
+    ),
+    _row("close", "escape q question_mark enter", "Close", "Close the help.", (OVERLAY,), PROGRAM, footer=1),
+    _row(
+        "demo",
+        "enter",
+        "Open demo",
+        "Open a made-up store of all four agents in a temporary directory.",
+        (WELCOME,),
+        OPEN,
+        footer=1,
+    ),
+    _row("help", "question_mark f1", "Help", "Show every key that works here.", (EVERYWHERE,), PROGRAM, footer=99),
+    _row(
+        "palette",
+        "colon ctrl+backslash",
+        "Commands",
+        "Find a command by its name and run it.",
+        (EVERYWHERE,),
+        PROGRAM,
+        footer=20,
+    ),
+    _row(
+        "theme",
+        "f2",
+        "Theme",
+        "Change the colours: dark, light, high contrast, the terminal's own.",
+        (EVERYWHERE,),
+        PROGRAM,
+    ),
+    _row("quit", "q ctrl+q ctrl+c", "Quit", "Leave sessionbrowse.", (EVERYWHERE,), PROGRAM, footer=30, typing=True),
+)
+"""Every command, in the order in which help lists them."""
+
+BY_ID = {command.id: command for command in COMMANDS}

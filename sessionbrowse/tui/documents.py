@@ -1,0 +1,407 @@
+"""Documents to read: an entry in full, its raw line, a session's preview. (The context has its own module.)"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sessionbrowse import text
+from sessionbrowse.format.entries import (
+    AssistantMessage,
+    BranchSummary,
+    Compaction,
+    Custom,
+    CustomMessage,
+    Entry,
+    EntryBase,
+    Label,
+    MessageEntry,
+    ModelChange,
+    SessionInfo,
+    SessionSummary,
+    ThinkingLevelChange,
+    ToolCallBlock,
+    ToolResultMessage,
+    TranscriptNode,
+    UnknownEntry,
+    Usage,
+    type_name,
+)
+from sessionbrowse.model.session import ROOT, Session
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.text import clean
+from sessionbrowse.tui.markup import markdown_parts, style_json
+from sessionbrowse.tui.messages import (
+    Reading,
+    call_parts,
+    content_parts,
+    extra_parts,
+    message_heading,
+    message_parts,
+    pretty_json,
+    spent_line,
+    value_parts,
+)
+from sessionbrowse.tui.parts import FittedPart, LazyPart, LinePart, Part, text_parts
+from sessionbrowse.tui.render import GLYPHS, folder_name, one_line, plural
+from sessionbrowse.tui.spans import Line
+
+RESULT_DISTANCE = 400
+"""Entries after a tool call among which its result is looked for."""
+
+PREVIEW_READING = Reading(lines=12, thinking_lines=2)
+
+
+def rule(label: str = "", roles: str = "dim") -> Part:
+    """Return a line across the pane, with a word in it."""
+
+    def make(width: int) -> Line:
+        if not label:
+            return [("─" * width, "rule")]
+        return [("── ", "rule"), (label, roles), (" " + "─" * max(0, width - len(label) - 4), "rule")]
+
+    return FittedPart(make)
+
+
+def fact(key: str, value: Line, *, width: int = 9) -> Part:
+    """Return a line of a header: the name of a fact and its value."""
+    return LinePart([(f"{key:<{width}} ", "dim"), *value], indent=width + 1)
+
+
+# ---- an entry -------------------------------------------------------------------------------------------------
+
+
+def entry_document(session: Session, index: int, now_ms: float) -> list[Part]:
+    """Return everything one entry says, to read."""
+    entry = session.entry(index)
+    return [*entry_heading(session, index, entry, now_ms), rule(), *entry_body(session, index, entry)]
+
+
+def entry_heading(session: Session, index: int, entry: Entry, now_ms: float) -> list[Part]:
+    """Return the facts above an entry's body."""
+    envelope = session.envelopes[index]
+    kind: Line = [(clean(type_name(entry)) or "(no type)", "title")]
+    message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
+    if message is not None:
+        name, roles = message_heading(message)
+        kind = [
+            (name, f"{roles} strong"),
+            (f"  {clean(type_name(message))}" if name != type_name(message) else "", "dim"),
+        ]
+    mark = session.labels.get(index)
+    if mark is not None:
+        kind.append((f"   ⚑ {clean(mark.text)}", "label strong"))
+    if index == session.leaf:
+        kind.append(("   ← leaf", "accent"))
+    parts: list[Part] = [LinePart(kind)]
+    parent = session.parents[index]
+    above: Line = [(clean(session.envelopes[parent].id or "?"), "")] if parent != ROOT else [("none: a root", "dim")]
+    if parent == ROOT and envelope.parent_id is not None:
+        above = [(clean(envelope.parent_id), "warning"), ("  not in this file", "warning")]
+    identity = clean(envelope.id) if envelope.id is not None else "(no id)"
+    parts.append(fact("id", [(identity, ""), ("   parent ", "dim"), *above]))
+    parts.append(fact("time", _time(envelope.timestamp, now_ms)))
+    place = f"line {session.lines[index]:,}   byte {session.offsets[index]:,}   {text.size(session.sizes[index])}"
+    parts.append(fact("place", [(place, "dim")]))
+    if isinstance(message, AssistantMessage):
+        parts += _answer_facts(message)
+    for problem in session.problems:
+        if problem.line == session.lines[index]:
+            parts.append(fact("problem", [(clean(problem.reason), "error")]))
+    return parts
+
+
+def _answer_facts(message: AssistantMessage) -> list[Part]:
+    model = "/".join([clean(name) for name in (message.provider, message.model) if name])
+    ended: Line = []
+    if message.stop_reason is not None:
+        fine = message.stop_reason in ("stop", "toolUse")
+        ended = [("   ended ", "dim"), (clean(message.stop_reason), "" if fine else "warning")]
+    level: Line = [("   thinking ", "dim"), (clean(message.thinking_level), "")] if message.thinking_level else []
+    parts = [fact("model", [(model or "?", ""), *level, *ended])]
+    if message.usage is not None:
+        parts.append(fact("tokens", usage_line(message.usage)))
+    return parts
+
+
+def usage_line(usage: Usage) -> Line:
+    """Return tokens by kind and the cost."""
+    counts = spent_line(
+        (
+            ("in", usage.input),
+            ("out", usage.output),
+            ("cache read", usage.cache_read),
+            ("cache write", usage.cache_write),
+        )
+    )
+    total = usage.cost.total if usage.cost is not None else None
+    return [(counts or "none", ""), (f"   {text.cost(total)}" if total else "", "good")]
+
+
+def entry_body(session: Session, index: int, entry: Entry) -> list[Part]:
+    """Return what an entry holds, below its heading."""
+    reading = Reading(results=lambda call_id: find_result(session, index, call_id))
+    match entry:
+        case MessageEntry():
+            if entry.message is None:
+                return [LinePart([("The message is missing.", "error")]), *extra_parts(entry.extra)]
+            return _message_body(session, index, entry, reading)
+        case TranscriptNode():
+            body = message_parts(entry.message, reading) if entry.message is not None else []
+            return [*body, *extra_parts(entry.extra)]
+        case Compaction():
+            return _compaction_body(entry)
+        case BranchSummary():
+            head = fact("left at", [(clean(entry.from_id or "?"), "")])
+            return [head, LinePart([]), *markdown_parts(entry.summary or ""), *_usage_part(entry.usage), *_rest(entry)]
+        case CustomMessage():
+            shown = fact("kind", [(clean(entry.custom_type or "?"), "note")])
+            return [
+                shown,
+                LinePart([]),
+                *content_parts(entry.content, reading),
+                *_details(entry.details),
+                *_rest(entry),
+            ]
+        case Custom():
+            shown = fact("kind", [(clean(entry.custom_type or "?"), "note")])
+            return [shown, *value_parts(entry.data, reading), *_rest(entry)]
+        case Label():
+            return [*_label_body(session, entry), *_rest(entry)]
+        case SessionInfo():
+            name: Line = [(clean(entry.name), "title")] if entry.name else [("cleared", "dim")]
+            return [fact("name", name), *_rest(entry)]
+        case SessionSummary():
+            return [*markdown_parts(entry.summary or ""), *_usage_part(entry.usage), *_rest(entry)]
+        case ModelChange():
+            model = "/".join([clean(part) for part in (entry.provider, entry.model_id or entry.model) if part])
+            return [fact("model", [(model or "?", "title")]), *_rest(entry)]
+        case ThinkingLevelChange():
+            return [fact("thinking", [(clean(entry.thinking_level or "not set"), "title")]), *_rest(entry)]
+        case UnknownEntry():
+            sentence = "sessionbrowse does not know this type of entry; this is what it holds."
+            return [LinePart([(sentence, "dim")]), *value_parts(entry.raw, reading)]
+    return _fields_body(entry)
+
+
+def _message_body(session: Session, index: int, entry: MessageEntry, reading: Reading) -> list[Part]:
+    message = entry.message
+    assert message is not None
+    parts: list[Part] = []
+    if isinstance(message, ToolResultMessage) and message.tool_call_id is not None:
+        call = find_call(session, index, message.tool_call_id)
+        if call is not None:
+            parts += [*call_parts(call, Reading()), LinePart([("╰ ", "rule"), ("result", "dim")])]
+    parts += message_parts(message, reading)
+    if isinstance(message, ToolResultMessage):
+        parts += _details(message.details)
+    if message.extra:
+        parts += extra_parts(message.extra)
+    return [*parts, *extra_parts(entry.extra)]
+
+
+def _compaction_body(entry: Compaction) -> list[Part]:
+    parts = []
+    if entry.tokens_before is not None:
+        parts.append(fact("before", [(f"{text.tokens(entry.tokens_before)} tokens", "")]))
+    kept = entry.first_kept_entry_id
+    parts.append(fact("keeps", [(f"from {clean(kept)} on" if kept else "nothing before it", "")]))
+    return [
+        *parts,
+        LinePart([]),
+        *markdown_parts(entry.summary or ""),
+        *_usage_part(entry.usage),
+        *_details(entry.details),
+        *_rest(entry),
+    ]
+
+
+def _label_body(session: Session, entry: Label) -> list[Part]:
+    label: Line = [(f"⚑ {clean(entry.label)}", "label strong")] if entry.label else [("cleared", "dim")]
+    known = entry.target_id in session.index_by_id if entry.target_id is not None else False
+    target: Line = [(clean(entry.target_id or "?"), "")]
+    if not known:
+        target.append(("  not in this file", "warning"))
+    return [fact("label", label), fact("on entry", target)]
+
+
+_BASE_FIELDS = frozenset(field.name for field in msgspec.structs.fields(EntryBase))
+
+
+def _fields_body(entry: EntryBase) -> list[Part]:
+    """Return an entry's own fields as they are named in the file."""
+    parts: list[Part] = []
+    for field in msgspec.structs.fields(type(entry)):
+        value: Any = getattr(entry, field.name)
+        if field.name in _BASE_FIELDS or value is None:
+            continue
+        shown = msgspec.to_builtins(value) if isinstance(value, msgspec.Struct) else value
+        if isinstance(shown, str) and "\n" not in shown and len(shown) < 200:
+            parts.append(fact(field.encode_name, [(clean(shown), "")], width=14))
+        else:
+            parts += [LinePart([(field.encode_name, "dim")]), *value_parts(shown, Reading())]
+    return [*parts, *extra_parts(entry.extra)] or [LinePart([("(nothing else)", "dim italic")])]
+
+
+def _usage_part(usage: Usage | None) -> list[Part]:
+    return [LinePart([]), fact("tokens", usage_line(usage))] if usage is not None else []
+
+
+def _details(details: Any) -> list[Part]:
+    if details in (None, {}, []):
+        return []
+    return [LinePart([]), LinePart([("details", "dim")]), *value_parts(details, Reading())]
+
+
+def _rest(entry: EntryBase) -> list[Part]:
+    return [LinePart([]), *extra_parts(entry.extra)] if entry.extra else []
+
+
+def _time(timestamp: str | float | None, now_ms: float) -> Line:
+    if timestamp is None:
+        return [("none", "warning")]
+    moment = text.parse_time(timestamp) if isinstance(timestamp, str) else timestamp
+    if moment is None or not text.is_time(moment):
+        return [(clean(str(timestamp)), "warning"), ("  not a time", "warning")]
+    iso = text.iso_ms(moment)
+    return [(f"{iso[:10]} {iso[11:19]} UTC", ""), (f"  {text.age(moment, now_ms)}", "dim")]
+
+
+def find_result(session: Session, index: int, call_id: str) -> ToolResultMessage | None:
+    """Return what a tool gave back for a call of the entry at `index`; None if it is not near it."""
+    envelopes = session.envelopes
+    for later in range(index + 1, min(len(envelopes), index + RESULT_DISTANCE)):
+        if envelopes[later].tool_call_id == call_id:
+            entry = session.entry(later)
+            if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
+                return entry.message
+    return None
+
+
+def find_call(session: Session, index: int, call_id: str) -> ToolCallBlock | None:
+    """Return the call that the tool result at `index` answers, from the entries above it."""
+    above = session.parents[index]
+    for _ in range(RESULT_DISTANCE):
+        if above == ROOT:
+            return None
+        if call_id in session.envelopes[above].tool_calls:
+            entry = session.entry(above)
+            message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
+            content = message.content if isinstance(message, AssistantMessage) else None
+            for block in content if isinstance(content, tuple) else ():
+                if isinstance(block, ToolCallBlock) and block.id == call_id:
+                    return block
+            return None
+        above = session.parents[above]
+    return None
+
+
+# ---- the raw line ---------------------------------------------------------------------------------------------
+
+
+def raw_document(session: Session, index: int) -> list[Part]:
+    """Return an entry's line of the file, indented where it is JSON."""
+    line = session.raw(index)
+    shown = pretty_json(line)
+    place = f"line {session.lines[index]:,} · byte {session.offsets[index]:,} · {text.size(len(line))}"
+    return [LinePart([(place, "dim")]), LinePart([]), *text_parts(shown, styler=style_json, hang=True)]
+
+
+# ---- a session ------------------------------------------------------------------------------------------------
+
+
+def summary_parts(summary: Summary, home: str, now_ms: float) -> list[Part]:
+    """Return the facts of a session for the top of its preview."""
+    title = one_line(summary.name or "") or one_line(summary.first_message or "", 200) or "(no messages)"
+    parts: list[Part] = [LinePart([(title, "title")])]
+    glyph: Line = [(f"{GLYPHS.get(summary.agent, '·')} ", summary.agent), (summary.agent, "")]
+    age = text.age(summary.modified, now_ms)
+    parts.append(
+        LinePart([*glyph, (f" · {age}", "dim"), (f" · {clean(summary.model)}" if summary.model else "", "dim")])
+    )
+    name, above = folder_name(summary.cwd, home) if summary.cwd else ("(no directory)", "")
+    parts.append(LinePart([(f"{above}/" if above else "", "dim"), (name, "")]))
+    counts = [plural(summary.message_count, "message")]
+    if summary.branch_count > 1:
+        counts.append(plural(summary.branch_count, "branch", "branches"))
+    if summary.label_count:
+        counts.append(plural(summary.label_count, "label"))
+    if summary.tokens:
+        counts.append(f"{text.tokens(summary.tokens)} tokens")
+    if summary.cost:
+        counts.append(text.cost(summary.cost))
+    counts.append(text.size(summary.bytes))
+    parts.append(LinePart([(" · ".join(counts), "dim")]))
+    if summary.parent_session is not None:
+        found = "" if summary.parent_path else "  (not found)"
+        parts.append(
+            LinePart([("↳ forked from ", "branch"), (clean(summary.parent_session), "dim"), (found, "warning")])
+        )
+    if summary.problem is not None:
+        parts.append(LinePart([("✗ ", "error"), (clean(summary.problem), "error")]))
+    return parts
+
+
+def preview_document(session: Session, summary: Summary, home: str, now_ms: float) -> list[Part]:
+    """Return a session's facts and the conversation of its active branch; entries are read when they are seen."""
+    parts = summary_parts(summary, home, now_ms)
+    if session.refusal is not None and summary.problem is None:
+        parts.append(LinePart([("✗ ", "error"), (clean(f"{session.agent} {session.refusal}"), "error")]))
+    for problem in session.problems[:3]:
+        parts.append(LinePart([(f"✗ line {problem.line:,}: ", "error"), (clean(problem.reason), "dim")]))
+    if len(session.problems) > 3:
+        parts.append(LinePart([(f"  and {len(session.problems) - 3:,} more problems", "dim")]))
+    parts.append(rule())
+    branch = session.active_branch()
+    shown = [index for index in branch if _is_talk(session, index)]
+    if not shown:
+        return [*parts, LinePart([("The active branch holds no messages.", "dim italic")])]
+    for before, index in zip([None, *shown], shown, strict=False):
+        parts.append(_talk_part(session, index, continues=_continues(session, before, index)))
+    return parts
+
+
+def _is_talk(session: Session, index: int) -> bool:
+    envelope = session.envelopes[index]
+    if envelope.type == "message":
+        return envelope.role not in ("toolResult", "system")
+    return envelope.type in ("compaction", "branch_summary", "custom_message")
+
+
+def _continues(session: Session, before: int | None, index: int) -> bool:
+    """Whether an entry goes on with the turn of the one before: an assistant's next answer after its tools."""
+    if before is None or index in session.labels:
+        return False
+    envelopes = session.envelopes
+    return envelopes[before].role == "assistant" == envelopes[index].role
+
+
+def _talk_part(session: Session, index: int, *, continues: bool) -> Part:
+    return LazyPart(lambda: talk_parts(session, index, continues=continues), about=4)
+
+
+def talk_parts(
+    session: Session, index: int, reading: Reading = PREVIEW_READING, *, continues: bool = False
+) -> list[Part]:
+    """Return an entry as a turn of the conversation, without a heading if it continues the one before."""
+    entry = session.entry(index)
+    mark = session.labels.get(index)
+    label: Line = [(f"  ⚑ {clean(mark.text)}", "label")] if mark is not None else []
+    match entry:
+        case MessageEntry(message=message) | TranscriptNode(message=message):
+            if message is None:
+                return [LinePart([("✗ the message is missing", "error")])]
+            name, roles = message_heading(message)
+            heading: list[Part] = [] if continues else [LinePart([(f"● {name}", f"{roles} strong"), *label])]
+            return [*heading, *message_parts(message, reading), LinePart([])]
+        case Compaction():
+            before = f" of {text.tokens(entry.tokens_before)} tokens" if entry.tokens_before else ""
+            return [LinePart([(f"∑ compaction{before}", "note strong"), *label]), LinePart([])]
+        case BranchSummary():
+            return [LinePart([("⌥ branch summary", "note strong"), *label]), LinePart([])]
+        case CustomMessage():
+            name = clean(entry.custom_type or "custom message")
+            body = content_parts(entry.content, reading)
+            return [LinePart([(f"● {name}", "note strong"), *label]), *body, LinePart([])]
+    return []

@@ -1,0 +1,131 @@
+"""Work in the background: threads that never keep the program from quitting.
+
+A lane does one kind of work and only its newest request counts. Threads are daemons on purpose: a thread that hangs
+on a dead network mount must not hold up the end of the program, as a pool's would.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+PATIENCE_SECONDS = 2.0
+"""How long a cancelled job may go on before the next one starts beside it."""
+
+
+class Outcome(Struct, frozen=True):
+    """What a job produced: one of several values (`last` False), its result, or the error that ended it."""
+
+    lane: str
+    stamp: int
+    value: Any = None
+    error: Exception | None = None
+    last: bool = True
+
+
+class Job:
+    """What a running piece of work knows: whether it is still wanted, and how to hand over a value early."""
+
+    def __init__(self, lane: Lane, stamp: int) -> None:
+        self._lane = lane
+        self.stamp = stamp
+        self.started = time.monotonic()
+
+    def cancelled(self) -> bool:
+        """Whether nobody waits for this job any more."""
+        return self._lane.stamp != self.stamp
+
+    def emit(self, value: Any) -> None:
+        """Hand over a value before the end."""
+        self._lane.deliver(Outcome(self._lane.name, self.stamp, value, last=False))
+
+
+Work = Callable[[Job], Any]
+
+
+class Lane:
+    """One kind of background work; asking again makes the earlier request stale."""
+
+    def __init__(self, name: str, receive: Callable[[Outcome], object] | None = None) -> None:
+        self.name = name
+        self.stamp = 0
+        self._receive = receive
+        self._kept: list[Outcome] = []
+        self._lock = threading.Lock()
+        self._running: Job | None = None
+        self._next: tuple[Work, Job] | None = None
+
+    def connect(self, receive: Callable[[Outcome], object]) -> None:
+        """Deliver from now on to `receive`, beginning with what came before."""
+        with self._lock:
+            self._receive = receive
+            kept, self._kept = self._kept, []
+        for outcome in kept:
+            receive(outcome)
+
+    def ask(self, work: Work) -> int:
+        """Have `work` done by a thread, instead of whatever was asked for before; return its stamp."""
+        with self._lock:
+            self.stamp += 1
+            job = Job(self, self.stamp)
+            running = self._running
+            if running is not None and time.monotonic() - running.started < PATIENCE_SECONDS:
+                self._next = (work, job)
+                return job.stamp
+            self._running, self._next = job, None
+        threading.Thread(target=self._run, args=(work, job), name=f"sessionbrowse-{self.name}", daemon=True).start()
+        return job.stamp
+
+    def cancel(self) -> None:
+        """Make every request stale."""
+        with self._lock:
+            self.stamp += 1
+            self._next = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether something that is wanted is running or waiting."""
+        running = self._running
+        return (running is not None and not running.cancelled()) or self._next is not None
+
+    def is_current(self, outcome: Outcome) -> bool:
+        """Whether the outcome belongs to the newest request."""
+        return outcome.stamp == self.stamp
+
+    def deliver(self, outcome: Outcome) -> None:
+        """Hand an outcome to the receiver, unless it is stale."""
+        with self._lock:
+            if outcome.stamp != self.stamp:
+                return
+            receive = self._receive
+            if receive is None:
+                self._kept.append(outcome)
+                return
+        try:
+            receive(outcome)
+        except RuntimeError:
+            # The event loop is closed: the program is on its way out.
+            self.cancel()
+
+    def _run(self, work: Work, job: Job) -> None:
+        while True:
+            if not job.cancelled():
+                job.started = time.monotonic()
+                try:
+                    outcome = Outcome(self.name, job.stamp, work(job))
+                except Exception as error:
+                    outcome = Outcome(self.name, job.stamp, error=error)
+                self.deliver(outcome)
+            with self._lock:
+                overtaken = self._running is not job
+                waiting = None if overtaken else self._next
+                if not overtaken:
+                    self._next = None
+                    self._running = waiting[1] if waiting is not None else None
+            if waiting is None:
+                return
+            work, job = waiting

@@ -1,0 +1,182 @@
+"""Values → lines of spans: projects, sessions, tree rows, the bars at top and bottom.
+
+Everything a session file says passes `clean` on its way into a span; nothing here is ever parsed as markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from sessionbrowse import text
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.text import clean
+from sessionbrowse.tui.library import ProjectRow, SessionRow
+from sessionbrowse.tui.spans import Line, cut_left, fit, line_width, right_aligned, sides
+
+GLYPHS = {"pi": "π", "omp": "ω", "atomic": "α", "indusagi": "ι"}
+"""One letter for each agent; its name is in the preview."""
+
+TITLE_CHARACTERS = 400
+"""No row is wider than this; cleaning more of a first message would be wasted."""
+
+
+class ListStyle(Struct, frozen=True, kw_only=True):
+    """What the session list shows beside the titles."""
+
+    now_ms: float
+    home: str
+    show_path: bool = False
+    show_folder: bool = False
+
+
+def agent_span(agent: str) -> tuple[str, str]:
+    """Return the agent's letter in its colour."""
+    return (GLYPHS.get(agent, "·"), agent if agent in GLYPHS else "dim")
+
+
+def one_line(foreign: str, characters: int = TITLE_CHARACTERS) -> str:
+    """Return the beginning of a foreign text as one clean line, runs of blanks joined."""
+    # Blanks are joined before cutting: a message may start with a screenful of them.
+    head = " ".join(foreign[: characters * 4].split())[:characters]
+    return clean(head)
+
+
+def project_row(row: ProjectRow, width: int, home: str, exists: bool | None, *, ambiguous: bool = False) -> Line:
+    """Return the row of a folder: its name, where it lies if there is room or need, how many sessions it has."""
+    count: Line = [(f"{row.sessions:,}", "dim")]
+    if row.cwd is None:
+        return sides([("All folders", "title")], count, width)
+    if not row.cwd:
+        return sides([("(no directory)", "dim")], count, width)
+    name, above = folder_name(row.cwd, home)
+    left: Line = [(name, "title" if row.is_here else "dim" if exists is False else "")]
+    if row.is_here:
+        left.append((" ← here", "accent"))
+    right: Line = [("missing ", "warning"), *count] if exists is False else count
+    if above and above != "~" and (ambiguous or width >= 30):
+        left.append((f"  {above}", "faint"))
+    return sides(left, right, width, least=4)
+
+
+def folder_name(cwd: str, home: str) -> tuple[str, str]:
+    """Return a directory's own name and the clean, shortened path above it."""
+    shown = clean(text.shorten_home(cwd.rstrip("/\\") or cwd, home))
+    above, slash, name = shown.rpartition("/")
+    return (name, above) if name and slash else (shown, "")
+
+
+def session_title(summary: Summary) -> Line:
+    """Return what a session is called, with the signs of damage and of forks before and after it."""
+    line: Line = []
+    if summary.problem is not None:
+        line.append(("✗ ", "error"))
+    if summary.name and summary.name.strip():
+        line.append((one_line(summary.name), "title"))
+    elif summary.first_message and summary.first_message.strip():
+        line.append((one_line(summary.first_message), ""))
+    elif summary.problem is not None:
+        line.append((one_line(summary.problem), "error"))
+    else:
+        line.append(("(no messages)", "dim italic"))
+    return line
+
+
+def session_badges(summary: Summary) -> Line:
+    """Return the small signs after a title: fork, branches, labels, damaged lines."""
+    badges: Line = []
+    if summary.parent_session is not None:
+        badges.append((" ↳", "branch"))
+    if summary.branch_count > 1:
+        badges.append((f" ⌥{summary.branch_count}", "branch"))
+    if summary.label_count:
+        badges.append((f" ⚑{summary.label_count}", "label"))
+    if summary.problem_count and summary.problem is None:
+        badges.append((f" ✗{summary.problem_count}", "error"))
+    if summary.hidden:
+        badges.append((" hidden", "faint"))
+    return badges
+
+
+def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
+    """Return the row of a session: title and badges at the left, facts at the right as far as there is room."""
+    summary = row.summary
+    right = session_path(summary, width, style) if style.show_path else session_facts(summary, width, style)
+    prefix: Line = [(row.prefix, "faint")] if row.prefix else []
+    badges = session_badges(summary)
+    room = width - line_width(right) - line_width(prefix) - line_width(badges) - 1
+    if room < 8:
+        badges, room = [], width - line_width(right) - line_width(prefix) - 1
+    left: Line = [*prefix, *fit(session_title(summary), max(0, room)), *badges]
+    return sides(left, right, width, least=0)
+
+
+def session_facts(summary: Summary, width: int, style: ListStyle) -> Line:
+    """Return the columns at the right of a session's row, the more the wider it is."""
+    facts: Line = [agent_span(summary.agent), right_aligned(text.age(summary.modified, style.now_ms), "dim", 5)]
+    if width >= 40:
+        facts.append(right_aligned(f"{summary.message_count:,} msg", "dim", 10))
+    if width >= 52:
+        cost = text.cost(summary.cost) if summary.cost else ""
+        facts.append(right_aligned(cost, "dim", 8))
+    if width >= 84 and style.show_folder:
+        name, _ = folder_name(summary.cwd, style.home) if summary.cwd else ("", "")
+        facts.insert(0, (text.fit(name, 18) + "  ", "dim"))
+    if width >= 110:
+        model = clean(summary.model or "").rpartition("/")[2]
+        facts.insert(0, (text.fit(model, 20) + "  ", "faint"))
+    return facts if width >= 24 else []
+
+
+def session_path(summary: Summary, width: int, style: ListStyle) -> Line:
+    """Return the path of a session's file, its end where there is not enough room."""
+    path = clean(text.shorten_home(summary.path, style.home))
+    return [(cut_left(path, max(10, width * 3 // 5)), "dim")]
+
+
+def bar(left: Line, right: Line, width: int) -> Line:
+    """Return a bar of one line: what it says at the left, what it counts at the right."""
+    return sides([(" ", ""), *left], [*right, (" ", "")] if right else [], width)
+
+
+def progress(done: int, total: int | None) -> Line:
+    """Return a small bar of how far a scan has come."""
+    if not total:
+        return [(f"reading {done:,}", "accent")]
+    cells = 8
+    full = min(cells, done * cells // total)
+    return [
+        ("reading ", "dim"),
+        ("▰" * full, "accent"),
+        ("▱" * (cells - full), "faint"),
+        (f" {done:,}/{total:,}", "dim"),
+    ]
+
+
+def plural(count: int, word: str, words: str | None = None) -> str:
+    """Return a number with its noun: `1 session`, `2,140 sessions`."""
+    return f"{count:,} {word if count == 1 else words or word + 's'}"
+
+
+def key_hints(hints: Sequence[tuple[str, str, bool]], width: int) -> tuple[Line, list[tuple[int, int, int]]]:
+    """Return the footer's line and where each hint lies: (first cell, cell after the last, number of the hint).
+
+    A hint is a key, what it does, and whether it can work now. Those that do not fit are left out, the last stays.
+    """
+    pieces: list[tuple[int, Line]] = []
+    for number, (key, title, works) in enumerate(hints):
+        pieces.append((number, [(f" {key}", "key" if works else "faint"), (f" {title} ", "" if works else "faint")]))
+    room = width - (line_width(pieces[-1][1]) if pieces else 0)
+    line: Line = []
+    places: list[tuple[int, int, int]] = []
+    position = 0
+    for number, piece in pieces:
+        cells = line_width(piece)
+        is_last = number == len(pieces) - 1
+        if not is_last and position + cells > room:
+            continue
+        places.append((position, position + cells, number))
+        line += piece
+        position += cells
+    return fit(line, width), places

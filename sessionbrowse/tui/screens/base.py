@@ -1,0 +1,236 @@
+"""What every screen does: turn keys into commands of the table, say why one cannot work, keep the footer true."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from textual import events, on
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Input
+
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.tui.commands import BY_ID, EVERYWHERE, TYPING, Command, Here
+from sessionbrowse.tui.jobs import Lane, Outcome
+from sessionbrowse.tui.widgets.bars import KeyBar
+from sessionbrowse.tui.widgets.row_list import RowList
+from sessionbrowse.tui.widgets.text_view import TextView
+
+if TYPE_CHECKING:
+    from sessionbrowse.tui.app import BrowseApp
+
+Result = TypeVar("Result")
+
+
+class CommandScreen(Screen[Result], inherit_bindings=False):
+    """A screen whose keys are the rows of the command table."""
+
+    AUTO_FOCUS: ClassVar[str | None] = ""
+    """Each screen gives the keys to one of its panes itself; None would mean the app's choice, the first pane."""
+
+    class Delivered(Message):
+        """A background job handed over a value."""
+
+        def __init__(self, outcome: Outcome) -> None:
+            super().__init__()
+            self.outcome = outcome
+
+    def __init__(self, *, name: str | None = None) -> None:
+        super().__init__(name=name)
+        self._lanes: dict[str, Lane] = {}
+
+    @property
+    def browser(self) -> BrowseApp:
+        """The app, by its own type."""
+        from sessionbrowse.tui.app import BrowseApp
+
+        assert isinstance(self.app, BrowseApp)
+        return self.app
+
+    # -- what a screen answers ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def nearest_places(self) -> tuple[str, ...]:
+        """Return the places that hold now, without `EVERYWHERE`."""
+
+    @abstractmethod
+    def here(self) -> Here:
+        """Return what commands may ask."""
+
+    def position(self) -> str:
+        """Return where the cursor stands in the rows of the focused list."""
+        moving = self.moving()
+        return f"{moving.cursor + 1:,}/{moving.count:,}" if isinstance(moving, RowList) and moving.count else ""
+
+    def moving(self) -> RowList | TextView | None:
+        """Return what the moving keys move."""
+        focused = self.focused
+        return focused if isinstance(focused, RowList | TextView) else None
+
+    # -- keys → commands ----------------------------------------------------------------------------------------
+
+    @property
+    def typing(self) -> bool:
+        """Whether a line of text has the keys."""
+        return isinstance(self.focused, Input)
+
+    def places(self) -> tuple[str, ...]:
+        """Return the places that hold now, the nearest first."""
+        return (*self.nearest_places(), EVERYWHERE)
+
+    def on_key(self, event: events.Key) -> None:
+        """Give the command that the key means here."""
+        command = self._command_of(event.key)
+        if command is not None:
+            event.stop()
+            event.prevent_default()
+            self.give(command)
+
+    def _command_of(self, key: str) -> Command | None:
+        keys = self.browser.keys
+        if not self.typing:
+            return keys.find(key, self.places())
+        command = keys.find(key, (TYPING,))
+        if command is not None:
+            return command
+        command = keys.find(key, self.places())
+        return command if command is not None and command.typing else None
+
+    def give(self, command: Command) -> None:
+        """Carry out a command, or say why it cannot work here."""
+        reason = command.unavailable(self.here())
+        if reason is not None:
+            self.browser.say(reason, "warning")
+            return
+        try:
+            getattr(self, f"do_{command.id}")()
+        except SessionBrowseError as error:
+            self.browser.say(str(error), "error")
+        self.update_footer()
+
+    def can_give(self, command: Command) -> bool:
+        """Whether this screen knows what the command does."""
+        return hasattr(self, f"do_{command.id}")
+
+    # -- the footer ---------------------------------------------------------------------------------------------
+
+    def update_footer(self) -> None:
+        """Show the keys that work here, those that cannot work now faint."""
+        bars = self.query(KeyBar)
+        if not bars:
+            return
+        here = self.here()
+        places = (TYPING,) if self.typing else self.places()
+        shown = [command for command in self.browser.keys.at(places) if command.footer]
+        shown.sort(key=lambda command: command.footer)
+        bars.first().show(
+            [
+                (command.id, self.browser.keys.shown(command), command.title.lower(), command.unavailable(here) is None)
+                for command in shown
+            ],
+            self.position(),
+        )
+
+    @on(KeyBar.Pressed)
+    def _hint_pressed(self, event: KeyBar.Pressed) -> None:
+        event.stop()
+        self.give(BY_ID[event.command_id])
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Keep cursor and footer true to what has the keys."""
+        for row_list in self.query(RowList):
+            row_list.lend_keys(self.typing and self.moving() is row_list)
+        self.update_footer()
+
+    # -- work in the background ---------------------------------------------------------------------------------
+
+    def lane(self, name: str) -> Lane:
+        """Return the screen's lane of that name; its outcomes arrive as `Delivered`."""
+        lane = self._lanes.get(name)
+        if lane is None:
+            lane = self._lanes[name] = Lane(name, lambda outcome: self.post_message(self.Delivered(outcome)))
+        return lane
+
+    def adopt(self, lane: Lane) -> None:
+        """Take over a lane that was started before the screen."""
+        self._lanes[lane.name] = lane
+        lane.connect(lambda outcome: self.post_message(self.Delivered(outcome)))
+
+    @on(Delivered)
+    def _delivered(self, message: Delivered) -> None:
+        message.stop()
+        outcome = message.outcome
+        lane = self._lanes.get(outcome.lane)
+        if lane is None or not lane.is_current(outcome):
+            return
+        getattr(self, f"take_{outcome.lane}")(outcome)
+        self.update_footer()
+
+    @property
+    def busy(self) -> bool:
+        """Whether background work is under way that somebody waits for."""
+        return any(lane.busy for lane in self._lanes.values())
+
+    def on_unmount(self) -> None:
+        """Stop caring about what is still being worked on."""
+        for lane in self._lanes.values():
+            lane.cancel()
+
+    # -- commands that work on every screen ---------------------------------------------------------------------
+
+    def do_up(self) -> None:
+        """Move up."""
+        if (moving := self.moving()) is not None:
+            moving.go_up()
+
+    def do_down(self) -> None:
+        """Move down."""
+        if (moving := self.moving()) is not None:
+            moving.go_down()
+
+    def do_page_up(self) -> None:
+        """Move up by a page."""
+        if (moving := self.moving()) is not None:
+            moving.page_up()
+
+    def do_page_down(self) -> None:
+        """Move down by a page."""
+        if (moving := self.moving()) is not None:
+            moving.page_down()
+
+    def do_first(self) -> None:
+        """Move to the first row."""
+        if (moving := self.moving()) is not None:
+            moving.go_first()
+
+    def do_last(self) -> None:
+        """Move to the last row."""
+        if (moving := self.moving()) is not None:
+            moving.go_last()
+
+    def do_help(self) -> None:
+        """Show the keys."""
+        from sessionbrowse.tui.screens.help import HelpScreen
+
+        self.browser.push_screen(HelpScreen(self.places(), self.here()))
+
+    def do_palette(self) -> None:
+        """Find a command by name and give it here."""
+        from sessionbrowse.tui.screens.palette import PaletteScreen
+
+        commands = [command for command in self.browser.keys.at(self.places()) if self.can_give(command)]
+
+        def chosen(command_id: str | None) -> None:
+            if command_id is not None:
+                self.give(BY_ID[command_id])
+
+        self.browser.push_screen(PaletteScreen(commands, self.here()), chosen)
+
+    def do_theme(self) -> None:
+        """Show the next of our themes."""
+        self.browser.next_theme()
+
+    def do_quit(self) -> None:
+        """Leave."""
+        self.browser.leave()

@@ -1,0 +1,495 @@
+"""The first screen: folders, their sessions, and a preview side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.timer import Timer
+
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.store.scan import Batch
+from sessionbrowse.text import clean
+from sessionbrowse.tui.commands import LIST, PREVIEW, PROJECTS, SESSIONS, Here
+from sessionbrowse.tui.documents import preview_document, rule, summary_parts
+from sessionbrowse.tui.jobs import Job, Outcome
+from sessionbrowse.tui.library import SORTS, Filter, Library, ProjectRow, SessionRow, parse_filter, same_names
+from sessionbrowse.tui.parts import LinePart
+from sessionbrowse.tui.render import (
+    ListStyle,
+    folder_name,
+    one_line,
+    plural,
+    progress,
+    project_row,
+    session_row,
+)
+from sessionbrowse.tui.screens.base import CommandScreen
+from sessionbrowse.tui.spans import Line
+from sessionbrowse.tui.widgets.bars import Bar, KeyBar
+from sessionbrowse.tui.widgets.filter_line import FilterLine
+from sessionbrowse.tui.widgets.row_list import RowList, RowState
+from sessionbrowse.tui.widgets.text_view import TextView
+
+PREVIEW_DELAY = 0.12
+"""Seconds the cursor rests on a session before its file is opened for the preview."""
+
+PANES = ("projects", "sessions", "preview")
+SORT_TITLES = {
+    "recent": "newest",
+    "threaded": "threaded",
+    "name": "by name",
+    "size": "largest",
+    "cost": "dearest",
+    "relevance": "best match",
+}
+
+
+class BrowseScreen(CommandScreen[None]):
+    """Projects, sessions, preview."""
+
+    def __init__(self, library: Library) -> None:
+        super().__init__(name="browse")
+        self.library = library
+        self.folder: str | None = None
+        self.last_folder: str | None = None
+        self.sort = "recent"
+        self.named = False
+        self.hidden = False
+        self.show_path = False
+        self.filters = {"projects": Filter(), "sessions": Filter()}
+        self.filtered = "sessions"
+        self._projects: Sequence[ProjectRow] = ()
+        self._sessions: Sequence[SessionRow] = ()
+        self._exists: dict[str, bool | None] = {}
+        self._ambiguous: frozenset[str] = frozenset()
+        self._progress: Batch | None = None
+        self._scanning = True
+        self._scan_error: str | None = None
+        self._preview_timer: Timer | None = None
+        self._preview_due = False
+        self._previewed: str | None = None
+
+    # -- layout -------------------------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        """Lay out bar, panes, filter line and footer."""
+        yield Bar(id="header")
+        with Horizontal(id="panes"):
+            yield RowList(self._render_project, id="projects", classes="pane")
+            yield RowList(self._render_session, id="sessions", classes="pane")
+            yield TextView(id="preview", classes="pane", empty="Choose a session to see what was said in it.")
+        yield FilterLine(id="filter")
+        yield KeyBar(id="footer")
+
+    def on_mount(self) -> None:
+        """Show what there is and read the rest."""
+        self.sort = self.browser.start_sort
+        self.add_class("-preview-shown")
+        self.query_one("#projects", RowList).border_title = "Folders"
+        self.query_one("#preview", TextView).border_title = "Preview"
+        self.sessions_list.focus()
+        self.refresh_rows()
+        self.adopt(self.browser.scan_lane)
+        self.set_interval(30, self.sessions_list.refresh)
+
+    @property
+    def projects_list(self) -> RowList:
+        """The folders."""
+        return self.query_one("#projects", RowList)
+
+    @property
+    def sessions_list(self) -> RowList:
+        """The sessions of the chosen folder."""
+        return self.query_one("#sessions", RowList)
+
+    @property
+    def preview(self) -> TextView:
+        """The preview."""
+        return self.query_one("#preview", TextView)
+
+    @property
+    def pane(self) -> str:
+        """The pane that has the keys, or whose filter is being typed."""
+        focused = self.focused
+        if focused is not None and focused.id in PANES:
+            return focused.id
+        return self.filtered if self.typing else "sessions"
+
+    @property
+    def _filtered_list(self) -> RowList:
+        return self.projects_list if self.filtered == "projects" else self.sessions_list
+
+    def nearest_places(self) -> tuple[str, ...]:
+        """The pane, then the screen."""
+        return ({"projects": PROJECTS, "sessions": SESSIONS, "preview": PREVIEW}[self.pane], LIST)
+
+    def here(self) -> Here:
+        """Return what commands may ask."""
+        pane = self.pane
+        rows = self.projects_list.count if pane == "projects" else self.sessions_list.count
+        return Here(
+            has_rows=rows > 0,
+            has_session=self.current is not None,
+            has_filter=not self.filters["sessions"].is_empty,
+            has_folder=self.folder is not None or self._other_folder() is not None,
+        )
+
+    @property
+    def current(self) -> Summary | None:
+        """The session under the cursor."""
+        return self.library.get(self.sessions_list.key)
+
+    def moving(self) -> RowList | TextView | None:
+        """The focused pane; while a filter is typed, its list."""
+        return self._filtered_list if self.typing else super().moving()
+
+    # -- rows ---------------------------------------------------------------------------------------------------
+
+    def refresh_rows(self, *, top: bool = False) -> None:
+        """Compute all rows anew; the cursors stay on their rows, or go to the `top`."""
+        self._projects = self.library.projects(self.filters["projects"], hidden=self.hidden)
+        keys = [("folder", row.cwd) for row in self._projects]
+        self._ambiguous = same_names([row.cwd for row in self._projects if row.cwd])
+        self.projects_list.set_rows(keys, cursor=("folder", self.folder))
+        self._refresh_sessions(top=top)
+        self._refresh_header()
+
+    def _refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
+        query = self.filters["sessions"]
+        self._sessions = self.library.sessions(
+            cwd=self.folder, filter=query, sort=self.effective_sort, named=self.named, hidden=self.hidden
+        )
+        paths = [row.summary.path for row in self._sessions]
+        wanted = paths[0] if top and paths else cursor
+        self.sessions_list.set_rows(paths, cursor=wanted, empty=self._empty_sentence())
+        self._refresh_titles()
+        self.update_footer()
+
+    @property
+    def effective_sort(self) -> str:
+        """The order in force: with a filter, threads and the newest give way to nothing, relevance is an order too."""
+        if self.sort == "relevance" and self.filters["sessions"].is_empty:
+            return "recent"
+        return self.sort
+
+    def _refresh_titles(self) -> None:
+        folder = "All folders"
+        if self.folder is not None:
+            folder = folder_name(self.folder, self.browser.home)[0] if self.folder else "(no directory)"
+        title: list[tuple[str, str]] = [(f"Sessions · {folder}", "")]
+        title.append((f" · {SORT_TITLES[self.effective_sort]}", "$sb-dim"))
+        if self.named:
+            title.append((" · named only", "$accent"))
+        self.sessions_list.border_title = Content.assemble(*title)
+        self.sessions_list.border_subtitle = f"{len(self._sessions):,}"
+        self.projects_list.border_subtitle = f"{max(0, len(self._projects) - 1):,}"
+
+    def _refresh_header(self) -> None:
+        sessions, folders = self.library.counts(hidden=self.hidden)
+        right: Line = []
+        if self._scan_error is not None:
+            right.append((f"{self._scan_error}   ", "error"))
+        if self._scanning and self._progress is not None:
+            right += [*progress(self._progress.done, self._progress.total), ("   ", "")]
+        right.append((f"{plural(sessions, 'session')} · {plural(folders, 'folder')}", "dim"))
+        self.query_one("#header", Bar).show([("sessionbrowse", "title"), *self.browser.scope_note()], right)
+
+    def _empty_sentence(self) -> str:
+        keys = self.browser.keys.key_of
+        query = self.filters["sessions"]
+        if query.problem is not None:
+            return query.problem
+        if not query.is_empty:
+            return f"No session matches “{one_line(query.text, 60)}”. {keys('back')} clears the filter."
+        if self.named:
+            return f"No session here has a name. {keys('named')} shows all."
+        if self._scanning:
+            return "Reading sessions …"
+        if self.folder is not None:
+            return f"No sessions in this folder. {keys('scope')} shows all folders."
+        return "No sessions yet."
+
+    def _render_project(self, index: int, width: int, state: RowState) -> Line:
+        row = self._projects[index]
+        return project_row(
+            row, width, self.browser.home, self._exists.get(row.cwd or ""), ambiguous=row.cwd in self._ambiguous
+        )
+
+    def _render_session(self, index: int, width: int, state: RowState) -> Line:
+        return session_row(self._sessions[index], width, self._list_style())
+
+    def _list_style(self) -> ListStyle:
+        return ListStyle(
+            now_ms=self.browser.now_ms(),
+            home=self.browser.home,
+            show_path=self.show_path,
+            show_folder=self.folder is None,
+        )
+
+    # -- what arrives from the background -----------------------------------------------------------------------
+
+    def take_scan(self, outcome: Outcome) -> None:
+        """Take a batch of sessions, or the end of the scan."""
+        if outcome.error is not None:
+            self._scan_error = one_line(str(outcome.error), 80)
+        if isinstance(outcome.value, Batch):
+            self._progress = outcome.value
+            self.library.add(outcome.value.summaries)
+        if outcome.last:
+            self._progress = None
+            self._scanning = False
+            if isinstance(outcome.value, frozenset):
+                self.library.keep_only(outcome.value)
+        self.refresh_rows()
+        if outcome.last:
+            self._ask_directories()
+            self.browser.scanned(len(self.library))
+
+    def _ask_directories(self) -> None:
+        folders = [row.cwd for row in self._projects if row.cwd]
+        exists_many = self.browser.source.exists_many
+        self.lane("directories").ask(lambda job: exists_many(folders))
+
+    def take_directories(self, outcome: Outcome) -> None:
+        """Mark the folders that are gone."""
+        if isinstance(outcome.value, dict):
+            self._exists.update(outcome.value)
+            self.projects_list.refresh()
+
+    def take_preview(self, outcome: Outcome) -> None:
+        """Show the conversation of the session under the cursor."""
+        summary = self.current
+        if summary is None or summary.path != self._previewed:
+            return
+        home, now_ms = self.browser.home, self.browser.now_ms()
+        if outcome.error is not None:
+            sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
+            reason = LinePart([("✗ ", "error"), (clean(sentence), "error")])
+            self.preview.show([*summary_parts(summary, home, now_ms), rule(), reason])
+            return
+        self.preview.show(preview_document(outcome.value, summary, home, now_ms))
+
+    # -- the cursor ---------------------------------------------------------------------------------------------
+
+    @on(RowList.Highlighted, "#projects")
+    def _folder_highlighted(self, event: RowList.Highlighted) -> None:
+        event.stop()
+        if not isinstance(event.key, tuple):
+            return
+        folder = event.key[1]
+        if folder != self.folder:
+            self.folder = folder
+            self.last_folder = folder if folder is not None else self.last_folder
+            self._refresh_sessions(top=True)
+
+    @on(RowList.Highlighted, "#sessions")
+    def _session_highlighted(self, event: RowList.Highlighted) -> None:
+        event.stop()
+        self._show_preview()
+        self.update_footer()
+
+    @on(RowList.Entered)
+    def _row_entered(self, event: RowList.Entered) -> None:
+        event.stop()
+        self.do_open()
+
+    def _show_preview(self) -> None:
+        summary = self.current
+        if self._preview_timer is not None:
+            self._preview_timer.stop()
+            self._preview_due = False
+        self.lane("preview").cancel()
+        if summary is None:
+            self._previewed = None
+            self.preview.show([], empty="Choose a session to see what was said in it.")
+            return
+        self._previewed = summary.path
+        self.preview.show(summary_parts(summary, self.browser.home, self.browser.now_ms()))
+        if self.has_class("-preview-shown"):
+            self._preview_due = True
+            self._preview_timer = self.set_timer(PREVIEW_DELAY, self._load_preview)
+
+    def _load_preview(self) -> None:
+        self._preview_due = False
+        summary = self.current
+        if summary is None:
+            return
+
+        def load(job: Job) -> object:
+            return self.browser.open_session(summary.path, summary.agent)
+
+        self.lane("preview").ask(load)
+
+    @property
+    def busy(self) -> bool:
+        """Whether background work, or the wait before a preview, is under way."""
+        return super().busy or self._preview_due
+
+    def on_screen_resume(self) -> None:
+        """Look at the session again when coming back: it may have grown."""
+        self.update_footer()
+
+    # -- commands -----------------------------------------------------------------------------------------------
+
+    def do_open(self) -> None:
+        """Go in."""
+        if self.pane == "projects":
+            self.sessions_list.focus()
+            return
+        summary = self.current
+        if summary is not None:
+            self.browser.show_session(summary)
+
+    def do_back(self) -> None:
+        """Clear the filter, or go to the pane on the left."""
+        pane = self.pane if self.pane != "preview" else "sessions"
+        if self.pane == "preview":
+            self.sessions_list.focus()
+        elif not self.filters[pane].is_empty:
+            self._set_query(pane, "")
+        elif pane == "sessions":
+            self.projects_list.focus()
+        elif self.folder is not None:
+            self.projects_list.go_first()
+
+    def do_pane_left(self) -> None:
+        """Focus the pane on the left."""
+        self._step(-1)
+
+    def do_pane_right(self) -> None:
+        """Focus the pane on the right."""
+        self._step(1)
+
+    def _step(self, delta: int) -> None:
+        at = PANES.index(self.pane) + delta
+        if 0 <= at < len(PANES):
+            if PANES[at] == "preview":
+                self._set_preview(True)
+            self.query_one(f"#{PANES[at]}").focus()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Tell the style sheet which pane has the keys: narrow screens show only some."""
+        self.update_classes({f"-at-{pane}": self.pane == pane for pane in PANES})
+        super().on_descendant_focus(event)
+
+    def do_resume(self) -> None:
+        """Run the agent on the session."""
+        summary = self.current
+        if summary is not None:
+            self.browser.resume(summary)
+            self.do_reload()
+
+    def do_filter(self) -> None:
+        """Filter the list that has the keys."""
+        self.filtered = "projects" if self.pane == "projects" else "sessions"
+        hint = "a folder's name" if self.filtered == "projects" else 'words, "a phrase", re:pattern'
+        self.query_one(FilterLine).open("/", self.filters[self.filtered].text, hint)
+        self._say_found()
+
+    @on(FilterLine.Changed)
+    def _filter_changed(self, event: FilterLine.Changed) -> None:
+        event.stop()
+        self._set_query(self.filtered, event.text, keep_line=True)
+
+    def _set_query(self, pane: str, text: str, *, keep_line: bool = False) -> None:
+        self.filters[pane] = parse_filter(text)
+        if pane == "projects":
+            self.refresh_rows()
+        else:
+            # The best hit is what a filter is typed for; without one the cursor stays on what was found.
+            found = self.sessions_list.key if self.filters[pane].is_empty else None
+            self._refresh_sessions(top=found is None, cursor=found)
+        if not keep_line:
+            self.query_one(FilterLine).close()
+        self._say_found()
+
+    def _say_found(self) -> None:
+        query = self.filters[self.filtered]
+        rows = self.projects_list.count - 1 if self.filtered == "projects" else self.sessions_list.count
+        status: Line = [(plural(rows, "match", "matches"), "dim")]
+        if query.problem is not None:
+            status = [(query.problem, "error")]
+        self.query_one(FilterLine).say(status)
+
+    def do_accept_filter(self) -> None:
+        """Give the keys back to the list."""
+        line = self.query_one(FilterLine)
+        self._filtered_list.focus()
+        if self.filters[self.filtered].is_empty:
+            line.close()
+
+    def do_clear_filter(self) -> None:
+        """Show all rows again."""
+        self._filtered_list.focus()
+        self._set_query(self.filtered, "")
+
+    def do_scope(self) -> None:
+        """Switch between all folders and one."""
+        wanted = None if self.folder is not None else self._other_folder()
+        self.projects_list.go_to_key(("folder", wanted))
+
+    def _other_folder(self) -> str | None:
+        known = {row.cwd for row in self._projects}
+        for folder in (self.last_folder, self.library.here, self.current.cwd if self.current else None):
+            if folder is not None and folder in known:
+                return folder
+        return None
+
+    def do_sort(self) -> None:
+        """Show the next order."""
+        orders = SORTS if self.filters["sessions"].is_empty else ("relevance", *SORTS)
+        at = orders.index(self.effective_sort) if self.effective_sort in orders else -1
+        self.sort = orders[(at + 1) % len(orders)]
+        self._refresh_sessions()
+
+    def do_named(self) -> None:
+        """Show only named sessions, or all."""
+        self.named = not self.named
+        self._refresh_sessions()
+
+    def do_hidden(self) -> None:
+        """Show hidden sessions too, or hide them."""
+        self.hidden = not self.hidden
+        self.refresh_rows()
+        if self.hidden:
+            # Sessions of subagents can be many and large: they are read only when somebody asks for them.
+            self.do_reload()
+            self.browser.say("Sessions of subagents and workflows are shown too.")
+
+    def do_path(self) -> None:
+        """Show or hide the paths."""
+        self.show_path = not self.show_path
+        self.sessions_list.refresh()
+
+    def do_preview(self) -> None:
+        """Show or hide the preview."""
+        self._set_preview(not self.has_class("-preview-shown"))
+
+    def _set_preview(self, shown: bool) -> None:
+        if shown == self.has_class("-preview-shown"):
+            return
+        self.set_class(shown, "-preview-shown")
+        if shown:
+            self._show_preview()
+        elif self.pane == "preview":
+            self.sessions_list.focus()
+
+    def do_zoom(self) -> None:
+        """Give the pane the whole screen."""
+        self.toggle_class("-zoomed")
+
+    def do_copy(self) -> None:
+        """Copy the path of the session's file."""
+        summary = self.current
+        if summary is not None:
+            self.browser.copy(summary.path, "the path of the session's file")
+
+    def do_reload(self) -> None:
+        """Read the disk again."""
+        self._scanning = True
+        self.browser.start_scan(include_hidden=self.hidden)

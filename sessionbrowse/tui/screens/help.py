@@ -1,0 +1,88 @@
+"""Every key that works here, by group, with the reason where one cannot work now."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from sessionbrowse.tui.commands import COMMANDS, GROUPS, OVERLAY, PLACES, Command, Here
+from sessionbrowse.tui.keymap import Keys
+from sessionbrowse.tui.parts import LinePart, Part
+from sessionbrowse.tui.screens.base import CommandScreen
+from sessionbrowse.tui.spans import Line, line_width, pad
+from sessionbrowse.tui.widgets.text_view import TextView
+
+KEY_CELLS = 20
+
+
+class HelpScreen(CommandScreen[None]):
+    """The keys of the places below it."""
+
+    def __init__(self, places: tuple[str, ...], here: Here) -> None:
+        super().__init__(name="help")
+        self._places = places
+        self._here = here
+
+    def compose(self) -> ComposeResult:
+        """Lay out the window."""
+        with Vertical(id="help-window", classes="window"):
+            yield TextView(id="help-text")
+
+    def on_mount(self) -> None:
+        """Show the keys."""
+        window = self.query_one("#help-window")
+        window.border_title = "Keys that work here"
+        window.border_subtitle = f"{self.browser.keys.key_of('close')} closes"
+        text = self.query_one("#help-text", TextView)
+        text.show(help_parts(self.browser.keys, self._places, self._here))
+        text.focus()
+
+    def nearest_places(self) -> tuple[str, ...]:
+        """Only the window's own keys."""
+        return (OVERLAY,)
+
+    def here(self) -> Here:
+        """Nothing to ask."""
+        return Here()
+
+    def do_close(self) -> None:
+        """Go back."""
+        self.dismiss(None)
+
+    def do_help(self) -> None:
+        """Go back: the key that opened the help closes it."""
+        self.dismiss(None)
+
+    def do_palette(self) -> None:
+        """Nothing to choose from here."""
+        self.dismiss(None)
+
+
+def help_parts(keys: Keys, places: tuple[str, ...], here: Here) -> list[Part]:
+    """Return the help for the commands of the given places."""
+    parts: list[Part] = []
+    for group in GROUPS:
+        commands = [command for command in COMMANDS if command.group == group and _holds(command, places)]
+        if not commands:
+            continue
+        if parts:
+            parts.append(LinePart([]))
+        parts.append(LinePart([(group, "accent strong")]))
+        for command in commands:
+            parts.append(_help_part(command, keys, here))
+    elsewhere = [place for place in PLACES if place not in places and place != OVERLAY]
+    sentence = f"Other places have more keys: {', '.join([PLACES[place] for place in elsewhere])}."
+    return [*parts, LinePart([]), LinePart([(sentence, "dim")])]
+
+
+def _holds(command: Command, places: tuple[str, ...]) -> bool:
+    return any(place in places for place in command.where)
+
+
+def _help_part(command: Command, keys: Keys, here: Here) -> Part:
+    reason = command.unavailable(here)
+    shown: Line = pad([(keys.shown(command, all_keys=True), "key" if reason is None else "faint")], KEY_CELLS)
+    line: Line = [("  ", ""), *shown, (command.help, "" if reason is None else "dim")]
+    if reason is not None:
+        line.append((f"  Not now: {reason}", "warning"))
+    return LinePart(line, indent=KEY_CELLS + 2 if line_width(line) > KEY_CELLS else 0)

@@ -1,0 +1,581 @@
+"""A session: its tree beside an entry in full, the context at that entry, or its raw line."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.model import context, tree
+from sessionbrowse.model.session import ROOT, Session
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.text import clean
+from sessionbrowse.tui.commands import SESSION, TREE, VIEW, Here
+from sessionbrowse.tui.context_view import context_parts
+from sessionbrowse.tui.documents import entry_document, raw_document
+from sessionbrowse.tui.jobs import Job, Outcome
+from sessionbrowse.tui.parts import Part
+from sessionbrowse.tui.render import folder_name, one_line, plural
+from sessionbrowse.tui.screens.base import CommandScreen
+from sessionbrowse.tui.spans import Line
+from sessionbrowse.tui.tree_rows import TreeStyle, shift_for, tree_row
+from sessionbrowse.tui.widgets.bars import Bar, KeyBar
+from sessionbrowse.tui.widgets.filter_line import FilterLine
+from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
+from sessionbrowse.tui.widgets.text_view import TextView
+
+ViewName = Literal["entry", "context", "raw"]
+VIEWS: tuple[ViewName, ...] = ("entry", "context", "raw")
+KEPT_TEXTS = 4000
+"""Row texts kept, so that moving the cursor does not read entries again."""
+
+FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
+
+
+class TreeState(Struct, frozen=True):
+    """What the rows of a tree depend on."""
+
+    filter: str = "default"
+    query: str = ""
+    folded: frozenset[int] = frozenset()
+
+
+class TreeRows(Struct, frozen=True):
+    """The rows that belong to a state."""
+
+    state: TreeState
+    rows: list[tree.Row]
+
+
+class SessionScreen(CommandScreen[None]):
+    """One session."""
+
+    def __init__(self, summary: Summary, entry_id: str | None = None) -> None:
+        super().__init__(name="session")
+        self.summary = summary
+        self.session: Session | None = None
+        self.state = TreeState(filter="default")
+        self.rows: list[tree.Row] = []
+        self.view: ViewName = "entry"
+        self.label_times = False
+        self._wanted_entry = entry_id
+        self._row_of: dict[int, int] = {}
+        self._hits: list[int] = []
+        self._branch_rows: list[int] = []
+        self._style = TreeStyle(now_ms=0, home="")
+        self._drawn_shift = 0
+        self._texts: dict[int, str] = {}
+
+    # -- layout -------------------------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        """Lay out bar, tree, view, filter line and footer."""
+        yield Bar(id="header")
+        with Horizontal(id="panes"):
+            yield RowList(self._render_row, id="tree", classes="pane", empty="Opening …")
+            yield TextView(id="view", classes="pane", empty="")
+        yield FilterLine(id="filter")
+        yield KeyBar(id="footer")
+
+    def on_mount(self) -> None:
+        """Open the file."""
+        self.state = TreeState(filter=self.browser.options.settings.tree_filter)
+        self.tree_list.border_title = "Tree"
+        self._title_view()
+        self._show_header()
+        self.tree_list.focus()
+        self.add_class("-at-tree")
+        self._open()
+
+    @property
+    def tree_list(self) -> RowList:
+        """The tree's rows, keyed by entry index."""
+        return self.query_one("#tree", RowList)
+
+    @property
+    def text_view(self) -> TextView:
+        """The pane beside it."""
+        return self.query_one("#view", TextView)
+
+    @property
+    def pane(self) -> str:
+        """The pane that has the keys."""
+        return "view" if self.focused is self.text_view else "tree"
+
+    def nearest_places(self) -> tuple[str, ...]:
+        """The pane, then the screen."""
+        return (TREE if self.pane == "tree" else VIEW, SESSION)
+
+    def here(self) -> Here:
+        """Return what commands may ask."""
+        row = self.row
+        return Here(
+            has_rows=bool(self.rows),
+            has_session=True,
+            has_entry=row is not None,
+            has_filter=bool(self.state.query),
+            foldable=row is not None and row.foldable,
+            branch_points=len(self._branch_rows),
+            labels=len(self.session.labels) if self.session is not None else 0,
+        )
+
+    @property
+    def row(self) -> tree.Row | None:
+        """The tree's row under the cursor."""
+        return self.rows[self.tree_list.cursor] if self.rows else None
+
+    @property
+    def index(self) -> int | None:
+        """The entry under the cursor."""
+        row = self.row
+        return row.index if row is not None else None
+
+    def moving(self) -> RowList | TextView | None:
+        """The focused pane; the tree while the search is typed."""
+        return self.tree_list if self.typing else super().moving()
+
+    # -- opening ------------------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        summary = self.summary
+
+        def load(job: Job) -> Session:
+            return self.browser.open_session(summary.path, summary.agent)
+
+        self.lane("open").ask(load)
+
+    def take_open(self, outcome: Outcome) -> None:
+        """Show the session, or why it cannot be read."""
+        if outcome.error is not None:
+            sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
+            self.tree_list.set_rows([], empty=one_line(sentence))
+            self.browser.say(sentence, "error")
+            return
+        self.session = outcome.value
+        self._texts = {}
+        self._show_header()
+        self._ask_rows(self.state)
+
+    def _show_header(self) -> None:
+        summary, session = self.summary, self.session
+        name = (session.name if session is not None else summary.name) or summary.first_message or "(no messages)"
+        where = folder_name(summary.cwd, self.browser.home) if summary.cwd else ("(no directory)", "")
+        left: Line = [
+            (one_line(name, 60), "title"),
+            (f"   {where[1]}/" if where[1] else "   ", "dim"),
+            (where[0], "dim"),
+            (f" · {summary.agent}", "dim"),
+        ]
+        right: Line = []
+        if session is not None:
+            if session.problems:
+                right.append((f"✗ {plural(len(session.problems), 'problem')}   ", "error"))
+            points = plural(summary.branch_count, "branch", "branches")
+            right.append((f"{plural(len(session.envelopes), 'entry', 'entries')} · {points}", "dim"))
+            if session.leaf_id:
+                right.append((f" · leaf {clean(session.leaf_id)[:8]}", "dim"))
+        self.query_one("#header", Bar).show(left, right)
+
+    # -- the tree -----------------------------------------------------------------------------------------------
+
+    def _ask_rows(self, state: TreeState) -> None:
+        self.state = state
+        session = self.session
+        if session is None:
+            return
+
+        def compute(job: Job) -> TreeRows:
+            rows = tree.rows(session, state.filter, state.query, state.folded, keep_ancestors=True)
+            return TreeRows(state, rows)
+
+        self.lane("rows").ask(compute)
+
+    def take_rows(self, outcome: Outcome) -> None:
+        """Show the rows of a new filter, search or fold; the cursor stays on its entry or goes to one above it."""
+        if outcome.error is not None:
+            raise outcome.error
+        made: TreeRows = outcome.value
+        before = self.index
+        self.rows = made.rows
+        self._row_of = {row.index: position for position, row in enumerate(self.rows)}
+        self._branch_rows = [position for position, row in enumerate(self.rows) if row.connector is not None]
+        self._hits = [position for position, row in enumerate(self.rows) if row.matches] if made.state.query else []
+        self._style = TreeStyle(now_ms=self.browser.now_ms(), home=self.browser.home, label_times=self.label_times)
+        self.tree_list.set_rows(
+            [row.index for row in self.rows], cursor=self._cursor_for(before), empty=self._empty_sentence()
+        )
+        self._title_tree()
+        self._refresh_view()
+        if self.query_one(FilterLine).display:
+            self._say_found()
+
+    def _cursor_for(self, before: int | None) -> int | None:
+        session = self.session
+        assert session is not None
+        wanted = before
+        if self._wanted_entry is not None:
+            wanted = session.index_by_id.get(self._wanted_entry, before)
+            self._wanted_entry = None
+        if wanted is None:
+            wanted = session.leaf
+        while wanted is not None and wanted != ROOT:
+            if wanted in self._row_of:
+                return wanted
+            wanted = session.parents[wanted]
+        return self.rows[-1].index if self.rows else None
+
+    def _empty_sentence(self) -> str:
+        keys = self.browser.keys.key_of
+        if self.session is not None and not self.session.envelopes:
+            return "This session has no entries."
+        if self.state.query:
+            return f"No entry matches “{one_line(self.state.query, 60)}”. {keys('back')} clears the search."
+        if self.state.filter == "labeled-only":
+            return f"No entry has a label. {keys('filter_default')} shows the usual rows."
+        return f"No entry is shown in these rows. {keys('filter_all')} shows all."
+
+    def _title_tree(self) -> None:
+        title: list[tuple[str, str]] = [("Tree", "")]
+        if self.state.filter != "default":
+            title.append((f" · {self.state.filter}", "$accent"))
+        if self.state.query:
+            title.append((f" · /{one_line(self.state.query, 24)}", "$accent"))
+        self.tree_list.border_title = Content.assemble(*title)
+        self.tree_list.border_subtitle = f"{len(self.rows):,}"
+
+    def _render_row(self, position: int, width: int, state: RowState) -> Line:
+        session = self.session
+        assert session is not None
+        row = self.rows[position]
+        text = self._texts.get(row.index)
+        if text is None:
+            if len(self._texts) > KEPT_TEXTS:
+                self._texts.clear()
+            try:
+                text = tree.row_text(session, row.index, self.browser.home)
+            except SessionBrowseError as error:
+                text = str(error)
+            self._texts[row.index] = text
+        self._drawn_shift = self._shift()
+        return tree_row(session, row, text, width, self._style, self._drawn_shift)
+
+    def _shift(self) -> int:
+        row = self.row
+        return shift_for(row, self.tree_list.room - GUTTER) if row is not None else 0
+
+    def _restyle(self) -> None:
+        self._style = TreeStyle(
+            now_ms=self.browser.now_ms(),
+            home=self.browser.home,
+            label_times=self.label_times,
+            words=tuple(self.state.query.lower().split()),
+        )
+
+    @on(RowList.Highlighted, "#tree")
+    def _highlighted(self, event: RowList.Highlighted) -> None:
+        event.stop()
+        if self._shift() != self._drawn_shift:
+            self.tree_list.refresh()
+        self._refresh_view()
+        self.update_footer()
+
+    @on(RowList.Entered)
+    def _entered(self, event: RowList.Entered) -> None:
+        event.stop()
+        self.do_open()
+
+    # -- the view -----------------------------------------------------------------------------------------------
+
+    def _refresh_view(self) -> None:
+        session, index, view = self.session, self.index, self.view
+        if session is None or index is None:
+            self.lane("view").cancel()
+            self.text_view.show([], empty="Nothing is chosen in the tree.")
+            return
+        now_ms = self.browser.now_ms()
+
+        def make(job: Job) -> list[Part]:
+            match view:
+                case "entry":
+                    return entry_document(session, index, now_ms)
+                case "context":
+                    return context_parts(context.build(session, index))
+                case "raw":
+                    return raw_document(session, index)
+
+        self.lane("view").ask(make)
+        self._title_view()
+
+    def take_view(self, outcome: Outcome) -> None:
+        """Show the document of the entry under the cursor."""
+        if outcome.error is not None:
+            sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
+            self.text_view.show([], empty=one_line(sentence))
+            return
+        self.text_view.show(outcome.value)
+
+    def _title_view(self) -> None:
+        title: list[tuple[str, str]] = []
+        for view in VIEWS:
+            if title:
+                title.append((" │ ", "$sb-faint"))
+            title.append((view.capitalize(), "bold $primary" if view == self.view else "not bold $sb-dim"))
+        self.text_view.border_title = Content.assemble(*title)
+        session, index = self.session, self.index
+        if session is not None and index is not None:
+            at = clean(session.envelopes[index].id or "no id")[:8]
+            self.text_view.border_subtitle = Content(f"at {at}" if self.view == "context" else at)
+
+    # -- commands -----------------------------------------------------------------------------------------------
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Tell the style sheet which pane has the keys."""
+        self.update_classes({f"-at-{pane}": self.pane == pane for pane in ("tree", "view")})
+        super().on_descendant_focus(event)
+
+    def do_open(self) -> None:
+        """Go into the entry."""
+        self.text_view.focus()
+
+    def do_pane_left(self) -> None:
+        """Give the keys to the tree."""
+        self.tree_list.focus()
+
+    def do_back(self) -> None:
+        """Back to the tree, clear the search, or back to the list."""
+        if self.pane == "view":
+            self.tree_list.focus()
+        elif self.state.query:
+            self._search("")
+            self.query_one(FilterLine).close()
+        else:
+            self.dismiss(None)
+
+    def do_next_view(self) -> None:
+        """Show the next view."""
+        self.view = VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]
+        self._refresh_view()
+
+    def do_previous_view(self) -> None:
+        """Show the view before."""
+        self.view = VIEWS[(VIEWS.index(self.view) - 1) % len(VIEWS)]
+        self._refresh_view()
+
+    def do_zoom(self) -> None:
+        """Give the pane the whole screen."""
+        self.toggle_class("-zoomed")
+
+    def do_reload(self) -> None:
+        """Read the file again."""
+        self._open()
+
+    def do_resume(self) -> None:
+        """Run the agent on the session and read what it added."""
+        self.browser.resume(self.summary)
+        self._open()
+
+    def do_copy(self) -> None:
+        """Copy the text of the entry."""
+        if self.text_view.has_parts:
+            self.browser.copy(self.text_view.plain(), f"the {self.view} at the cursor")
+
+    # -- commands: moving in the tree ---------------------------------------------------------------------------
+
+    def do_up(self) -> None:
+        """Move up; in the tree past the first row to the last, as in pi."""
+        if self.moving() is self.tree_list:
+            self.tree_list.move(-1, wrap=True)
+        else:
+            super().do_up()
+
+    def do_down(self) -> None:
+        """Move down; in the tree past the last row to the first, as in pi."""
+        if self.moving() is self.tree_list:
+            self.tree_list.move(1, wrap=True)
+        else:
+            super().do_down()
+
+    def do_tree_page_up(self) -> None:
+        """Move up by a page."""
+        self.tree_list.page_up()
+
+    def do_tree_page_down(self) -> None:
+        """Move down by a page."""
+        self.tree_list.page_down()
+
+    def do_leaf(self) -> None:
+        """Jump to the leaf, or to the nearest row above it."""
+        index = self._cursor_for(self.session.leaf) if self.session is not None else None
+        if index is not None:
+            self.tree_list.go_to_key(index)
+
+    def do_next_branch(self) -> None:
+        """Jump to the next branch point."""
+        self._jump([position for position in self._branch_rows if position > self.tree_list.cursor], "below")
+
+    def do_previous_branch(self) -> None:
+        """Jump to the branch point before."""
+        self._jump([position for position in self._branch_rows if position < self.tree_list.cursor][::-1], "above")
+
+    def _jump(self, positions: list[int], where: str) -> None:
+        if positions:
+            self.tree_list.go(positions[0])
+        else:
+            self.browser.say(f"There is no other one {where}.")
+
+    def do_next_turn(self) -> None:
+        """Jump to the next row of the user or the assistant."""
+        self._jump([p for p in range(self.tree_list.cursor + 1, len(self.rows)) if self._is_turn(p)][:1], "below")
+
+    def do_previous_turn(self) -> None:
+        """Jump to the row of the user or the assistant before."""
+        self._jump([p for p in range(self.tree_list.cursor - 1, -1, -1) if self._is_turn(p)][:1], "above")
+
+    def _is_turn(self, position: int) -> bool:
+        assert self.session is not None
+        envelope = self.session.envelopes[self.rows[position].index]
+        return envelope.type == "message" and envelope.role in ("user", "assistant")
+
+    # -- commands: folding --------------------------------------------------------------------------------------
+
+    def do_toggle_fold(self) -> None:
+        """Fold or unfold the row."""
+        row = self.row
+        if row is not None:
+            self._fold(row.index, not row.folded)
+
+    def _fold(self, index: int, folded: bool) -> None:
+        chosen = self.state.folded | {index} if folded else self.state.folded - {index}
+        self._ask_rows(TreeState(self.state.filter, self.state.query, frozenset(chosen)))
+
+    def do_fold(self) -> None:
+        """Fold the branch, or jump to where the segment above starts."""
+        row = self.row
+        if row is None:
+            return
+        if row.foldable and not row.folded:
+            self._fold(row.index, True)
+            return
+        above = self._visible_parent(row.index)
+        while above is not None and not self._starts_segment(above):
+            above = self._visible_parent(self.rows[above].index)
+        self.tree_list.go(above if above is not None else 0)
+
+    def do_unfold(self) -> None:
+        """Unfold the branch, or jump to the next segment's start or the branch's end."""
+        row = self.row
+        if row is None:
+            return
+        if row.folded:
+            self._fold(row.index, False)
+            return
+        position = self.tree_list.cursor
+        while position + 1 < len(self.rows) and self._visible_parent(self.rows[position + 1].index) == position:
+            position += 1
+            if self.rows[position].connector is not None:
+                break
+        self.tree_list.go(position)
+
+    def _starts_segment(self, position: int) -> bool:
+        row = self.rows[position]
+        return row.connector is not None or self._visible_parent(row.index) is None
+
+    def _visible_parent(self, index: int) -> int | None:
+        """Return the position of the nearest row above an entry, None for a root."""
+        assert self.session is not None
+        parents = self.session.parents
+        above = parents[index]
+        while above != ROOT:
+            if above in self._row_of:
+                return self._row_of[above]
+            above = parents[above]
+        return None
+
+    # -- commands: rows -----------------------------------------------------------------------------------------
+
+    def _use_filter(self, name: str) -> None:
+        # Choosing the filter that is on goes back to the usual rows, as pi's toggles do.
+        chosen = "default" if name == self.state.filter else name
+        self._ask_rows(TreeState(chosen, self.state.query))
+
+    def do_filter_default(self) -> None:
+        """Show the usual rows."""
+        self._use_filter("default")
+
+    def do_filter_no_tools(self) -> None:
+        """Hide tool results."""
+        self._use_filter("no-tools")
+
+    def do_filter_user_only(self) -> None:
+        """Show what the user said."""
+        self._use_filter("user-only")
+
+    def do_filter_labeled_only(self) -> None:
+        """Show labelled entries."""
+        self._use_filter("labeled-only")
+
+    def do_filter_all(self) -> None:
+        """Show all entries."""
+        self._use_filter("all")
+
+    def do_next_filter(self) -> None:
+        """Go through the choices of rows."""
+        self._ask_rows(TreeState(FILTERS[(FILTERS.index(self.state.filter) + 1) % len(FILTERS)], self.state.query))
+
+    def do_previous_filter(self) -> None:
+        """Go through the choices of rows backwards."""
+        self._ask_rows(TreeState(FILTERS[(FILTERS.index(self.state.filter) - 1) % len(FILTERS)], self.state.query))
+
+    def do_label_times(self) -> None:
+        """Show or hide when labels were set."""
+        self.label_times = not self.label_times
+        self._restyle()
+        self.tree_list.refresh()
+
+    # -- commands: searching ------------------------------------------------------------------------------------
+
+    def do_filter(self) -> None:
+        """Search the tree while typing."""
+        self.query_one(FilterLine).open("/", self.state.query, "words that an entry must all hold")
+        self._say_found()
+
+    @on(FilterLine.Changed)
+    def _search_changed(self, event: FilterLine.Changed) -> None:
+        event.stop()
+        self._search(event.text)
+
+    def _search(self, query: str) -> None:
+        self._ask_rows(TreeState(self.state.filter, query.strip()))
+
+    def _say_found(self) -> None:
+        found = len(self._hits) if self.state.query else len(self.rows)
+        self.query_one(FilterLine).say([(plural(found, "match", "matches"), "dim")])
+
+    def do_accept_filter(self) -> None:
+        """Give the keys back to the tree."""
+        self.tree_list.focus()
+        if not self.state.query:
+            self.query_one(FilterLine).close()
+
+    def do_clear_filter(self) -> None:
+        """Show all rows again."""
+        self.tree_list.focus()
+        self.query_one(FilterLine).close()
+        self._search("")
+
+    def do_next_hit(self) -> None:
+        """Jump to the next hit, after the last to the first."""
+        after = [position for position in self._hits if position > self.tree_list.cursor] or self._hits
+        if after:
+            self.tree_list.go(after[0])
+
+    def do_previous_hit(self) -> None:
+        """Jump to the hit before, from the first to the last."""
+        before = [position for position in self._hits if position < self.tree_list.cursor] or self._hits
+        if before:
+            self.tree_list.go(before[-1])

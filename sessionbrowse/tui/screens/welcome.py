@@ -1,0 +1,85 @@
+"""What a user sees who has no session of any agent: where we looked, and the demo to try."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from sessionbrowse import text
+from sessionbrowse.agents import AGENTS
+from sessionbrowse.text import clean
+from sessionbrowse.tui.commands import WELCOME, Here
+from sessionbrowse.tui.jobs import Outcome
+from sessionbrowse.tui.parts import LinePart, Part
+from sessionbrowse.tui.render import agent_span
+from sessionbrowse.tui.screens.base import CommandScreen
+from sessionbrowse.tui.spans import Line
+from sessionbrowse.tui.widgets.text_view import TextView
+
+
+class WelcomeScreen(CommandScreen[None]):
+    """The first screen of a machine without sessions."""
+
+    def __init__(self) -> None:
+        super().__init__(name="welcome")
+        self._exists: dict[str, bool | None] = {}
+
+    def compose(self) -> ComposeResult:
+        """Lay out the window."""
+        with Vertical(id="welcome-window", classes="window"):
+            yield TextView(id="welcome-text")
+
+    def on_mount(self) -> None:
+        """Tell where sessions were looked for, and ask the disk what is missing."""
+        self.query_one("#welcome-window").border_title = "sessionbrowse"
+        self._show()
+        self.query_one(TextView).focus()
+        roots = [place.root for place in self.browser.source.places]
+        exists_many = self.browser.source.exists_many
+        self.lane("places").ask(lambda job: exists_many(roots))
+
+    def take_places(self, outcome: Outcome) -> None:
+        """Mark the places that are missing."""
+        if isinstance(outcome.value, dict):
+            self._exists = outcome.value
+            self._show()
+
+    def _show(self) -> None:
+        keys = self.browser.keys
+        parts: list[Part] = [
+            LinePart([("No sessions yet", "title")]),
+            LinePart([]),
+            LinePart([("This is a browser for the sessions of pi, omp, atomic and indusagi. It looked here:", "")]),
+            LinePart([]),
+        ]
+        for agent in AGENTS:
+            roots = list(dict.fromkeys([p.root for p in self.browser.source.places if p.agent == agent]))
+            for root in roots[:4]:
+                shown = clean(text.shorten_home(root, self.browser.home))
+                missing: Line = [("  missing", "warning")] if self._exists.get(root) is False else []
+                parts.append(LinePart([("  ", ""), agent_span(agent), (f" {agent:<9}", ""), (shown, "dim"), *missing]))
+        parts += [
+            LinePart([]),
+            LinePart([(f" {keys.key_of('demo')} ", "key"), ("open the demo: made-up sessions in a directory of", "")]),
+            LinePart([("   their own, in which everything can be tried without fear", "")]),
+            LinePart([(f" {keys.key_of('reload')} ", "key"), ("look again", "")]),
+            LinePart([(f" {keys.key_of('quit')} ", "key"), ("leave", "")]),
+        ]
+        self.query_one(TextView).show(parts, keep_place=True)
+
+    def nearest_places(self) -> tuple[str, ...]:
+        """Only this screen."""
+        return (WELCOME,)
+
+    def here(self) -> Here:
+        """Nothing to ask."""
+        return Here()
+
+    def do_demo(self) -> None:
+        """Open made-up sessions."""
+        self.browser.open_demo()
+
+    def do_reload(self) -> None:
+        """Look again."""
+        self.dismiss(None)
+        self.browser.start_scan()

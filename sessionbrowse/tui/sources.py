@@ -1,0 +1,88 @@
+"""Where the browser's data comes from: scanning, opening, resuming, as plain functions of one value.
+
+The screens know only this value, so tests and the demo can put other sessions in its place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.agents import Place
+from sessionbrowse.model.session import Session
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.services import resume
+from sessionbrowse.services.catalog import Scope, scan_of
+from sessionbrowse.services.resume import ResumeCommand
+from sessionbrowse.store.directories import exists_many
+from sessionbrowse.store.roots import real_surroundings
+from sessionbrowse.store.scan import Batch, scan
+from sessionbrowse.store.session_file import open_session
+
+Cancelled = Callable[[], bool]
+
+
+class Source(Struct, frozen=True, kw_only=True):
+    """The functions that reach the disk. All but `places` are called from background threads only."""
+
+    scan: Callable[[Cancelled, bool], Iterator[Batch]]
+    """Reads all sessions, newest first; told whether to stop, and whether to read hidden sessions too."""
+    open_session: Callable[[str, str | None], Session]
+    """Reads one session, by path and agent."""
+    exists_many: Callable[[Iterable[str]], dict[str, bool | None]]
+    """Tells which directories exist; None where the disk did not answer in time."""
+    plan_resume: Callable[[Summary], ResumeCommand]
+    """Returns the command that resumes a session, or raises with the sentence why there is none."""
+    places: tuple[Place, ...] = ()
+    """Where is looked."""
+
+
+def disk_source(
+    roots: Sequence[str],
+    agents: Sequence[str],
+    *,
+    extra_roots: Sequence[str] = (),
+    commands: Mapping[str, Sequence[str]] | None = None,
+    home: str | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Source:
+    """Return the source of the sessions on this machine, or below the given roots.
+
+    Raises:
+        NotFound: a root is no directory, or an agent none of the four.
+    """
+    around = real_surroundings()
+    if home is not None or environ is not None:
+        around = msgspec.structs.replace(around, home=home or around.home, environ=environ or around.environ)
+    what = scan_of(Scope(around=around, roots=tuple(roots), extra_roots=tuple(extra_roots), agents=tuple(agents)))
+
+    def scan_all(cancelled: Cancelled, include_hidden: bool) -> Iterator[Batch]:
+        for batch in scan(msgspec.structs.replace(what, include_hidden=include_hidden), cancelled=cancelled):
+            wanted = [summary for summary in batch.summaries if not agents or summary.agent in agents]
+            yield Batch(wanted, batch.done, batch.total)
+
+    def plan_resume(summary: Summary) -> ResumeCommand:
+        return resume.plan(
+            summary.path,
+            summary.agent,
+            around,
+            place=place_of(summary, what.places),
+            settings_command=(commands or {}).get(summary.agent),
+        )
+
+    return Source(
+        scan=scan_all, open_session=open_session, exists_many=exists_many, plan_resume=plan_resume, places=what.places
+    )
+
+
+def place_of(summary: Summary, places: Iterable[Place]) -> Place | None:
+    """Return the place a session was found through: the innermost of its agent's that holds the file."""
+    holding = [
+        place
+        for place in places
+        if place.agent == summary.agent and summary.path.startswith(place.root.rstrip(os.sep) + os.sep)
+    ]
+    return max(holding, key=lambda place: len(place.root), default=None)

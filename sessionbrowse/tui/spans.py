@@ -1,0 +1,151 @@
+"""Lines of spans: joining, cutting and wrapping styled text by display width.
+
+Pure functions over `(text, roles)` pairs. Text in a span is already clean (see `sessionbrowse.text`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.cells import split_graphemes
+
+from sessionbrowse.text import truncate
+from sessionbrowse.text import width as cell_width
+
+Span = tuple[str, str]
+"""A piece of clean text and the names of its roles, separated by blanks; `""` is plain."""
+
+Line = list[Span]
+"""The spans of one row, left to right."""
+
+ELLIPSIS = "…"
+
+
+def line_width(line: Iterable[Span]) -> int:
+    """Return the cells a line takes."""
+    return sum([len(text) if text.isascii() else cell_width(text) for text, _ in line])
+
+
+def fit(line: Line, width: int) -> Line:
+    """Return the line cut to `width` cells, an ellipsis at the cut."""
+    if line_width(line) <= width:
+        return line
+    kept: Line = []
+    room = width
+    for text, roles in line:
+        cells = cell_width(text)
+        # The ellipsis needs a cell of its own, unless this span is what overflows.
+        if cells < room:
+            kept.append((text, roles))
+            room -= cells
+            continue
+        if room > 0:
+            cut = truncate(text + ELLIPSIS if cells == room else text, room)
+            kept.append((cut, roles))
+        break
+    return kept
+
+
+def sides(left: Line, right: Line, width: int, *, least: int = 12) -> Line:
+    """Return one line with `right` at the right edge; `right` goes first where less than `least` cells remain."""
+    if not right:
+        return fit(left, width)
+    right_width = line_width(right)
+    room = width - right_width - 1
+    if room < min(least, line_width(left)):
+        return fit(left, width)
+    cut = fit(left, room)
+    return [*cut, (" " * (width - right_width - line_width(cut)), ""), *right]
+
+
+def pad(line: Line, width: int) -> Line:
+    """Return the line filled up with blanks, or cut, to exactly `width` cells."""
+    line = fit(line, width)
+    missing = width - line_width(line)
+    return [*line, (" " * missing, "")] if missing > 0 else line
+
+
+def right_aligned(text: str, roles: str, width: int) -> Span:
+    """Return a span of `width` cells with the text at its right."""
+    return (" " * max(0, width - cell_width(text)) + text, roles)
+
+
+def wrap_words(text: str, width: int) -> list[str]:
+    """Return the rows of one line of clean text, broken at blanks where there are any and never inside a character."""
+    return [text[start:end] for start, end in wrap_offsets(text, width)]
+
+
+def wrap_offsets(text: str, width: int) -> list[tuple[int, int]]:
+    """Return where each row of `wrap_words` starts and ends in the text."""
+    width = max(1, width)
+    if text.isascii():
+        return _wrap_ascii(text, width)
+    graphemes, cells = split_graphemes(text)
+    if cells <= width:
+        return [(0, len(text))]
+    return _wrap_graphemes(text, graphemes, width)
+
+
+def _wrap_ascii(text: str, width: int) -> list[tuple[int, int]]:
+    rows: list[tuple[int, int]] = []
+    start, length = 0, len(text)
+    while length - start > width:
+        cut = text.rfind(" ", start, start + width + 1)
+        # A break that leaves only the indentation behind would lose it; a word longer than the row is cut.
+        if cut <= start or not text[start:cut].strip():
+            rows.append((start, start + width))
+            start += width
+        else:
+            rows.append((start, cut))
+            start = cut + 1
+    rows.append((start, length))
+    return rows
+
+
+def _wrap_graphemes(text: str, graphemes: list[tuple[int, int, int]], width: int) -> list[tuple[int, int]]:
+    rows: list[tuple[int, int]] = []
+    row_start = 0
+    used = 0
+    # Where this row could end, where the next would then start, and the cells up to there.
+    break_end, break_next, break_used = -1, -1, 0
+    after_wide = False
+    for start, end, cells in graphemes:
+        is_blank = text[start:end] == " "
+        if is_blank and used >= width:
+            rows.append((row_start, start))
+            row_start, used, break_end = end, 0, -1
+            continue
+        while used + cells > width and start > row_start:
+            # Before and after a wide character a line may break anywhere.
+            if ((cells == 2 or after_wide) and break_next != start) or break_end <= row_start:
+                rows.append((row_start, start))
+                row_start, used = start, 0
+            else:
+                rows.append((row_start, break_end))
+                row_start = break_next
+                used -= break_used
+            break_end = -1
+        used += cells
+        after_wide = cells == 2
+        if is_blank:
+            break_end, break_next, break_used = start, end, used
+        elif after_wide:
+            break_end, break_next, break_used = end, end, used
+    rows.append((row_start, len(text)))
+    return rows
+
+
+def cut_left(text: str, width: int) -> str:
+    """Return the end of a clean text in at most `width` cells, an ellipsis before it if it was cut."""
+    if cell_width(text) <= width:
+        return text
+    kept = text
+    room = max(0, width - 1)
+    graphemes, _ = split_graphemes(text)
+    used = 0
+    for start, _end, cells in reversed(graphemes):
+        if used + cells > room:
+            break
+        used += cells
+        kept = text[start:]
+    return ELLIPSIS + kept if used else ELLIPSIS

@@ -1,0 +1,244 @@
+"""The colours of the interface: our themes and the variables that every theme gets.
+
+Only this module knows colour values. CSS and widgets name variables; a variable that a theme does not define is
+mixed from the theme's own colours, so Textual's themes work too.
+"""
+
+from __future__ import annotations
+
+from rich.color import Color as RichColor
+from rich.style import Style
+from textual.color import Color
+from textual.theme import Theme
+
+DARK = "sessionbrowse-dark"
+LIGHT = "sessionbrowse-light"
+HIGH_CONTRAST = "sessionbrowse-high-contrast"
+TERMINAL = "sessionbrowse-terminal"
+
+NAMES = {"dark": DARK, "light": LIGHT, "high-contrast": HIGH_CONTRAST, "ansi": TERMINAL}
+"""The word of the settings file → the name Textual knows the theme by."""
+
+THEMES = (
+    Theme(
+        name=DARK,
+        primary="#7fb0f5",
+        secondary="#b9a5f2",
+        accent="#eebb77",
+        success="#93cf96",
+        warning="#e5c76b",
+        error="#f07f92",
+        foreground="#d3d8e4",
+        background="#14161c",
+        surface="#191c24",
+        panel="#20242e",
+        dark=True,
+        variables={
+            "sb-dim": "#8b93a7",
+            "sb-faint": "#565d70",
+            "sb-border": "#3a4050",
+            "sb-cursor": "#2b3448",
+            "sb-cursor-blurred": "#222732",
+            "scrollbar": "#3a4050",
+            "scrollbar-hover": "#4a5266",
+            "scrollbar-active": "#7fb0f5",
+            "scrollbar-background": "#14161c",
+            "scrollbar-background-hover": "#14161c",
+            "scrollbar-background-active": "#14161c",
+            "input-selection-background": "#7fb0f5 35%",
+        },
+    ),
+    Theme(
+        name=LIGHT,
+        primary="#2a62c4",
+        secondary="#7648b8",
+        accent="#a85a00",
+        success="#2b7a3d",
+        warning="#876500",
+        error="#b52a48",
+        foreground="#2b3040",
+        background="#fcfbf8",
+        surface="#f6f4ef",
+        panel="#ebe8e0",
+        dark=False,
+        variables={
+            "sb-dim": "#646b7c",
+            "sb-faint": "#a5a8b0",
+            "sb-border": "#cdc9be",
+            "sb-cursor": "#dbe6fa",
+            "sb-cursor-blurred": "#eceae4",
+            "scrollbar": "#cdc9be",
+            "scrollbar-hover": "#b5b1a6",
+            "scrollbar-active": "#2a62c4",
+            "scrollbar-background": "#fcfbf8",
+            "scrollbar-background-hover": "#fcfbf8",
+            "scrollbar-background-active": "#fcfbf8",
+            "input-selection-background": "#2a62c4 25%",
+        },
+    ),
+    Theme(
+        name=HIGH_CONTRAST,
+        primary="#5ce1ff",
+        secondary="#ff9dff",
+        accent="#ffd23f",
+        success="#6dff7a",
+        warning="#ffe94d",
+        error="#ff7b7b",
+        foreground="#ffffff",
+        background="#000000",
+        surface="#000000",
+        panel="#1c1c1c",
+        dark=True,
+        variables={
+            "sb-dim": "#d4d4d4",
+            "sb-faint": "#a8a8a8",
+            "sb-border": "#b0b0b0",
+            "sb-cursor": "#ffe94d",
+            "sb-cursor-text": "#000000",
+            "sb-cursor-blurred": "#5a5a5a",
+            "sb-cursor-blurred-text": "#ffffff",
+            "scrollbar": "#b0b0b0",
+            "scrollbar-hover": "#ffffff",
+            "scrollbar-active": "#ffffff",
+            "scrollbar-background": "#000000",
+            "scrollbar-background-hover": "#000000",
+            "scrollbar-background-active": "#000000",
+        },
+    ),
+    Theme(
+        name=TERMINAL,
+        ansi=True,
+        primary="ansi_blue",
+        secondary="ansi_magenta",
+        accent="ansi_yellow",
+        success="ansi_green",
+        warning="ansi_yellow",
+        error="ansi_red",
+        foreground="ansi_default",
+        background="ansi_default",
+        surface="ansi_default",
+        panel="ansi_default",
+        boost="ansi_default",
+        dark=True,
+        variables={
+            "ansi-background": "ansi_default",
+            "ansi-foreground": "ansi_default",
+            "border-blurred": "ansi_bright_black",
+            "block-cursor-foreground": "ansi_default",
+            "block-cursor-background": "ansi_bright_black",
+            "sb-dim": "ansi_default",
+            "sb-dim-style": "dim",
+            "sb-faint": "ansi_bright_black",
+            "sb-border": "ansi_bright_black",
+            "sb-cursor": "ansi_default",
+            "sb-cursor-style": "reverse",
+            "sb-cursor-blurred": "ansi_default",
+            "sb-cursor-blurred-style": "underline",
+            "sb-selection": "ansi_bright_black",
+            "input-cursor-background": "ansi_default",
+            "input-cursor-foreground": "ansi_default",
+            "input-cursor-text-style": "reverse",
+            "input-selection-background": "ansi_blue",
+            "input-selection-foreground": "ansi_default",
+            "screen-selection-background": "ansi_blue",
+            "screen-selection-foreground": "ansi_default",
+            "scrollbar": "ansi_bright_black",
+            "scrollbar-hover": "ansi_default",
+            "scrollbar-active": "ansi_blue",
+            "scrollbar-background": "ansi_default",
+            "scrollbar-background-hover": "ansi_default",
+            "scrollbar-background-active": "ansi_default",
+            "scrollbar-corner-color": "ansi_default",
+        },
+    ),
+)
+"""Our own themes; the first is the default."""
+
+LOOKS: dict[str, tuple[str, str, str]] = {
+    "dim": ("sb-dim", "", "sb-dim-style"),
+    "faint": ("sb-faint", "", ""),
+    "strong": ("", "", "bold"),
+    "italic": ("", "", "italic"),
+    "title": ("foreground", "", "bold"),
+    "accent": ("accent", "", ""),
+    "key": ("primary", "", "bold"),
+    "good": ("success", "", ""),
+    "warning": ("warning", "", ""),
+    "error": ("error", "", ""),
+    "user": ("accent", "", ""),
+    "assistant": ("primary", "", ""),
+    "tool": ("success", "", ""),
+    "thinking": ("sb-dim", "", "italic"),
+    "note": ("secondary", "", ""),
+    "label": ("warning", "", ""),
+    "branch": ("secondary", "", ""),
+    "code": ("secondary", "", ""),
+    "name": ("primary", "", ""),
+    "string": ("success", "", ""),
+    "number": ("accent", "", ""),
+    "keyword": ("secondary", "", ""),
+    "match": ("background", "warning", ""),
+    "rule": ("sb-border", "", ""),
+    "pi": ("primary", "", ""),
+    "omp": ("accent", "", ""),
+    "atomic": ("secondary", "", ""),
+    "indusagi": ("success", "", ""),
+    "cursor": ("sb-cursor-text", "sb-cursor", "sb-cursor-style"),
+    "cursor-blurred": ("sb-cursor-blurred-text", "sb-cursor-blurred", "sb-cursor-blurred-style"),
+    "mark": ("", "sb-cursor-blurred", ""),
+    "selection": ("", "sb-selection", ""),
+}
+"""Every role a span may name: the variables of its colour and background, and a text style or the variable of one."""
+
+_PLAIN = {
+    "sb-dim-style": "none",
+    "sb-cursor-text": "transparent",
+    "sb-cursor-style": "none",
+    "sb-cursor-blurred-text": "transparent",
+    "sb-cursor-blurred-style": "none",
+}
+
+
+def role_styles(variables: dict[str, str]) -> dict[str, Style]:
+    """Return how each role looks with a theme's variables."""
+    return {
+        role: Style(color=_rich_color(variables, colour), bgcolor=_rich_color(variables, background))
+        + Style.parse(variables.get(style, style) or "none")
+        for role, (colour, background, style) in LOOKS.items()
+    }
+
+
+def _rich_color(variables: dict[str, str], name: str) -> RichColor | None:
+    if not name:
+        return None
+    color = Color.parse(variables[name])
+    # Transparent means that the colour below shows through.
+    return color.rich_color if color.a > 0 else None
+
+
+def missing_variables(variables: dict[str, str]) -> dict[str, str]:
+    """Return values for those of our variables that a theme's own `variables` lack, mixed from its colours."""
+    background = Color.parse(variables["background"])
+    foreground = Color.parse(variables["foreground"])
+    primary = Color.parse(variables["primary"])
+    if background.ansi is not None or foreground.ansi is not None:
+        return {
+            **_PLAIN,
+            "sb-dim": "ansi_default",
+            "sb-faint": "ansi_bright_black",
+            "sb-border": "ansi_bright_black",
+            "sb-cursor": "ansi_default",
+            "sb-cursor-style": "reverse",
+            "sb-cursor-blurred": "ansi_default",
+            "sb-cursor-blurred-style": "underline",
+            "sb-selection": "ansi_bright_black",
+        }
+    return {
+        **_PLAIN,
+        "sb-dim": background.blend(foreground, 0.6, alpha=1).hex,
+        "sb-faint": background.blend(foreground, 0.35, alpha=1).hex,
+        "sb-border": background.blend(foreground, 0.22, alpha=1).hex,
+        "sb-cursor": background.blend(primary, 0.25, alpha=1).hex,
+        "sb-cursor-blurred": background.blend(foreground, 0.1, alpha=1).hex,
+        "sb-selection": background.blend(primary, 0.4, alpha=1).hex,
+    }

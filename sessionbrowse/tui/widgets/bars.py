@@ -1,0 +1,77 @@
+"""The bars of one line: what is shown at the top, and the keys that work here at the bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+
+from sessionbrowse.tui.render import bar, key_hints
+from sessionbrowse.tui.spans import Line, line_width, sides
+from sessionbrowse.tui.widgets.painted import Painted
+
+
+class Bar(Painted, can_focus=False):
+    """One line with a left and a right side."""
+
+    ALLOW_SELECT = False
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._left: Line = []
+        self._right: Line = []
+
+    def show(self, left: Line, right: Line | None = None) -> None:
+        """Show other text."""
+        right = right or []
+        if (left, right) != (self._left, self._right):
+            self._left, self._right = left, right
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw the bar's line."""
+        width = self.size.width
+        return self.paint(bar(self._left, self._right, width) if y == 0 else [], width)
+
+
+class KeyBar(Painted, can_focus=False):
+    """The keys that work here; a click gives the command."""
+
+    ALLOW_SELECT = False
+
+    class Pressed(Message):
+        """A hint was clicked."""
+
+        def __init__(self, command_id: str) -> None:
+            super().__init__()
+            self.command_id = command_id
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._hints: list[tuple[str, str, str, bool]] = []
+        self._places: list[tuple[int, int, int]] = []
+        self._position = ""
+
+    def show(self, hints: Sequence[tuple[str, str, str, bool]], position: str = "") -> None:
+        """Show other hints: (command id, key, title, works now), and at the right where the cursor is."""
+        if (list(hints), position) != (self._hints, self._position):
+            self._hints, self._position = list(hints), position
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw the hints that fit."""
+        width = self.size.width
+        right: Line = [(f"{self._position} ", "dim")] if self._position else []
+        room = width - line_width(right)
+        line, self._places = key_hints([(key, title, works) for _, key, title, works in self._hints], room)
+        return self.paint(sides(line, right, width, least=0) if y == 0 else [], width)
+
+    def on_click(self, event: events.Click) -> None:
+        """Give the command under the mouse."""
+        for start, end, number in self._places:
+            if start <= event.x < end:
+                self.post_message(self.Pressed(self._hints[number][0]))
+                event.stop()
+                return

@@ -1,0 +1,87 @@
+"""The line in which a list is filtered: appears with `/`, says at once what is wrong with a pattern."""
+
+from __future__ import annotations
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widgets import Input
+
+from sessionbrowse.text import clean
+from sessionbrowse.tui.spans import Line
+from sessionbrowse.tui.widgets.bars import Bar
+
+
+class FilterInput(Input):
+    """A text field that takes no control character, whatever is pasted."""
+
+    ALLOW_SELECT = False
+
+    def on_mount(self) -> None:
+        """Hold the cursor still: nothing on the screen moves by itself."""
+        self.cursor_blink = False
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.text = clean(event.text.strip())
+        super()._on_paste(event)
+
+
+class FilterLine(Horizontal):
+    """A prompt, a text field, and what the filter found."""
+
+    class Changed(Message):
+        """Another text stands in the line."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def compose(self) -> ComposeResult:
+        """Lay out the prompt, the field and the status."""
+        yield Bar(id="filter-prompt")
+        yield FilterInput(id="filter-input", compact=True, select_on_focus=False)
+        yield Bar(id="filter-status")
+
+    def on_mount(self) -> None:
+        """Start hidden."""
+        self.display = False
+
+    @property
+    def input(self) -> Input:
+        """The text field."""
+        return self.query_one("#filter-input", Input)
+
+    @property
+    def typing(self) -> bool:
+        """Whether the line has the keys."""
+        return self.input.has_focus
+
+    def open(self, prompt: str, text: str, placeholder: str) -> None:
+        """Show the line with the text it had and give it the keys."""
+        self.query_one("#filter-prompt", Bar).show([(prompt, "key")])
+        self.query_one("#filter-prompt", Bar).styles.width = len(prompt) + 1
+        self.input.placeholder = placeholder
+        self.set_text(text)
+        self.display = True
+        self.input.focus()
+
+    def set_text(self, text: str) -> None:
+        """Put a text into the field without telling anybody."""
+        if self.input.value != text:
+            with self.prevent(Input.Changed):
+                self.input.value = text
+            self.input.cursor_position = len(text)
+
+    def close(self) -> None:
+        """Hide the line."""
+        self.display = False
+
+    def say(self, status: Line) -> None:
+        """Show what the filter found, or why it cannot."""
+        self.query_one("#filter-status", Bar).show([], status)
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.Changed(event.value))

@@ -1,0 +1,285 @@
+"""One virtual list for everything that has rows: projects, sessions, tree entries, commands.
+
+It holds the rows' keys and a cursor; a row's text is asked for when its line is drawn, so a hundred thousand rows are
+replaced at once. It knows nothing of what the rows mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import ClassVar
+
+import msgspec
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
+
+from sessionbrowse.text import width as cell_width
+from sessionbrowse.tui.spans import Line, wrap_words
+from sessionbrowse.tui.widgets.painted import Painted
+
+GUTTER = 2
+"""Cells left of every row: the cursor's bar and the mark of a selected row."""
+
+
+class RowState(msgspec.Struct, frozen=True):
+    """What a row's painter may want to know beside its index."""
+
+    cursor: bool
+    marked: bool
+    focused: bool
+
+
+RenderRow = Callable[[int, int, RowState], Line]
+"""Index, width in cells, state → the row's spans, at most that wide."""
+
+
+class RowList(Painted, can_focus=True):
+    """A list of rows drawn on demand, with a cursor that stays on its row while others come and go."""
+
+    ALLOW_SELECT = False
+    MARGIN: ClassVar[int] = 2
+
+    cursor: reactive[int] = reactive(0, repaint=False)
+
+    class Highlighted(Message):
+        """The cursor stands on another row (or on none: `key` is None)."""
+
+        def __init__(self, row_list: RowList, index: int, key: Hashable | None) -> None:
+            super().__init__()
+            self.row_list = row_list
+            self.index = index
+            self.key = key
+
+        @property
+        def control(self) -> RowList:
+            """The list it happened in, for `@on(…, selector)`."""
+            return self.row_list
+
+    class Entered(Message):
+        """The row was double-clicked: the same as the key that goes in."""
+
+        def __init__(self, row_list: RowList, index: int, key: Hashable) -> None:
+            super().__init__()
+            self.row_list = row_list
+            self.index = index
+            self.key = key
+
+        @property
+        def control(self) -> RowList:
+            """The list it happened in, for `@on(…, selector)`."""
+            return self.row_list
+
+    def __init__(
+        self, render_row: RenderRow, *, empty: str = "", id: str | None = None, classes: str | None = None
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._render_row = render_row
+        self._keys: Sequence[Hashable] = ()
+        self._announced: Hashable | None = None
+        self._moved_by_user = False
+        self.marks: set[Hashable] = set()
+        self.has_keys = False
+        self.empty = empty
+
+    @property
+    def looks_focused(self) -> bool:
+        """Whether the moving keys move this list: it has the focus, or a line of text above it has."""
+        return self.has_focus or self.has_keys
+
+    def lend_keys(self, lent: bool) -> None:
+        """Tell the list that the moving keys move it although a line of text has the focus."""
+        if lent != self.has_keys:
+            self.has_keys = lent
+            self.set_class(lent, "-has-keys")
+            self.refresh()
+
+    # -- rows ---------------------------------------------------------------------------------------------------
+
+    @property
+    def keys(self) -> Sequence[Hashable]:
+        """The keys of all rows, in order."""
+        return self._keys
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return len(self._keys)
+
+    @property
+    def key(self) -> Hashable | None:
+        """The key of the cursor's row; None if there are no rows."""
+        return self._keys[self.cursor] if self._keys else None
+
+    def set_rows(self, keys: Sequence[Hashable], *, cursor: Hashable | None = None, empty: str | None = None) -> None:
+        """Replace all rows; the cursor goes to the key `cursor`, or stays on its own row, or near where it was."""
+        offset = self.cursor - self.scroll_offset.y
+        target = self._target(keys, cursor)
+        if empty is not None:
+            self.empty = empty
+        self._keys = keys
+        if self.virtual_size.height != len(keys):
+            self.virtual_size = Size(0, len(keys))
+        self.set_reactive(RowList.cursor, target)
+        if self.size.height:
+            self._show_cursor(target - offset if 0 <= offset < self.size.height else None)
+        self.refresh()
+        self._announce()
+
+    def _target(self, keys: Sequence[Hashable], wanted: Hashable | None) -> int:
+        if not keys:
+            return 0
+        candidates = [wanted] if wanted is not None else []
+        # Rows that arrive above an untouched list are news, not a reason to scroll away from the top.
+        if self._moved_by_user and self._keys:
+            candidates.append(self.key)
+        for candidate in candidates:
+            try:
+                return keys.index(candidate)
+            except ValueError:
+                continue
+        return min(self.cursor, len(keys) - 1)
+
+    def _announce(self) -> None:
+        key = self.key
+        if key != self._announced:
+            self._announced = key
+            self.post_message(self.Highlighted(self, self.cursor, key))
+
+    # -- moving -------------------------------------------------------------------------------------------------
+
+    @property
+    def page(self) -> int:
+        """The number of rows a page key moves."""
+        return max(1, self.size.height - 1)
+
+    def move(self, delta: int, *, wrap: bool = False) -> None:
+        """Move the cursor by some rows, past the ends to the other end if `wrap`."""
+        if not self._keys:
+            return
+        self.go(((self.cursor + delta) % self.count) if wrap else self.cursor + delta)
+
+    def go(self, index: int) -> None:
+        """Move the cursor to the row at `index` (clamped)."""
+        self._moved_by_user = True
+        self.cursor = index
+
+    def go_to_key(self, key: Hashable) -> bool:
+        """Move the cursor to the row of `key`; False if there is none."""
+        try:
+            self.go(self._keys.index(key))
+        except ValueError:
+            return False
+        return True
+
+    def go_up(self) -> None:
+        """Move to the row above."""
+        self.move(-1)
+
+    def go_down(self) -> None:
+        """Move to the row below."""
+        self.move(1)
+
+    def page_up(self) -> None:
+        """Move up by a page."""
+        self.move(-self.page)
+
+    def page_down(self) -> None:
+        """Move down by a page."""
+        self.move(self.page)
+
+    def go_first(self) -> None:
+        """Move to the first row."""
+        self.go(0)
+
+    def go_last(self) -> None:
+        """Move to the last row."""
+        self.go(self.count - 1)
+
+    def toggle_mark(self) -> None:
+        """Mark the cursor's row, or take its mark away."""
+        if self._keys:
+            self.marks.symmetric_difference_update({self.key})
+            self.refresh()
+
+    def validate_cursor(self, cursor: int) -> int:
+        """Keep the cursor on a row."""
+        return max(0, min(cursor, len(self._keys) - 1))
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        """Bring the cursor's row into view and say so."""
+        if not self._show_cursor():
+            # Two lines are drawn in a fraction of the time of all.
+            self.refresh_line(old)
+            self.refresh_line(new)
+        self._announce()
+
+    def _show_cursor(self, preferred_top: int | None = None) -> bool:
+        """Scroll as little as is needed; return whether that was anything."""
+        height = self.size.height
+        if not height:
+            return False
+        margin = min(self.MARGIN, (height - 1) // 2)
+        top = self.scroll_offset.y if preferred_top is None else preferred_top
+        top = min(top, self.cursor - margin)
+        top = max(top, self.cursor + margin - height + 1)
+        top = max(0, min(top, self.count - height))
+        if top == self.scroll_offset.y:
+            return False
+        self.scroll_to(y=top, animate=False, force=True)
+        return True
+
+    # -- events and drawing -------------------------------------------------------------------------------------
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Keep the cursor in view when the room changes."""
+        self._show_cursor()
+
+    def on_focus(self) -> None:
+        """Redraw: the cursor looks different in the pane that has the keys."""
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """Redraw: the cursor looks different in the pane that has the keys."""
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """Move the cursor to the clicked row; a double click goes in."""
+        offset = event.get_content_offset(self)
+        if offset is None or event.button != 1:
+            return
+        index = self.scroll_offset.y + offset.y
+        if index >= self.count:
+            return
+        event.stop()
+        self.go(index)
+        if event.chain == 2:
+            self.post_message(self.Entered(self, index, self._keys[index]))
+
+    def render_line(self, y: int) -> Strip:
+        """Draw the line `y` of the visible part."""
+        width = self.room
+        index = self.scroll_offset.y + y
+        if index >= self.count:
+            return self._render_empty(y, width) if not self._keys else self.paint([], width)
+        at_cursor = index == self.cursor
+        marked = self._keys[index] in self.marks
+        focused = self.looks_focused
+        state = RowState(at_cursor, marked, focused)
+        line: Line = [
+            (("▌" if focused else "▏") if at_cursor else " ", "key" if focused else "faint"),
+            ("✓" if marked else " ", "accent"),
+            *self._render_row(index, max(0, width - GUTTER), state),
+        ]
+        over = ("cursor" if focused else "cursor-blurred") if at_cursor else "mark" if marked else ""
+        return self.paint(line, width, over)
+
+    def _render_empty(self, y: int, width: int) -> Strip:
+        rows = wrap_words(self.empty, max(1, width - 4))
+        top = max(0, (self.size.height - len(rows)) // 3)
+        if not top <= y < top + len(rows):
+            return self.paint([], width)
+        text = rows[y - top]
+        return self.paint([(" " * max(0, (width - cell_width(text)) // 2), ""), (text, "dim")], width)

@@ -1,0 +1,380 @@
+"""The rows about the browser: it runs in a terminal of its own, keys go in, and the screen is read back."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.bench.bare_app import PAINTED
+from tests.bench.bench import (
+    OURS,
+    Bench,
+    Line,
+    NotThere,
+    against,
+    limited,
+    median,
+    recorded,
+    seconds,
+    times,
+)
+from tests.bench.generate import Store
+from tests.bench.measure import Failed, must, pairs, percentile, run, spread
+from tests.bench.peers import pi_open
+from tests.bench.rows_command_line import appended, search_words, size_of, title_of
+from tests.bench.terminal import Screen, Terminal, TimedOut
+
+DOWN, UP, PAGE_DOWN, PAGE_UP = "\x1b[B", "\x1b[A", "\x1b[6~", "\x1b[5~"
+ENTER, ESCAPE, BACKSPACE, SEARCH_ALL = "\r", "\x1b", "\x7f", "\x06"
+QUIT_SECONDS = 0.15
+FRAME_SECONDS = 0.016
+TITLE_CHARACTERS = 10
+
+
+def row_start(bench: Bench) -> list[Line]:
+    """From the start of the process to the first real rows, 10,000 sessions indexed; and what quitting takes."""
+    store = bench.store("large")
+    titles = _titles(bench, store)
+    quits: dict[str, list[float]] = {"ours": [], "bare": []}
+    rounds = bench.rounds * 2
+
+    def bare() -> float:
+        with _bare(bench, store) as terminal:
+            painted = terminal.wait(lambda screen: PAINTED in screen.text()) - terminal.started
+            terminal.until_quiet()
+            quits["bare"].append(-terminal.press("q") + terminal.wait_end())
+            return painted
+
+    def from_index() -> float:
+        with _browser(bench, store) as terminal:
+            painted = terminal.wait(_shows(titles)) - terminal.started
+            terminal.until_quiet()
+            quits["ours"].append(-terminal.press("q") + terminal.wait_end())
+            return painted
+
+    lines = [*_start_without_index(bench, store, titles, bare)]
+    what = f"browser: start to first real rows, {store.spec.sessions:,} sessions indexed; bare Textual app's one line"
+    try:
+        bench.indexed(store)
+    except NotThere as reason:
+        return [Line(what, f"not there yet: {reason}", "", "", "≤ 1.25×", False), *lines]
+    from_index()
+    quits["ours"].clear()
+    first = against(bench, what, from_index, bare, unit=seconds, at_most=1.25, rounds=rounds)
+    return [first, _quitting("browser: quitting, indexed", quits["ours"], quits["bare"]), *lines]
+
+
+def _start_without_index(bench: Bench, store: Store, titles: list[str], bare: Callable[[], float]) -> list[Line]:
+    between: list[float] = []
+    quits: list[float] = []
+    bare_quits: list[float] = []
+
+    def ours() -> float:
+        with _browser(bench, store, fresh=True) as terminal:
+            first = terminal.wait(lambda screen: bool(screen.text().strip()))
+            rows = terminal.wait(_shows(titles))
+            between.append(rows - first)
+            # while it still reads: that is when quitting is hard
+            quits.append(-terminal.press("q") + terminal.wait_end())
+            return rows - terminal.started
+
+    def bare_quit() -> float:
+        with _bare(bench, store) as terminal:
+            terminal.wait(lambda screen: PAINTED in screen.text())
+            bare_quits.append(-terminal.press("q") + terminal.wait_end())
+            return bare_quits[-1]
+
+    pairs(bench.rounds, ours, bare_quit)
+    return [
+        limited(f"browser: first paint to first rows, {size_of(store)}, no index", between, seconds, 0.1),
+        _quitting("browser: quitting while it reads, no index", quits, bare_quits),
+        against(bench, "browser: start to first rows, no index; bare Textual app", ours, bare, unit=seconds),
+    ]
+
+
+def _quitting(what: str, ours: list[float], bare: list[float]) -> Line:
+    more = spread([mine - other for mine, other in zip(ours, bare, strict=False)])
+    return Line(
+        what,
+        spread(ours).shown(seconds),
+        spread(bare).shown(seconds),
+        f"{more.median * 1000:+.0f} ms",
+        f"≤ +{QUIT_SECONDS * 1000:.0f} ms",
+        more.median <= QUIT_SECONDS,
+    )
+
+
+def row_search(bench: Bench) -> list[Line]:
+    """Search in the browser, 5 GB: hits after each key from the third letter on, and keys that come fast."""
+    store = bench.store("large")
+    titles = _titles(bench, store)
+    bench.ours(store, bench.indexed(store), "search", "the", "--json", "--limit", "1")
+    painted: list[float] = []
+    settled: list[float] = []
+    kept = 0
+    missed: list[str] = []
+    chosen = [*search_words(100, 4), *search_words(2_000, 4), *search_words(15_000, 4)]
+    with _browser(bench, store) as terminal:
+        terminal.wait(_shows(titles))
+        terminal.until_quiet()
+        terminal.press(SEARCH_ALL)
+        terminal.until_quiet()
+        for word in chosen:
+            for letter in word[:2]:
+                terminal.press(letter)
+                terminal.until_quiet(0.3)
+            for length in range(3, 6):
+                hits = _new_hits(word[:length], terminal.screen.lines())
+                moment = terminal.press(word[length - 1])
+                try:
+                    painted.append(terminal.wait(hits, 1.5) - moment)
+                    terminal.until_quiet(0.4)
+                except TimedOut:
+                    # the same rows may answer the longer word too
+                    if _hits(word[:length], terminal.screen.lines()):
+                        painted.append(max(0.0, terminal.last_output - moment))
+                    else:
+                        missed.append(word[:length])
+                settled.append(max(0.0, terminal.last_output - moment))
+            _erase(terminal, 5)
+        for _ in range(5):
+            typed = f"zq{uuid.uuid4().hex[:8]}"
+            for letter in typed:
+                terminal.press(letter)
+                time.sleep(0.008)
+            terminal.until_quiet(0.4)
+            kept += typed in terminal.screen.text()
+            _erase(terminal, len(typed))
+    lines = []
+    if painted:
+        late = percentile(painted, 0.95)
+        what = f"search in the browser, {size_of(store)}, from the third letter: newest hits painted, p95"
+        shown = f"{seconds(late)} (median {seconds(median(painted))}, most {seconds(max(painted))})"
+        lines.append(Line(what, shown, "", "", "≤ 50 ms", late <= 0.05))
+    late = percentile(settled, 0.95)
+    shown = f"{seconds(late)} (median {seconds(median(settled))}, most {seconds(max(settled))})"
+    lines.append(Line("the same: screen settled, ranking included, p95", shown, "", "", "≤ 300 ms", late <= 0.3))
+    found = f"{len(painted)} of {len(painted) + len(missed)}" + (f"; not {', '.join(missed[:5])}" if missed else "")
+    lines.append(Line("the same: hits appeared at all", found, "", "", "all", not missed))
+    lines.append(Line("the same: ten letters in 80 ms, all kept", f"{kept} of 5", "", "", "5 of 5", kept == 5))
+    return lines
+
+
+def row_live(bench: Bench) -> list[Line]:
+    """A change on disk shows within a second."""
+    store = bench.store("large")
+    listed = bench.documents(bench.ours(store, bench.cache(store, "ours"), "list", "--json", "--limit", "3"))
+    newest = next(file for file in store.files() if str(file) == listed[0]["path"])
+    taken: list[float] = []
+    with _browser(bench, store) as terminal:
+        terminal.wait(_shows(_titles(bench, store)))
+        terminal.until_quiet(1.0)
+        for _ in range(bench.rounds):
+            name = f"live {uuid.uuid4().hex[:5]}"
+            with appended(newest, "session_info", {"name": name}):
+                moment = time.perf_counter()
+                try:
+                    taken.append(terminal.wait(_shows([name]), 5) - moment)
+                except TimedOut:
+                    return [Line("browser: a changed session shows", "not within 5 s", "", "", "≤ 1 s", False)]
+            terminal.until_quiet(1.0)
+    return [limited(f"browser: a changed session shows, {size_of(store)}", taken, seconds, 1.0)]
+
+
+def row_open(bench: Bench) -> list[Line]:
+    """Open a session of 100,000 entries: ready to paint its tree, beside pi's `open` and `getTree`."""
+    store = bench.store("chain")
+    file = store.files()[0]
+    env = bench.env(store, bench.cache(store, "ours"))
+    checkout = str(Path(__file__).resolve().parents[2])
+
+    def ours(*arguments: str) -> float:
+        done = must(
+            run([sys.executable, "-m", "tests.bench.open_ours", file, *arguments], env | {"PYTHONPATH": checkout})
+        )
+        answer = json.loads(done.stdout)
+        if answer["count"] != store.spec.entries:
+            raise Failed(f"{answer['count']} entries instead of {store.spec.entries}")
+        return float(answer["seconds"])
+
+    def pi() -> float:
+        return pi_open(bench.peers.pi, env, file)
+
+    what = f"open {title_of(store)}, to the rows of its tree"
+    lines = [against(bench, f"{what}, no index; pi's `open` + `getTree`", ours, pi, unit=seconds, faster=3)]
+    try:
+        bench.indexed(store)
+        lines.append(
+            against(
+                bench,
+                f"{what}, from the index; pi's `open` + `getTree`",
+                lambda: ours("--indexed"),
+                pi,
+                unit=seconds,
+                faster=5,
+            )
+        )
+    except NotThere as reason:
+        lines.append(Line(f"{what}, from the index", f"not there yet: {reason}", "", "", "≥ 5× faster", False))
+    taken: list[float] = []
+    for _ in range(bench.rounds):
+        with _browser(bench, store) as terminal:
+            taken.append(_go_into_tree(terminal, _titles(bench, store)))
+    lines.append(recorded("the same in the browser: Enter to tree painted", taken, seconds))
+    return lines
+
+
+def row_keys(bench: Bench) -> list[Line]:
+    """Cursor and page keys in a tree of 100,000 rows: our own work per key."""
+    store = bench.store("chain")
+    many = 20 if bench.quick else 60
+    plan = [*[DOWN] * 5, *[UP] * many, *[PAGE_UP] * many, *[DOWN] * many, *[PAGE_DOWN] * many]
+    with _browser(bench, store) as terminal:
+        _go_into_tree(terminal, _titles(bench, store))
+        terminal.until_quiet(1.0)
+        work, shown = _press_all(terminal, plan)
+        held = _hold(terminal, PAGE_UP, many)
+    with _bare(bench, store, str(store.spec.entries)) as terminal:
+        terminal.wait(lambda screen: PAINTED in screen.text())
+        bare_work, bare_shown = _press_all(terminal, [*[PAGE_DOWN] * 3 * many, *plan])
+        bare_held = _hold(terminal, PAGE_UP, many)
+    late, bare_late = percentile(work, 0.95), percentile(bare_work, 0.95)
+    own = late - median(bare_work)
+    what = f"cursor and page keys, {title_of(store)}"
+    return [
+        Line(
+            f"{what}: CPU per key less a bare list's median, p95",
+            seconds(own),
+            "",
+            "",
+            f"≤ {seconds(FRAME_SECONDS)}",
+            own <= FRAME_SECONDS,
+        ),
+        Line(
+            f"{what}: CPU per key, p95; bare Textual list", seconds(late), seconds(bare_late), times(late / bare_late)
+        ),
+        Line(
+            f"{what}: key to first change on the screen, p95; bare Textual list",
+            seconds(percentile(shown, 0.95)),
+            seconds(percentile(bare_shown, 0.95)),
+            times(percentile(shown, 0.95) / percentile(bare_shown, 0.95)),
+        ),
+        Line(
+            f"{what}: CPU per key while a page key is held, 30 a second; bare Textual list",
+            seconds(held),
+            seconds(bare_held),
+            times(held / bare_held),
+        ),
+    ]
+
+
+def _press_all(terminal: Terminal, plan: list[str]) -> tuple[list[float], list[float]]:
+    """Return, for each key, the CPU seconds until the screen is quiet and the seconds until it first changes."""
+    work: list[float] = []
+    shown: list[float] = []
+    terminal.until_quiet()
+    for key in plan:
+        before = terminal.screen.text()
+        used = terminal.cpu()
+        moment = terminal.press(key)
+        try:
+            shown.append(terminal.wait(_differs(before), 1) - moment)
+        except TimedOut:
+            continue  # at the end of the list there is nothing to change
+        terminal.until_quiet(0.08)
+        work.append(terminal.cpu() - used)
+    if len(work) < len(plan) // 2:
+        raise Failed(f"only {len(work)} of {len(plan)} keys changed the screen")
+    return work, shown
+
+
+def _hold(terminal: Terminal, key: str, count: int) -> float:
+    """Return the CPU seconds for each key while it repeats as a held key does."""
+    terminal.until_quiet()
+    used = terminal.cpu()
+    for _ in range(count):
+        due = terminal.press(key) + 1 / 30
+        while (left := due - time.perf_counter()) > 0:
+            terminal.until_quiet(left, left)
+    terminal.until_quiet(0.08)
+    return (terminal.cpu() - used) / count
+
+
+def _go_into_tree(terminal: Terminal, titles: list[str]) -> float:
+    """Press Enter until a session's tree stands on the screen; return the seconds after the key that opened it."""
+    terminal.wait(_shows(titles))
+    terminal.until_quiet()
+    for _ in range(3):
+        moment = terminal.press(ENTER)
+        try:
+            return terminal.wait(_is_tree, 3) - moment
+        except TimedOut:
+            continue
+    raise Failed("Enter does not lead into the session's tree")
+
+
+def _is_tree(screen: Screen) -> bool:
+    rows = [line for line in screen.lines() if re.search(r"\b(user|assistant): |\[(read|bash|edit|write)\b", line)]
+    return "leaf" in screen.text() and len(rows) >= 10
+
+
+def _shows(titles: list[str]) -> Callable[[Screen], bool]:
+    wanted = re.compile("|".join(map(re.escape, titles)))
+    return lambda screen: wanted.search(screen.text()) is not None
+
+
+def _differs(before: str) -> Callable[[Screen], bool]:
+    return lambda screen: screen.text() != before
+
+
+def _new_hits(prefix: str, before: list[str]) -> Callable[[Screen], bool]:
+    """True when hits stand there and more changed than the line in which is typed."""
+
+    def seen(screen: Screen) -> bool:
+        now = screen.lines()
+        changed = sum(1 for line, old in zip(now, before, strict=True) if line != old)
+        return changed >= 2 and _hits(prefix, now)
+
+    return seen
+
+
+def _hits(prefix: str, lines: list[str]) -> bool:
+    """True when a row with the prefix stands there beside the line in which it is typed."""
+    fits = re.compile(rf"(?<!\w){prefix}", re.IGNORECASE)
+    return sum(1 for line in lines if fits.search(line)) >= 2
+
+
+def _erase(terminal: Terminal, letters: int) -> None:
+    for _ in range(letters):
+        terminal.press(BACKSPACE)
+    terminal.until_quiet(0.3)
+
+
+def _titles(bench: Bench, store: Store) -> list[str]:
+    """Return how the newest sessions' titles begin: what the first real rows show."""
+    done = bench.ours(store, bench.cache(store, "titles"), "list", "--json", "--limit", "60")
+    found: list[str] = []
+    for each in bench.documents(done):
+        text = " ".join((each["name"] or each["first_message"] or "").split())[:TITLE_CHARACTERS].strip()
+        if len(text) >= TITLE_CHARACTERS - 2 and text.isascii():
+            found.append(text)
+    if not found:
+        raise Failed("no session has a title to look for")
+    return found
+
+
+def _browser(bench: Bench, store: Store, *, fresh: bool = False) -> Terminal:
+    shutil.rmtree(bench.below / "state", ignore_errors=True)
+    cache = bench.cache(store, "browser" if fresh else "ours", fresh=fresh)
+    return Terminal([OURS], bench.env(store, cache), store.home)
+
+
+def _bare(bench: Bench, store: Store, *arguments: str) -> Terminal:
+    command = bench.peers.textual.command
+    return Terminal([*command, *arguments], bench.env(store, bench.cache(store, "bare")), store.home)

@@ -1,0 +1,128 @@
+"""Killed at any moment, the next start gives the same list, entries and hits as a fresh index."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.services import catalog, indexed
+from sessionbrowse.store.index.index import Index, open_index
+from sessionbrowse.store.index.packed import unpack
+from tests.index_support import answer, append, folder, header, scope_of, user, write
+
+ROUNDS = 200
+SESSIONS = 60
+
+# The real code in a process of its own, with bounds so low that a small store is written as a large one is.
+CHILD = """
+import os, sys
+from pathlib import Path
+from sessionbrowse.services import indexed
+from sessionbrowse.store import parallel
+from sessionbrowse.store.index import index, write
+from tests.index_support import scope_of
+if sys.argv[3] == "bulk":
+    index.BULK_BYTES = 1
+    parallel.CHUNK_BYTES = 20_000
+    write.workers_for = lambda total: 2
+opened = indexed.open_or_create(Path(sys.argv[2]), print)
+print("begun", flush=True)
+indexed.gather(scope_of(Path(sys.argv[1])), opened, everything=True, may_fork=True)
+print("done", flush=True)
+"""
+
+
+@pytest.mark.stress
+def test_killed_at_any_moment_the_next_start_equals_a_fresh_index(tmp_path: Path) -> None:
+    root, cache = tmp_path / "store", tmp_path / "cache"
+    dice = random.Random(1)
+    here = folder(root)
+    paths = [here / f"{number}.jsonl" for number in range(SESSIONS)]
+    for number, path in enumerate(paths):
+        write(path, header(str(number)), *[user(f"{n}", str(n - 1), f"word{n} " * 40) for n in range(40)])
+    completed = killed = 0
+    for turn in range(ROUNDS):
+        for path in dice.sample(paths, 6):
+            append(path, answer(f"t{turn}", "1", f"turn{turn} " * 20))
+        if turn % 10 == 0:
+            write(dice.choice(paths), header("anew"), user("1", None, f"anew{turn}"))
+        if turn % 20 == 0:
+            # From nothing: what a first start writes can be cut off too.
+            for file in cache.glob("*"):
+                file.unlink()
+        way = "bulk" if turn % 2 else "one by one"
+        command = [sys.executable, "-c", CHILD, str(root), str(cache), way]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        assert child.stdout is not None
+        child.stdout.readline()
+        try:
+            child.wait(timeout=dice.random() * 0.25)
+            completed += 1
+        except subprocess.TimeoutExpired:
+            killed += 1
+            with suppress(ProcessLookupError):
+                child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+        if turn % 5 == 4:
+            assert_like_fresh(root, cache, tmp_path / f"fresh{turn}")
+    assert_like_fresh(root, cache, tmp_path / "fresh")
+    assert killed > ROUNDS // 4, (killed, completed)
+
+
+def assert_like_fresh(root: Path, cache: Path, other: Path) -> None:
+    said: list[str] = []
+    expected = {summary.path: summary for summary in catalog.all_summaries(scope_of(root))}
+    contents = []
+    for directory in (cache, other):
+        index = indexed.open_or_create(directory, said.append)
+        assert index is not None
+        found = indexed.gather(scope_of(root), index, everything=True)
+        summaries = indexed.with_first_messages(found.summaries, found.cut)
+        assert {summary.path: summary for summary in summaries} == expected
+        contents.append((entries_of(index), rows_with(index, "word7"), rows_with(index, "turn1")))
+        index.close()
+    assert contents[0] == contents[1]
+    assert said == []
+
+
+def entries_of(index: Index) -> dict[str, object]:
+    return {path: unpack(index.entry_parts(row)) for path, row in index.held().items()}
+
+
+def rows_with(index: Index, word: str) -> set[tuple[str, int]]:
+    """Every entry that the text index names for a word, as path and number."""
+    owners = {row.id: path for path, row in index.held().items()}
+    found = set()
+    for database in index.databases():
+        segments = database.execute("SELECT base, file, first, count FROM segments").fetchall()
+        for (rowid,) in database.execute("SELECT rowid FROM said WHERE said MATCH ?", (f'"{word}"*',)):
+            for base, file, first, count in segments:
+                if base <= rowid < base + count and file in owners:
+                    found.add((owners[file], first + rowid - base))
+    return found
+
+
+@pytest.mark.stress
+def test_two_processes_that_index_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
+    root, cache = tmp_path / "store", tmp_path / "cache"
+    here = folder(root)
+    for number in range(SESSIONS):
+        write(here / f"{number}.jsonl", header(str(number)), *[user(f"{n}", None, f"word{n}") for n in range(40)])
+    for turn in range(10):
+        append(here / "1.jsonl", user(f"t{turn}", None, f"turn{turn}"))
+        command = [sys.executable, "-c", CHILD, str(root), str(cache), "one by one"]
+        children = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
+        outputs = [child.communicate() for child in children]
+        assert [child.returncode for child in children] == [0, 0, 0], outputs
+        assert [error for _, error in outputs] == [b"", b"", b""]
+    assert_like_fresh(root, cache, tmp_path / "fresh")
+    opened = open_index(cache)
+    assert opened is not None
+    opened.close()

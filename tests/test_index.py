@@ -1,0 +1,423 @@
+"""The index answers as the files do, opens only what changed, and is never worth more than the files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sessionbrowse.config import INDEX_FILE
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.services import catalog, indexed
+from sessionbrowse.store.index import index as index_module
+from sessionbrowse.store.index.index import Index, open_index
+from sessionbrowse.store.index.packed import no_entries, unpack
+from sessionbrowse.store.index.read import read_for_index
+from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, locked
+from tests.index_support import answer, append, entry, folder, header, line_of, result, scope_of, user, write
+
+
+def indexed_summaries(root: Path, cache: Path, **more: Any) -> dict[str, Summary]:
+    index = indexed.open_or_create(cache, pytest.fail)
+    assert index is not None
+    try:
+        found = indexed.gather(scope_of(root), index, note=pytest.fail, everything=True, **more)
+        return {summary.path: summary for summary in indexed.with_first_messages(found.summaries, found.cut)}
+    finally:
+        index.close()
+
+
+def summaries_from_files(root: Path) -> dict[str, Summary]:
+    return {summary.path: summary for summary in catalog.all_summaries(scope_of(root))}
+
+
+def open_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collect the session files that are opened from now on."""
+    opened: list[str] = []
+    real = os.open
+
+    def noting(path: Any, *arguments: Any, **more: Any) -> int:
+        if str(path).endswith(".jsonl"):
+            opened.append(str(path))
+        return real(path, *arguments, **more)
+
+    monkeypatch.setattr(os, "open", noting)
+    return opened
+
+
+def small_store(root: Path) -> list[Path]:
+    here = folder(root)
+    long = "how long is a first message? " * 40
+    return [
+        write(here / "a.jsonl", header("a"), user("1", None, "Fix the login"), answer("2", "1", "Done", command="ls")),
+        write(here / "b.jsonl", header("b"), user("1", None, long), entry("session_info", "2", "1", name="Named")),
+        write(here / "c.jsonl", header("c"), user("1", None, "x"), entry("label", "2", "1", targetId="1", label="L")),
+    ]
+
+
+def test_the_index_gives_the_same_list_as_the_files(tmp_path: Path) -> None:
+    small_store(tmp_path / "store")
+    expected = summaries_from_files(tmp_path / "store")
+    assert len(expected) == 3
+    assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == expected
+    assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == expected
+
+
+def test_files_that_did_not_change_are_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = small_store(tmp_path / "store")
+    indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    opened = open_files(monkeypatch)
+    index = indexed.open_if_there(tmp_path / "cache", pytest.fail)
+    assert index is not None
+    indexed.gather(scope_of(tmp_path / "store"), index)
+    assert opened == []
+    append(paths[0], user("3", "2", "more"))
+    indexed.gather(scope_of(tmp_path / "store"), index)
+    assert set(opened) == {str(paths[0])}
+
+
+def test_a_grown_file_is_read_from_its_old_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder(tmp_path / "store") / "big.jsonl"
+    lines = [user(str(n), str(n - 1) if n else None, "some words " * 200) for n in range(2000)]
+    write(path, header("big"), *lines)
+    indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    append(path, answer("last", "1999", "The end"))
+    read = 0
+    real_pread, real_preadv = os.pread, os.preadv
+
+    def pread(*arguments: Any) -> bytes:
+        nonlocal read
+        got = real_pread(*arguments)
+        read += len(got)
+        return got
+
+    def preadv(*arguments: Any) -> int:
+        nonlocal read
+        got = real_preadv(*arguments)
+        read += got
+        return got
+
+    monkeypatch.setattr(os, "pread", pread)
+    monkeypatch.setattr(os, "preadv", preadv)
+    found = indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    assert path.stat().st_size > 4_000_000
+    assert read < 1_000_000
+    monkeypatch.undo()
+    assert found == summaries_from_files(tmp_path / "store")
+
+
+def replaced_middle(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"Fix the login", b"Fox the login") + line_of(user("9", "2", "more")))
+
+
+def replaced_last_line(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"Done", b"Dune") + line_of(user("9", "2", "more")))
+
+
+def last_newline_gone(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1] + b" " + line_of(user("9", "2", "more")))
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-30])
+
+
+def same_size(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"Fix the login", b"Fox the login"))
+
+
+def another_file(path: Path) -> None:
+    content = path.read_bytes()
+    path.rename(path.with_name("old"))
+    path.write_bytes(content.replace(b"Done", b"Dune") + line_of(user("9", "2", "more")))
+
+
+@pytest.mark.parametrize(
+    "change", [replaced_middle, replaced_last_line, last_newline_gone, truncated, same_size, another_file]
+)
+def test_a_file_that_is_not_what_it_was_is_read_anew(tmp_path: Path, change: Callable[[Path], None]) -> None:
+    path = small_store(tmp_path / "store")[0]
+    indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    change(path)
+    os.utime(path, ns=(1, 1))
+    assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == summaries_from_files(tmp_path / "store")
+
+
+def test_a_line_that_was_torn_and_is_finished_counts_once(tmp_path: Path) -> None:
+    path = small_store(tmp_path / "store")[0]
+    line = line_of(user("7", "2", "a line in two parts"))
+    with path.open("ab") as file:
+        file.write(line[:40])
+    assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == summaries_from_files(tmp_path / "store")
+    with path.open("ab") as file:
+        file.write(line[40:])
+    found = indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    assert found == summaries_from_files(tmp_path / "store")
+    assert found[str(path)].entry_count == 3
+
+
+def test_vanished_files_leave(tmp_path: Path) -> None:
+    paths = small_store(tmp_path / "store")
+    indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    paths[1].unlink()
+    assert set(indexed_summaries(tmp_path / "store", tmp_path / "cache")) == {str(paths[0]), str(paths[2])}
+    index = open_index(tmp_path / "cache")
+    assert index is not None
+    assert index.status().sessions == 2
+
+
+def test_another_root_does_not_empty_the_index(tmp_path: Path) -> None:
+    small_store(tmp_path / "store")
+    small_store(tmp_path / "other")
+    indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    indexed_summaries(tmp_path / "other", tmp_path / "cache")
+    index = open_index(tmp_path / "cache")
+    assert index is not None
+    assert index.status().sessions == 6
+
+
+def test_a_file_of_another_agent_now_is_read_as_that_one(tmp_path: Path) -> None:
+    path = small_store(tmp_path / "store")[0]
+    indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    index = indexed.open_if_there(tmp_path / "cache", pytest.fail)
+    assert index is not None
+    scope = scope_of(tmp_path / "store", agents=("atomic",))
+    found = indexed.gather(scope, index)
+    summaries = {summary.path: summary for summary in indexed.with_first_messages(found.summaries, found.cut)}
+    assert summaries == {summary.path: summary for summary in catalog.all_summaries(scope)}
+    assert summaries[str(path)].agent == "atomic"
+
+
+def test_half_a_surrogate_pair_is_read_each_time_and_breaks_nothing(tmp_path: Path) -> None:
+    small_store(tmp_path / "store")
+    path = folder(tmp_path / "store") / "odd.jsonl"
+    path.write_bytes(line_of(header("odd")) + b'{"type":"session_info","id":"1","parentId":null,"name":"\\ud800"}\n')
+    expected = summaries_from_files(tmp_path / "store")
+    assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == expected
+    assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == expected
+
+
+def test_the_index_is_for_its_owner_only(tmp_path: Path) -> None:
+    small_store(tmp_path / "store")
+    indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) == 0o700
+    for path in (tmp_path / "cache").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+
+
+def not_sqlite(path: Path) -> None:
+    path.write_bytes(b"not a database, however long it is " * 300)
+
+
+def cut_off(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+def of_somebody_else(path: Path) -> None:
+    path.unlink()
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE files (anything)")
+    connection.close()
+
+
+def of_another_version(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+
+
+@pytest.mark.parametrize("damage", [not_sqlite, cut_off, of_somebody_else, of_another_version])
+def test_an_index_that_cannot_be_used_is_built_anew_and_said_once(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    small_store(tmp_path / "store")
+    indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    for name in ("-wal", "-shm"):
+        (tmp_path / "cache" / (INDEX_FILE + name)).unlink(missing_ok=True)
+    damage(tmp_path / "cache" / INDEX_FILE)
+    said: list[str] = []
+    index = indexed.open_or_create(tmp_path / "cache", said.append)
+    assert index is not None
+    assert len(said) == 1
+    assert "built anew" in said[0]
+    index.close()
+    assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == summaries_from_files(tmp_path / "store")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_cache_directory_that_is_read_only_means_no_index_and_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir(mode=0o500)
+    said: list[str] = []
+    assert indexed.open_or_create(tmp_path / "cache", said.append) is None
+    assert len(said) == 1
+
+
+def test_a_cache_directory_that_cannot_be_one_means_no_index_and_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    said: list[str] = []
+    assert indexed.open_or_create(tmp_path / "file" / "cache", said.append) is None
+    assert len(said) == 1
+
+
+def test_a_full_disk_leaves_the_list_as_it_is_and_says_one_sentence(tmp_path: Path) -> None:
+    paths = small_store(tmp_path / "store")
+    indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    index = indexed.open_if_there(tmp_path / "cache", pytest.fail)
+    assert index is not None
+    pages = index.connection.execute("PRAGMA page_count").fetchone()[0]
+    index.connection.execute(f"PRAGMA max_page_count = {pages}")
+    append(paths[0], *[user(f"n{n}", "2", f"word{n} " * 500) for n in range(300)])
+    said: list[str] = []
+    found = indexed.gather(scope_of(tmp_path / "store"), index, note=said.append)
+    summaries = indexed.with_first_messages(found.summaries, found.cut)
+    assert {summary.path: summary for summary in summaries} == summaries_from_files(tmp_path / "store")
+    assert len(said) == 1
+    assert "full" in said[0]
+
+
+def test_damage_behind_the_first_page_is_said_once_and_the_list_is_right(tmp_path: Path) -> None:
+    small_store(tmp_path / "store")
+    indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    database = tmp_path / "cache" / INDEX_FILE
+    connection = sqlite3.connect(database)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    content = bytearray(database.read_bytes())
+    page = 8192
+    for at in range(page, len(content), page):
+        content[at : at + 200] = b"\xaa" * 200
+    database.write_bytes(content)
+    said: list[str] = []
+    found = indexed.all_sessions(scope_of(tmp_path / "store"), tmp_path / "cache", note=said.append)
+    summaries = indexed.with_first_messages(found.summaries, found.cut)
+    assert {summary.path: summary for summary in summaries} == summaries_from_files(tmp_path / "store")
+    assert len(said) == 1
+    assert "damaged" in said[0]
+
+
+def test_while_another_process_writes_the_list_is_right_and_silent(tmp_path: Path) -> None:
+    paths = small_store(tmp_path / "store")
+    indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    append(paths[0], user("3", "2", "more"))
+    with locked(tmp_path / "cache"):
+        found = indexed_summaries(tmp_path / "store", tmp_path / "cache")
+        index = open_index(tmp_path / "cache")
+        assert index is not None
+        with pytest.raises(IndexBusy):
+            index.update([])
+    assert found == summaries_from_files(tmp_path / "store")
+
+
+def test_shards_written_by_several_processes_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = folder(tmp_path / "store")
+    for number in range(40):
+        write(here / f"{number}.jsonl", header(str(number)), user("1", None, f"session {number}"))
+    monkeypatch.setattr(index_module, "BULK_BYTES", 1)
+    monkeypatch.setattr("sessionbrowse.store.index.write.workers_for", lambda total: 2)
+    monkeypatch.setattr("sessionbrowse.store.parallel.CHUNK_BYTES", 500)
+    assert indexed_summaries(tmp_path / "store", tmp_path / "cache", may_fork=True) == summaries_from_files(
+        tmp_path / "store"
+    )
+    index = open_index(tmp_path / "cache")
+    assert index is not None
+    assert index.status().shards == 2
+    append(here / "7.jsonl", user("2", "1", "grown"))
+    assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == summaries_from_files(tmp_path / "store")
+    assert_entries_are_those_of_the_files(index, tmp_path / "store")
+
+
+def test_a_shard_that_is_gone_does_not_break_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = small_store(tmp_path / "store")
+    monkeypatch.setattr(index_module, "BULK_BYTES", 1)
+    indexed_summaries(tmp_path / "store", tmp_path / "cache", may_fork=True)
+    for shard in (tmp_path / "cache").glob("text-*"):
+        shard.unlink()
+    append(paths[0], user("3", "2", "more"))
+    index = indexed.open_if_there(tmp_path / "cache", pytest.fail)
+    assert index is not None
+    found = indexed.gather(scope_of(tmp_path / "store"), index)
+    summaries = indexed.with_first_messages(found.summaries, found.cut)
+    assert {summary.path: summary for summary in summaries} == summaries_from_files(tmp_path / "store")
+
+
+def assert_entries_are_those_of_the_files(index: Index, root: Path) -> None:
+    for path, row in index.held().items():
+        fresh = read_for_index(path, lambda marks: row.agent, lambda *_: None, tools=False, restart=lambda: None)
+        expected = fresh.entries if fresh is not None else no_entries()
+        assert unpack(index.entry_parts(row)) == expected, path
+
+
+SOME_LINES: list[bytes] = [
+    line_of(user("u", "p", "hello")),
+    line_of(answer("a", "u", "world", command="make")),
+    line_of(result("r", "a", "output")),
+    line_of(entry("session_info", "i", "u", name="A name")),
+    line_of(entry("label", "l", "u", targetId="u", label="mark")),
+    line_of(entry("label", "l", "u", targetId="u")),
+    line_of(entry("compaction", "c", "u", summary="so far", firstKeptEntryId="u", tokensBefore=1)),
+    line_of(entry("mode_change", "m", "u", mode="plan")),
+    line_of(header("second")),
+    line_of({"type": "message", "id": "n", "parentId": None, "timestamp": 5, "message": {"role": "user"}}),
+    b"not json\n",
+    b"\n",
+    b"null\n",
+    b"\xff\xfe\n",
+    line_of(user("s", "u", "separator \u2028 here")),
+    line_of(user("x", "u", "x" * 700)),
+    line_of(user("big", "u", "y" * 300_000)),
+    b'{"type":"message"',
+]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["append", "append", "append", "rewrite", "cut", "touch", "delete"]), st.data()),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_whatever_happens_to_the_files_the_index_follows(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, Any]]
+) -> None:
+    tmp = tmp_path_factory.mktemp("random")
+    root, cache = tmp / "store", tmp / "cache"
+    path = folder(root) / "a.jsonl"
+    try:
+        write(path, header("a"), user("p", None, "begin"))
+        for what, data in steps:
+            lines = b"".join(data.draw(st.lists(st.sampled_from(SOME_LINES), max_size=4)))
+            if data.draw(st.booleans()):
+                lines = lines[:-1]
+            if what == "delete":
+                path.unlink(missing_ok=True)
+            elif what == "append" or not path.exists():
+                with path.open("ab") as file:
+                    file.write(lines)
+            elif what == "rewrite":
+                path.write_bytes(line_of(header("a", version=data.draw(st.sampled_from([1, 2, 3])))) + lines)
+            elif what == "cut":
+                path.write_bytes(path.read_bytes()[: data.draw(st.integers(0, path.stat().st_size))])
+            else:
+                os.utime(path)
+            assert indexed_summaries(root, cache) == summaries_from_files(root)
+            index = open_index(cache)
+            assert index is not None
+            if path.exists() and path.read_bytes().endswith(b"\n"):
+                assert_entries_are_those_of_the_files(index, root)
+            index.close()
+    finally:
+        shutil.rmtree(tmp)
+
+
+def test_without_a_lock_nobody_writes(tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    with locked(tmp_path / "cache"), pytest.raises(IndexUnavailable), locked(tmp_path / "cache"):
+        pytest.fail("two processes at once")

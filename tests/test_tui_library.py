@@ -1,0 +1,99 @@
+"""The rows of the first screen: folders, order, threads, filter."""
+
+from __future__ import annotations
+
+from sessionbrowse.tui.library import Library, parse_filter, same_names
+from tests.tui_support import NOW_MS, summary
+
+HOUR = 3_600_000
+
+
+def library(*summaries: object, here: str | None = None) -> Library:
+    made = Library(here=here)
+    made.add(summaries)  # type: ignore[arg-type]
+    return made
+
+
+def titles(rows: list) -> list[str]:
+    return [row.summary.title for row in rows]
+
+
+WEB = summary("/a.jsonl", cwd="/home/u/web", name="Refactor auth", modified=NOW_MS - HOUR, cost=2.0, bytes=10)
+FIX = summary("/b.jsonl", cwd="/home/u/web", first_message="fix the flaky test", parent_path="/a.jsonl")
+INFRA = summary("/c.jsonl", cwd="/srv/infra", first_message="Terraform drift", modified=NOW_MS - 3 * HOUR, bytes=500)
+STAGE = summary("/d.jsonl", cwd="/srv/infra", first_message="stage 2", hidden=True, modified=NOW_MS - 2 * HOUR)
+
+
+def test_folders_come_by_last_activity_below_all_and_here() -> None:
+    rows = library(WEB, FIX, INFRA, STAGE).projects()
+    assert [(row.cwd, row.sessions, row.named) for row in rows] == [
+        (None, 3, 1),
+        ("/home/u/web", 2, 1),
+        ("/srv/infra", 1, 0),
+    ]
+    rows = library(WEB, FIX, INFRA, here="/srv/infra").projects()
+    assert [row.cwd for row in rows] == [None, "/srv/infra", "/home/u/web"]
+    assert rows[1].is_here
+
+
+def test_folders_are_filtered_by_their_path() -> None:
+    rows = library(WEB, FIX, INFRA).projects(parse_filter("infra"))
+    assert [row.cwd for row in rows] == [None, "/srv/infra"]
+
+
+def test_sessions_are_shown_newest_first_and_by_folder() -> None:
+    made = library(INFRA, WEB, FIX, STAGE)
+    assert titles(made.sessions()) == ["fix the flaky test", "Refactor auth", "Terraform drift"]
+    assert titles(made.sessions(cwd="/srv/infra")) == ["Terraform drift"]
+    assert titles(made.sessions(cwd="/srv/infra", hidden=True)) == ["stage 2", "Terraform drift"]
+    assert titles(made.sessions(named=True)) == ["Refactor auth"]
+
+
+def test_other_orders() -> None:
+    made = library(INFRA, WEB, FIX)
+    assert titles(made.sessions(sort="cost"))[0] == "Refactor auth"
+    assert titles(made.sessions(sort="size"))[0] == "Terraform drift"
+    assert titles(made.sessions(sort="name"))[0] == "Refactor auth"
+
+
+def test_forks_hang_on_their_parent_and_carry_it_up_by_their_newest() -> None:
+    grandchild = summary("/e.jsonl", name="deeper", parent_path="/b.jsonl", modified=NOW_MS - 4 * HOUR)
+    sibling = summary("/f.jsonl", name="sibling", parent_path="/a.jsonl", modified=NOW_MS - 5 * HOUR)
+    rows = library(INFRA, WEB, FIX, grandchild, sibling).sessions(sort="threaded")
+    assert [(row.prefix, row.summary.title) for row in rows] == [
+        ("", "Refactor auth"),
+        ("├─", "fix the flaky test"),
+        ("│ ╰─", "deeper"),
+        ("╰─", "sibling"),
+        ("", "Terraform drift"),
+    ]
+
+
+def test_sessions_that_are_each_others_parents_are_still_shown() -> None:
+    one = summary("/1.jsonl", name="one", parent_path="/2.jsonl")
+    two = summary("/2.jsonl", name="two", parent_path="/1.jsonl")
+    own = summary("/3.jsonl", name="own", parent_path="/3.jsonl")
+    assert sorted(titles(library(one, two, own).sessions(sort="threaded"))) == ["one", "own", "two"]
+
+
+def test_a_filter_needs_all_words_and_says_what_is_wrong_with_a_pattern() -> None:
+    made = library(WEB, FIX, INFRA)
+    assert titles(made.sessions(filter=parse_filter("flaky fix"))) == ["fix the flaky test"]
+    assert titles(made.sessions(filter=parse_filter('"flaky fix"'))) == []
+    assert titles(made.sessions(filter=parse_filter("re:T.*drift$"))) == ["Terraform drift"]
+    broken = parse_filter("re:(")
+    assert broken.problem is not None
+    assert made.sessions(filter=broken) == []
+    assert not broken.is_empty
+
+
+def test_a_rescan_forgets_what_is_gone_and_keeps_what_was_found() -> None:
+    made = library(WEB, FIX, INFRA)
+    made.keep_only(["/a.jsonl", "/c.jsonl"])
+    assert titles(made.sessions()) == ["Refactor auth", "Terraform drift"]
+    assert made.get("/b.jsonl") is None
+    assert made.counts() == (2, 2)
+
+
+def test_folders_of_the_same_name_are_told_apart() -> None:
+    assert same_names(["/a/web", "/b/web", "/c/infra"]) == {"/a/web", "/b/web"}
