@@ -43,7 +43,8 @@ stress: $(VENV)/.dev
 	@$(PY) -m pytest -q -m stress $(ARGS)
 
 interop: $(VENV)/.dev
-	@$(PY) -m pytest -q -m interop $(ARGS)
+	@$(PY) -m tests.interop $(ARGS)
+	@$(PY) -m pytest -q -m interop
 
 bench: $(VENV)/.dev
 	@$(PY) -m tests.bench $(ARGS)

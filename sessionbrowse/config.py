@@ -129,10 +129,16 @@ def state_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> 
     return _own_dir("state", env, home)
 
 
+def data_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
+    """Return the directory of what the program keeps for the user: our own trash; it need not exist."""
+    return _own_dir("data", env, home)
+
+
 _XDG = {
     "config": ("XDG_CONFIG_HOME", ".config"),
     "cache": ("XDG_CACHE_HOME", ".cache"),
     "state": ("XDG_STATE_HOME", ".local/state"),
+    "data": ("XDG_DATA_HOME", ".local/share"),
 }
 
 

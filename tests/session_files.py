@@ -24,7 +24,7 @@ def header(version: object = 3, **more: Any) -> bytes:
     return line(first | {"id": "s-1", "timestamp": TIME.format(0, 0), "cwd": "/home/dev/webshop"} | more)
 
 
-def entry(kind: str, entry_id: str | None, parent: str | None, second: int = 1, **more: Any) -> bytes:
+def entry(kind: str, entry_id: str | None, parent: str | None, /, second: int = 1, **more: Any) -> bytes:
     """Return an entry; `entry_id` None leaves id and parent out, as version 1 does."""
     ids = {} if entry_id is None else {"id": entry_id, "parentId": parent}
     return line({"type": kind, **ids, "timestamp": TIME.format(second % 60, second // 60), **more})

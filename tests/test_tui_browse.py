@@ -14,9 +14,9 @@ from sessionbrowse.store.scan import Batch
 from tests.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
 
 
-@pytest.fixture
-def demo(tmp_path: Path) -> dict:
-    return demo_options(tmp_path / "demo")
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    return demo_options(tmp_path_factory.mktemp("store") / "demo")
 
 
 async def test_all_sessions_are_listed_newest_first_beside_their_folders(demo: dict) -> None:
@@ -56,9 +56,9 @@ async def test_choosing_a_folder_shows_its_sessions_and_enter_goes_in(demo: dict
     async with browsing(**demo) as browser:
         await browser.press("left", "down", "down")
         assert "Sessions · infra" in browser.screen_text()
-        assert browser.list("#sessions").count == 6
+        assert browser.row_list("#sessions").count == 6
         await browser.press("enter")
-        assert browser.app.focused is browser.list("#sessions")
+        assert browser.app.focused is browser.row_list("#sessions")
         await browser.press("enter")
         assert browser.screen_name == "session"
         await browser.press("escape")
@@ -78,12 +78,12 @@ async def test_typing_a_filter_narrows_the_list_and_escape_shows_all_again(demo:
     async with browsing(**demo) as browser:
         await browser.press("slash")
         await browser.type("auth")
-        assert browser.list("#sessions").count == 2
+        assert browser.row_list("#sessions").count == 2
         assert "2 matches" in browser.screen_text()
         await browser.press("enter", "down")
         assert "fix flaky test" in browser.rows("#sessions")[1]
         await browser.press("escape")
-        assert browser.list("#sessions").count == 32
+        assert browser.row_list("#sessions").count == 32
         assert any("▌ fix flaky test" in row for row in browser.rows("#sessions"))
 
 
@@ -94,9 +94,9 @@ async def test_letters_are_text_while_a_filter_is_typed_and_arrows_still_move(de
         assert browser.screen_name == "browse"
         await browser.press("escape", "slash")
         await browser.type("a")
-        first = browser.list("#sessions").key
+        first = browser.row_list("#sessions").key
         await browser.press("down")
-        assert browser.list("#sessions").key != first
+        assert browser.row_list("#sessions").key != first
 
 
 async def test_a_pattern_that_is_not_valid_says_so_while_it_is_typed(demo: dict) -> None:
@@ -105,7 +105,7 @@ async def test_a_pattern_that_is_not_valid_says_so_while_it_is_typed(demo: dict)
         await browser.type("re:(")
         assert "pattern is not valid" in browser.screen_text()
         await browser.type("auth)")
-        assert browser.list("#sessions").count >= 1
+        assert browser.row_list("#sessions").count >= 1
         assert "not valid" not in browser.screen_text()
 
 
@@ -140,9 +140,9 @@ async def test_ctrl_s_goes_through_the_orders_and_threads_hang_forks_on_their_pa
 async def test_the_cursor_stays_on_its_session_when_the_order_changes(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.press("down", "down", "down")
-        key = browser.list("#sessions").key
+        key = browser.row_list("#sessions").key
         await browser.press("ctrl+s", "ctrl+s")
-        assert browser.list("#sessions").key == key
+        assert browser.row_list("#sessions").key == key
 
 
 async def test_ctrl_n_shows_named_sessions_only(demo: dict) -> None:
@@ -164,12 +164,12 @@ async def test_ctrl_p_shows_the_paths_of_the_files(demo: dict) -> None:
 
 async def test_hidden_sessions_are_shown_on_request(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        before = browser.list("#sessions").count
+        before = browser.row_list("#sessions").count
         await browser.press("full_stop")
-        assert browser.list("#sessions").count > before
+        assert browser.row_list("#sessions").count > before
         assert any("hidden" in row for row in browser.rows("#sessions"))
         await browser.press("full_stop")
-        assert browser.list("#sessions").count == before
+        assert browser.row_list("#sessions").count == before
 
 
 async def test_the_preview_can_be_hidden_and_a_pane_zoomed(demo: dict) -> None:
@@ -177,28 +177,31 @@ async def test_the_preview_can_be_hidden_and_a_pane_zoomed(demo: dict) -> None:
         await browser.press("v")
         assert not browser.app.screen.query_one("#preview").display
         await browser.press("v", "z")
-        assert browser.list("#sessions").size.width > 110
+        assert browser.row_list("#sessions").size.width > 110
         await browser.press("z")
-        assert browser.list("#sessions").size.width < 80
+        assert browser.row_list("#sessions").size.width < 80
 
 
 async def test_copying_says_what_was_copied(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.press("y")
-        assert browser.app.clipboard == browser.list("#sessions").key
+        assert browser.app.clipboard == browser.row_list("#sessions").key
         assert browser.toasts() == ["Copied the path of the session's file."]
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 50)])
-async def test_every_size_shows_the_list_and_a_way_to_the_other_panes(demo: dict, size: tuple[int, int]) -> None:
-    async with browsing(size=size, **demo) as browser:
-        assert "deploy script" in "\n".join(browser.rows("#sessions"))
-        assert "? help" in browser.footer()
-        await browser.press("right")
-        assert browser.app.screen.query_one("#preview").size.width > 20
-        await browser.press("left", "left")
-        assert browser.list("#projects").size.width > 15
-        assert all(len(line) <= size[0] for line in browser.screen_text().split("\n"))
+async def test_every_size_shows_the_list_and_a_way_to_the_other_panes(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        for width, height in ((60, 20), (80, 24), (120, 40), (200, 50)):
+            await browser.pilot.resize_terminal(width, height)
+            await browser.settle()
+            assert "deploy script" in "\n".join(browser.rows("#sessions"))
+            assert "? help" in browser.footer()
+            assert all(len(line) <= width for line in browser.screen_text().split("\n"))
+            await browser.press("right")
+            assert browser.app.screen.query_one("#preview").size.width > 20
+            await browser.press("left", "left")
+            assert browser.row_list("#projects").size.width > 15
+            await browser.press("right")
 
 
 # ---- while sessions are being read ------------------------------------------------------------------------------
@@ -247,17 +250,17 @@ async def test_rows_stream_in_and_the_cursor_stays_on_its_session() -> None:
     async with browsing(fixed_source(scan=scan), settle=False) as browser:
         assert "Reading sessions …" in browser.screen_text()
         scan.let_one_through()
-        await until(browser, lambda: browser.list("#sessions").count == 100)
+        await until(browser, lambda: browser.row_list("#sessions").count == 100)
         assert "reading" in browser.screen_text().split("\n")[0]
         assert "100/300" in browser.screen_text().split("\n")[0]
         await browser.pilot.press("down", "down")
-        assert browser.list("#sessions").key == "/0102.jsonl"
+        assert browser.row_list("#sessions").key == "/0102.jsonl"
         scan.let_one_through()
-        await until(browser, lambda: browser.list("#sessions").count == 200)
-        assert browser.list("#sessions").key == "/0102.jsonl"
+        await until(browser, lambda: browser.row_list("#sessions").count == 200)
+        assert browser.row_list("#sessions").key == "/0102.jsonl"
         scan.let_one_through()
-        await until(browser, lambda: browser.list("#sessions").count == 300)
-        assert browser.list("#sessions").key == "/0102.jsonl"
+        await until(browser, lambda: browser.row_list("#sessions").count == 300)
+        assert browser.row_list("#sessions").key == "/0102.jsonl"
         await until(browser, lambda: "reading" not in browser.screen_text().split("\n")[0])
 
 
@@ -265,12 +268,12 @@ async def test_typing_works_while_sessions_are_being_read() -> None:
     scan = SlowScan([some(0, 100), some(100, 200)])
     async with browsing(fixed_source(scan=scan), settle=False) as browser:
         scan.let_one_through()
-        await until(browser, lambda: browser.list("#sessions").count == 100)
+        await until(browser, lambda: browser.row_list("#sessions").count == 100)
         await browser.pilot.press("slash", *"session", "space", "5", "5")
-        await until(browser, lambda: browser.list("#sessions").count == 1)
+        await until(browser, lambda: browser.row_list("#sessions").count == 1)
         scan.let_one_through()
-        await until(browser, lambda: browser.list("#sessions").count == 2)
-        assert browser.list("#sessions").keys == ["/0055.jsonl", "/0155.jsonl"]
+        await until(browser, lambda: browser.row_list("#sessions").count == 2)
+        assert browser.row_list("#sessions").keys == ["/0055.jsonl", "/0155.jsonl"]
 
 
 async def test_leaving_while_sessions_are_being_read_does_not_wait() -> None:
@@ -291,7 +294,7 @@ async def test_a_scan_that_fails_says_why_and_shows_what_it_found() -> None:
         raise OSError("the disk is [on fire]")
 
     async with browsing(fixed_source(scan=scan)) as browser:
-        assert browser.list("#sessions").count == 3
+        assert browser.row_list("#sessions").count == 3
         assert "the disk is [on fire]" in browser.screen_text()
 
 
@@ -302,10 +305,10 @@ async def test_a_session_that_vanished_is_gone_after_a_reload() -> None:
         yield Batch(list(listed), len(listed), len(listed))
 
     async with browsing(fixed_source(scan=scan)) as browser:
-        assert browser.list("#sessions").count == 5
+        assert browser.row_list("#sessions").count == 5
         del listed[2]
         await browser.press("f5")
-        assert browser.list("#sessions").count == 4
+        assert browser.row_list("#sessions").count == 4
 
 
 # ---- nothing, and what cannot be done ---------------------------------------------------------------------------
@@ -320,7 +323,7 @@ async def test_a_machine_without_sessions_is_offered_the_demo(own_home: Path) ->
         assert "missing" in text
         await browser.press("enter")
         assert browser.screen_name == "browse"
-        assert browser.list("#sessions").count == 32
+        assert browser.row_list("#sessions").count == 32
         assert browser.app.demo_directory is not None
         made = browser.app.demo_directory
         assert made.is_dir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 
 from sessionbrowse.tui.jobs import PATIENCE_SECONDS, Job, Lane, Outcome
 
@@ -44,10 +45,13 @@ def test_only_the_newest_request_is_delivered() -> None:
         go_on.wait(10)
         return "old"
 
+    def request(number: int, job: Job) -> str:
+        return f"request {number}"
+
     lane.ask(slow)
     begun.wait(10)
     for number in range(20):
-        lane.ask(lambda job, number=number: f"request {number}")
+        lane.ask(partial(request, number))
     go_on.set()
     outcomes = receiver.wait_for(1)
     assert [outcome.value for outcome in outcomes] == ["request 19"]

@@ -97,3 +97,23 @@ def test_a_rescan_forgets_what_is_gone_and_keeps_what_was_found() -> None:
 
 def test_folders_of_the_same_name_are_told_apart() -> None:
     assert same_names(["/a/web", "/b/web", "/c/infra"]) == {"/a/web", "/b/web"}
+
+
+def test_a_filter_typed_letter_by_letter_finds_what_it_finds_at_once() -> None:
+    names = ["Refactor auth", "author list", "a12 release", "12a release", "Terraform drift", "auth re: tests", ""]
+    many = [summary(f"/{number}.jsonl", name=name, cwd=f"/p/{name}") for number, name in enumerate(names)]
+    for text in ("auth re", "a12", "12a", "re:au", 'au "th l', "aut  l"):
+        typed = library(*many)
+        for end in range(1, len(text) + 1):
+            for sort in ("recent", "relevance"):
+                filter = parse_filter(text[:end])
+                assert titles(typed.sessions(filter=filter, sort=sort)) == titles(
+                    library(*many).sessions(filter=filter, sort=sort)
+                )
+
+
+def test_a_session_that_arrives_while_a_filter_is_typed_is_found() -> None:
+    made = library(WEB)
+    assert titles(made.sessions(filter=parse_filter("au"))) == ["Refactor auth"]
+    made.add([summary("/new.jsonl", name="auth again")])
+    assert len(made.sessions(filter=parse_filter("aut"))) == 2

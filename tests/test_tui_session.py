@@ -10,9 +10,9 @@ import pytest
 from tests.tui_support import Driven, browsing, demo_options, fixed_source, summary
 
 
-@pytest.fixture
-def demo(tmp_path: Path) -> dict:
-    return demo_options(tmp_path / "demo")
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    return demo_options(tmp_path_factory.mktemp("store") / "demo")
 
 
 async def enter(browser: Driven, title: str) -> None:
@@ -110,14 +110,14 @@ async def test_the_context_follows_the_cursor(demo: dict) -> None:
 async def test_folding_a_branch_hides_what_is_below_and_the_cursor_stays(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
-        before = browser.list("#tree").count
+        before = browser.row_list("#tree").count
         await browser.press("right_square_bracket", "space")
-        key = browser.list("#tree").key
-        assert browser.list("#tree").count < before
+        key = browser.row_list("#tree").key
+        assert browser.row_list("#tree").count < before
         assert any("⊞" in row and row.startswith("▌") for row in browser.rows("#tree"))
         await browser.press("l")
-        assert browser.list("#tree").count == before
-        assert browser.list("#tree").key == key
+        assert browser.row_list("#tree").count == before
+        assert browser.row_list("#tree").key == key
 
 
 async def test_fold_keys_jump_where_there_is_nothing_to_fold(demo: dict) -> None:
@@ -139,31 +139,39 @@ async def test_a_row_without_a_branch_says_why_it_cannot_be_folded(demo: dict) -
         assert browser.toasts() == ["This row has nothing to fold: only branch points and roots do."]
 
 
-@pytest.mark.parametrize(
-    ("keys", "name", "present", "absent"),
-    [
-        (("2",), "no-tools", "user:", "[read:"),
-        (("ctrl+t",), "no-tools", "user:", "[read:"),
-        (("3",), "user-only", "user:", "assistant:"),
-        (("ctrl+u",), "user-only", "user:", "assistant:"),
-        (("4",), "labeled-only", "⚑", "[read:"),
-        (("ctrl+l",), "labeled-only", "⚑", "[read:"),
-        (("5",), "all", "[label:", "nothing like this"),
-        (("ctrl+a",), "all", "[model:", "nothing like this"),
-        (("ctrl+o", "ctrl+o"), "user-only", "user:", "assistant:"),
-        (("ctrl+shift+o",), "all", "[label:", "nothing like this"),
-    ],
-)
-async def test_the_five_choices_of_rows(demo: dict, keys: tuple, name: str, present: str, absent: str) -> None:
+CHOICES = [
+    (("2",), "no-tools", "user:", "[read:"),
+    (("ctrl+t",), "no-tools", "user:", "[read:"),
+    (("alt+t",), "no-tools", "user:", "[read:"),
+    (("3",), "user-only", "user:", "assistant:"),
+    (("ctrl+u",), "user-only", "user:", "assistant:"),
+    (("4",), "labeled-only", "⚑", "[read:"),
+    (("ctrl+l",), "labeled-only", "⚑", "[read:"),
+    (("5",), "all", "[label:", "nothing like this"),
+    (("ctrl+a",), "all", "[model:", "nothing like this"),
+    (("ctrl+o", "ctrl+o"), "user-only", "user:", "assistant:"),
+    (("ctrl+shift+o",), "all", "[label:", "nothing like this"),
+]
+
+
+async def test_the_five_choices_of_rows(demo: dict) -> None:
     async with browsing(size=(140, 70), **demo) as browser:
         await enter(browser, AUTH)
-        await browser.press(*keys)
-        rows = "\n".join(browser.rows("#tree"))
-        assert f"· {name}" in browser.screen_text()
-        assert present in rows
-        assert absent not in rows
-        await browser.press("1")
-        assert f"· {name}" not in browser.screen_text()
+        for keys, name, present, absent in CHOICES:
+            await browser.press(*keys)
+            rows = "\n".join(browser.rows("#tree"))
+            assert f"· {name}" in browser.screen_text()
+            assert present in rows
+            assert absent not in rows
+            await browser.press("ctrl+d")
+            assert f"· {name}" not in browser.screen_text()
+
+
+async def test_choosing_the_same_rows_again_goes_back_to_the_usual_ones(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("2", "2")
+        assert "· no-tools" not in browser.screen_text()
 
 
 async def test_the_cursor_goes_to_the_nearest_row_above_when_its_own_is_hidden(demo: dict) -> None:
@@ -183,7 +191,7 @@ async def test_a_search_keeps_the_branch_points_above_its_hits(demo: dict) -> No
         assert "1 match" in browser.screen_text()
         assert len(rows) > 1
         await browser.press("escape")
-        assert browser.list("#tree").count > 20
+        assert browser.row_list("#tree").count > 20
 
 
 async def test_n_goes_from_hit_to_hit_and_around(demo: dict) -> None:
@@ -197,20 +205,20 @@ async def test_n_goes_from_hit_to_hit_and_around(demo: dict) -> None:
         seen = []
         for _ in range(12):
             await browser.press("n")
-            seen.append(browser.list("#tree").key)
+            seen.append(browser.row_list("#tree").key)
         assert len(set(seen)) > 1
         assert seen[0] in seen[1:]
         await browser.press("N")
-        assert browser.list("#tree").key == seen[-2]
+        assert browser.row_list("#tree").key == seen[-2]
 
 
 async def test_arrows_wrap_around_the_tree_as_in_pi(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
         await browser.press("g", "up")
-        assert browser.list("#tree").cursor == browser.list("#tree").count - 1
+        assert browser.row_list("#tree").cursor == browser.row_list("#tree").count - 1
         await browser.press("down")
-        assert browser.list("#tree").cursor == 0
+        assert browser.row_list("#tree").cursor == 0
 
 
 async def test_moving_by_turns_branches_and_to_the_leaf(demo: dict) -> None:
@@ -219,7 +227,7 @@ async def test_moving_by_turns_branches_and_to_the_leaf(demo: dict) -> None:
         await browser.press("g", "alt+down")
         assert "assistant: I look at" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
         await browser.press("alt+up")
-        assert browser.list("#tree").cursor == 0
+        assert browser.row_list("#tree").cursor == 0
         await browser.press("right_square_bracket")
         assert "├⊟" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
         await browser.press("full_stop")
@@ -232,20 +240,22 @@ async def test_enter_goes_to_the_entry_and_escape_back_to_tree_and_list(demo: di
         await browser.press("enter")
         assert browser.app.focused is browser.app.screen.query_one("#view")
         await browser.press("escape")
-        assert browser.app.focused is browser.list("#tree")
+        assert browser.app.focused is browser.row_list("#tree")
         await browser.press("escape")
         assert browser.screen_name == "browse"
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 50)])
-async def test_every_size_shows_tree_and_entry(demo: dict, size: tuple[int, int]) -> None:
-    async with browsing(size=size, **demo) as browser:
+async def test_every_size_shows_tree_and_entry(demo: dict) -> None:
+    async with browsing(**demo) as browser:
         await enter(browser, AUTH)
-        assert "← leaf" in "\n".join(browser.rows("#tree"))
-        await browser.press("enter")
-        assert "← leaf" in browser.words("#view")
-        await browser.press("escape")
-        assert browser.list("#tree").size.width > 30
+        for width, height in ((60, 20), (80, 24), (120, 40), (200, 50)):
+            await browser.pilot.resize_terminal(width, height)
+            await browser.settle()
+            assert "← leaf" in "\n".join(browser.rows("#tree"))
+            await browser.press("enter")
+            assert "← leaf" in browser.words("#view")
+            await browser.press("escape")
+            assert browser.row_list("#tree").size.width > 30
 
 
 async def test_copying_takes_the_text_of_the_entry(demo: dict) -> None:
@@ -351,7 +361,7 @@ async def test_a_chain_of_twenty_thousand_entries_opens(tmp_path: Path) -> None:
         await open_file(browser)
         assert "message 20000" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
         await browser.press("g", "G", "pageup")
-        assert browser.list("#tree").count == 20_000
+        assert browser.row_list("#tree").count == 20_000
 
 
 async def test_unknown_types_are_shown_by_their_name(tmp_path: Path) -> None:
@@ -375,10 +385,10 @@ async def test_unknown_types_are_shown_by_their_name(tmp_path: Path) -> None:
 async def test_every_real_session_can_be_walked_through_in_every_view(corpus: Path) -> None:
     roots = [str(path) for path in sorted(corpus.iterdir()) if path.is_dir()]
     async with browsing(roots=roots) as browser:
-        count = browser.list("#sessions").count
+        count = browser.row_list("#sessions").count
         assert count > 10
         for _ in range(count):
             await browser.press("enter")
             assert browser.screen_name == "session"
-            await browser.press("5", "g", "tab", "tab", "tab", "pagedown", "tab", "G", "escape", "down")
+            await browser.press("5", "tab", "tab", "tab", "G", "escape", "down")
             assert browser.screen_name == "browse"

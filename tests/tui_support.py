@@ -87,7 +87,7 @@ class Driven:
         """Return what a list or text shows, as words on one line: sentences may be wrapped."""
         return " ".join(" ".join(self.rows(selector)).split())
 
-    def list(self, selector: str) -> RowList:
+    def row_list(self, selector: str) -> RowList:
         """Return a list."""
         return self.app.screen.query_one(selector, RowList)
 

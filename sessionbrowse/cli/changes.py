@@ -19,7 +19,7 @@ def run_rename(arguments: argparse.Namespace, located: catalog.Located) -> int:
     from sessionbrowse.services.rename import rename
 
     target = target_of(located, arguments.ref)
-    with _ForceNamed():
+    with ForceNamed():
         renamed = rename(target, arguments.name, clear=arguments.clear, force=arguments.force)
     _say(arguments, renamed, f'named "{clean(renamed.name)}"' if renamed.name else "no name")
     return 0
@@ -30,7 +30,7 @@ def run_label(arguments: argparse.Namespace, located: catalog.Located) -> int:
     from sessionbrowse.services.label import label
 
     target = target_of(located, arguments.ref)
-    with _ForceNamed():
+    with ForceNamed():
         labelled = label(target, arguments.entry, arguments.text, clear=arguments.clear, force=arguments.force)
     shown = f'labelled "{clean(labelled.label)}"' if labelled.label else "no label"
     _say(arguments, labelled, f"{labelled.entry_id}: {shown}")
@@ -42,7 +42,7 @@ def run_checkout(arguments: argparse.Namespace, located: catalog.Located) -> int
     from sessionbrowse.services.checkout import checkout
 
     target = target_of(located, arguments.ref)
-    with _ForceNamed():
+    with ForceNamed():
         checked_out = checkout(target, arguments.entry, force=arguments.force)
     _say(arguments, checked_out, f"resumes at {checked_out.at or 'its start'}")
     if not arguments.json and checked_out.text is not None:
@@ -63,7 +63,7 @@ def run_undo(arguments: argparse.Namespace) -> int:
                 (row.undo_id, parse_time(row.time), row.verb, row.summary, row.path, row.agent) for row in rows
             )
         return 0
-    with _ForceNamed():
+    with ForceNamed():
         undone = undo(arguments.id, force=arguments.force)
     for sentence in undone.failed:
         output.note(sentence)
@@ -86,7 +86,7 @@ def document_of(changed: Changed) -> dict[str, Any]:
     return document
 
 
-class _ForceNamed:
+class ForceNamed:
     """Names the option that goes on where a session may be in use."""
 
     def __enter__(self) -> None:

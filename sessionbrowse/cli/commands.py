@@ -165,12 +165,55 @@ def run_index(arguments: argparse.Namespace) -> int:
     return search_commands.run_index(arguments, _scope(arguments, hidden=True, archived=True), _settings())
 
 
+def run_search(arguments: argparse.Namespace) -> int:
+    """`search`: entries in every branch of every session."""
+    from sessionbrowse.cli import search_commands
+
+    settings = _settings()
+    return search_commands.run_search(arguments, _scope(arguments, hidden=True, archived=True), settings)
+
+
 def run_change(arguments: argparse.Namespace) -> int:
     """`rename`, `label`, `checkout`: find the session, then change it."""
     from sessionbrowse.cli import changes
 
     run = {"rename": changes.run_rename, "label": changes.run_label, "checkout": changes.run_checkout}
     return run[arguments.command](arguments, _find(arguments))
+
+
+def run_fork(arguments: argparse.Namespace) -> int:
+    """`fork`: find the session, then make another of it."""
+    from sessionbrowse.cli import file_commands
+
+    return file_commands.run_fork(arguments, _find(arguments))
+
+
+def run_delete(arguments: argparse.Namespace) -> int:
+    """`delete`: find all sessions, then move them to the trash."""
+    from sessionbrowse.cli import file_commands
+
+    return file_commands.run_delete(arguments, _find_all(arguments), _scope(arguments, hidden=True, archived=True))
+
+
+def run_restore(arguments: argparse.Namespace) -> int:
+    """`restore`: from the trash, by the journal."""
+    from sessionbrowse.cli import file_commands
+
+    return file_commands.run_restore(arguments)
+
+
+def run_archive(arguments: argparse.Namespace) -> int:
+    """`archive`, `unarchive`: find all sessions, then move them."""
+    from sessionbrowse.cli import file_commands
+
+    return file_commands.run_archive(arguments, _find_all(arguments))
+
+
+def run_relocate(arguments: argparse.Namespace) -> int:
+    """`relocate`: all sessions of a directory."""
+    from sessionbrowse.cli import file_commands
+
+    return file_commands.run_relocate(arguments, _scope(arguments, hidden=True, archived=True))
 
 
 def run_undo(arguments: argparse.Namespace) -> int:
@@ -241,6 +284,12 @@ def _find(arguments: argparse.Namespace) -> catalog.Located:
     return catalog.locate(arguments.ref, _scope(arguments))
 
 
+def _find_all(arguments: argparse.Namespace) -> list[catalog.Located]:
+    """What every REF names; nothing is changed if one of them names nothing."""
+    scope = _scope(arguments)
+    return [catalog.locate(reference, scope) for reference in arguments.refs]
+
+
 def _open(arguments: argparse.Namespace) -> Session:
     from sessionbrowse.store.session_file import open_session
 
@@ -263,8 +312,15 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "resume": run_resume,
     "demo": run_demo,
     "index": run_index,
+    "search": run_search,
     "rename": run_change,
     "label": run_change,
     "checkout": run_change,
+    "fork": run_fork,
+    "delete": run_delete,
+    "restore": run_restore,
+    "archive": run_archive,
+    "unarchive": run_archive,
+    "relocate": run_relocate,
     "undo": run_undo,
 }

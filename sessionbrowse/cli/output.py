@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sessionbrowse.model.session import Session
-from sessionbrowse.model.summary import Summary
 from sessionbrowse.text import age, clean, clean_lines, cost, json_exact, shorten_home, tokens, truncate
+
+if TYPE_CHECKING:
+    from sessionbrowse.model.session import Session
+    from sessionbrowse.model.summary import Summary
+    from sessionbrowse.services.search import Hit
 
 
 def print_json(document: object) -> None:
@@ -38,6 +41,22 @@ def print_sessions(summaries: Sequence[Summary], home: str) -> None:
         for summary in summaries
     ]
     _table(("agent", "age", "msgs", "cost", "directory", "session", "id"), rows, right=(1, 2, 3), stretch=5)
+
+
+def print_hits(hits: Sequence[Hit], home: str) -> None:
+    """Print one row for each hit: whose, where, which entry, who said it, in which branch, and what."""
+    rows = [
+        (
+            hit.agent,
+            clean(shorten_home(hit.cwd, home)),
+            clean(hit.entry_id or ""),
+            clean(hit.role),
+            hit.state,
+            clean(hit.snippet),
+        )
+        for hit in hits
+    ]
+    _table(("agent", "directory", "entry", "role", "branch", "text"), rows, right=(), stretch=5)
 
 
 def print_projects(documents: Iterable[dict[str, Any]], home: str) -> None:

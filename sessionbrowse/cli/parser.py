@@ -65,7 +65,9 @@ def _parser() -> argparse.ArgumentParser:
 
     add("labels", "Every checkpoint of every session.")
 
-    index = add("index", "Read all sessions into the index, so that lists and searches need not. It can be deleted anytime.")
+    index = add(
+        "index", "Read all sessions into the index, so that lists and searches need not. It can be deleted anytime."
+    )
     how = index.add_mutually_exclusive_group()
     how.add_argument("--rebuild", action="store_true", help="from nothing")
     how.add_argument("--status", action="store_true", help="what the index holds")
@@ -89,6 +91,40 @@ def _parser() -> argparse.ArgumentParser:
     _add_ref(checkout)
     _add_entry(checkout)
     _add_force(checkout)
+
+    fork = add("fork", "Make a new session file from another; prints its path.")
+    _add_ref(fork)
+    fork.add_argument("--at", metavar="ENTRY", help="only the path up to this entry; at a user message, before it")
+    fork.add_argument("--cwd", metavar="DIR", help="the directory of the new session, instead of the source's")
+
+    delete = add("delete", "Move sessions to the trash, with all that belongs to them.")
+    _add_refs(delete)
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+    where_to = delete.add_mutually_exclusive_group()
+    where_to.add_argument("--permanent", action="store_true", help="remove them for good, without trash")
+    where_to.add_argument(
+        "--own-trash",
+        action="store_true",
+        help="into sessionbrowse's own trash folder, where the system's does not work",
+    )
+    _add_force(delete)
+
+    restore = add("restore", "Bring deleted sessions back from the trash; never over an existing file.", reads=False)
+    restore.add_argument("ids", nargs="*", metavar="ID", help="these instead of the one deleted last: undo id or path")
+    restore.add_argument("--list", action="store_true", help="what can be restored, newest first")
+
+    archive = add("archive", "Take sessions out of the agents' lists; they stay readable and searchable here.")
+    _add_refs(archive)
+    _add_force(archive)
+
+    unarchive = add("unarchive", "Bring archived sessions back into the agents' lists.")
+    _add_refs(unarchive)
+
+    relocate = add("relocate", "Move the sessions of a project whose directory was moved or renamed: all, or none.")
+    relocate.add_argument("old", metavar="OLD", help="the directory that the sessions name now")
+    relocate.add_argument("new", metavar="NEW", help="the directory that they shall name")
+    relocate.add_argument("--dry-run", action="store_true", help="only say what would be moved")
+    _add_force(relocate)
 
     undo = add("undo", "Take back the last change that sessionbrowse made.", reads=False)
     undo.add_argument("id", nargs="?", metavar="ID", help="this change instead of the last one")
@@ -140,6 +176,10 @@ class _Append(argparse.Action):
 
 def _add_ref(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", help="a session: path, id, or the beginning of one")
+
+
+def _add_refs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("refs", nargs="+", metavar="REF", help="sessions: path, id, or the beginning of one")
 
 
 def _add_entry(parser: argparse.ArgumentParser) -> None:

@@ -7,11 +7,14 @@ import sys
 import time
 from typing import Any
 
+from msgspec.structs import replace
+
 from sessionbrowse.cli import output
 from sessionbrowse.config import Settings, cache_dir
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.services import indexed
 from sessionbrowse.services.catalog import Scope
+from sessionbrowse.store.discover import Skipped
 from sessionbrowse.store.index.index import Progress, Status
 from sessionbrowse.store.index.schema import IndexBusy, locked, remove_files
 from sessionbrowse.text import clean, size
@@ -44,7 +47,7 @@ def run_index(arguments: argparse.Namespace, scope: Scope, settings: Settings) -
         indexed.gather(
             scope,
             index,
-            skipped=lambda skipped: output.note(f"{clean(skipped.path)}: {skipped.reason}"),
+            skipped=_skipped,
             note=output.note,
             tools=tools,
             everything=True,
@@ -55,6 +58,33 @@ def run_index(arguments: argparse.Namespace, scope: Scope, settings: Settings) -
     finally:
         shown.clear()
     return _print_status(index.status(), arguments.json)
+
+
+def run_search(arguments: argparse.Namespace, scope: Scope, settings: Settings) -> int:
+    """`search`: by the index where there is one, else by reading every file."""
+    from itertools import islice
+
+    from sessionbrowse.model.search_query import parse_search
+    from sessionbrowse.services.search import Searcher, hit_document
+
+    # Every argument that holds blanks was quoted by the shell's user: it is taken as it is written.
+    query = parse_search(" ".join(arguments.query))
+    if arguments.branch != "any":
+        states = ("active", "compacted") if arguments.branch == "active" else ("abandoned",)
+        query = replace(query, states=states)
+    index = indexed.open_if_there(cache_dir(), output.note)
+    gathered = indexed.gathered_by(scope, index, skipped=_skipped, note=output.note)
+    tools = arguments.tools or settings.index_tools
+    hits = list(islice(Searcher(gathered, index).find(query, tools=tools), arguments.limit))
+    if arguments.json:
+        output.print_json([hit_document(hit) for hit in hits])
+    else:
+        output.print_hits(hits, home=scope.around.home)
+    return 0
+
+
+def _skipped(skipped: Skipped) -> None:
+    output.note(f"{clean(skipped.path)}: {skipped.reason}")
 
 
 class _ProgressLine:

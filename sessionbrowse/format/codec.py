@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any, NoReturn, TypeVar, get_type_hints
 
 import msgspec
@@ -173,7 +174,20 @@ def _cost(value: Json) -> Cost | None:
     return build(Cost, value) if isinstance(value, dict) else None
 
 
+def _float(value: Json) -> float | None:
+    if value.__class__ is int:
+        # An integer that no double holds is infinite to the programs, and a mistake in the file.
+        return float(value) if abs(value) <= sys.float_info.max else None
+    return value if value.__class__ is float else None
+
+
+def _anything(value: Json) -> Json:
+    return value
+
+
 _CONVERTERS: dict[Any, Any] = {
+    Any: _anything,
+    float | None: _float,
     Message | None: message_from_json,
     Content: content_from_json,
     Usage | None: _usage,

@@ -33,6 +33,8 @@ def members(line: bytes) -> dict[str, Member]:
     depth = 0
     key: bytes | None = None
     key_start = value_start = -1
+    if not line.lstrip(b" \t\r\n").startswith(b"{"):
+        raise BadJson("not a JSON object")
     for token in _TOKEN.finditer(line):
         first = line[token.start()]
         if first in b"{[":

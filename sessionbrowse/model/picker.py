@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.model.forest import ROOT, loops
 from sessionbrowse.model.summary import Summary
 
 SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
@@ -168,21 +169,15 @@ def threads(summaries: Sequence[Summary]) -> list[tuple[Summary, tuple[bool, ...
     siblings. Sessions whose parents form a loop, which pi drops, begin threads of their own.
     """
     index_by_path = {summary.path: index for index, summary in enumerate(summaries)}
-    parents = [index_by_path.get(summary.parent_path or "", -1) for summary in summaries]
-    for index in range(len(parents)):
-        seen = {index}
-        above = parents[index]
-        while above >= 0 and above not in seen:
-            seen.add(above)
-            above = parents[above]
-        if above == index:
-            parents[index] = -1
+    parents = [index_by_path.get(summary.parent_path or "", ROOT) for summary in summaries]
+    for members in loops(parents):
+        parents[min(members)] = ROOT
     children: dict[int, list[int]] = {}
     for index, parent in enumerate(parents):
         children.setdefault(parent, []).append(index)
     latest = [summary.modified or 0.0 for summary in summaries]
     for index in _leaves_first(children, parents):
-        if parents[index] >= 0:
+        if parents[index] != ROOT:
             latest[parents[index]] = max(latest[parents[index]], latest[index])
     rows: list[tuple[Summary, tuple[bool, ...]]] = []
     stack: list[tuple[int, tuple[bool, ...]]] = []
@@ -192,7 +187,7 @@ def threads(summaries: Sequence[Summary]) -> list[tuple[Summary, tuple[bool, ...
         for position in range(len(siblings) - 1, -1, -1):
             stack.append((siblings[position], (*above, position == len(siblings) - 1)))
 
-    push(children.get(-1, []), ())
+    push(children.get(ROOT, []), ())
     while stack:
         index, lasts = stack.pop()
         rows.append((summaries[index], lasts))
@@ -202,7 +197,7 @@ def threads(summaries: Sequence[Summary]) -> list[tuple[Summary, tuple[bool, ...
 
 def _leaves_first(children: dict[int, list[int]], parents: list[int]) -> list[int]:
     order: list[int] = []
-    stack = list(children.get(-1, []))
+    stack = list(children.get(ROOT, []))
     while stack:
         index = stack.pop()
         order.append(index)

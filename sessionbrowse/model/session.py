@@ -26,11 +26,12 @@ from sessionbrowse.format.entries import (
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.lines import LineBlock
+from sessionbrowse.model.forest import ROOT as ROOT
+from sessionbrowse.model.forest import loops
 from sessionbrowse.model.reading import Problem, Reader, first_of_fused
 from sessionbrowse.model.rules import Rules
 from sessionbrowse.text import parse_time
 
-ROOT = -1
 MAX_RUN_BYTES = 1024 * 1024
 _MARGIN = b" \t\r\n\xef\xbb\xbf"
 ReadBytes = Callable[[int, int], bytes]
@@ -73,6 +74,8 @@ class Session:
         self.leaf_id: str | None = None
         self.name: str | None = None
         self.problems: tuple[Problem, ...] = ()
+        self.problem_count = 0
+        """How many there are; of very many only the first are in `problems`."""
         self._read_bytes = read_bytes
         self._generation = reader.generation
         self._children: list[list[int]] | None = None
@@ -270,6 +273,7 @@ def session_of(
     _find_leaf(session, reader)
     _find_labels(session, reader)
     session.name = find_name(session.rules, session.envelopes, session.title_slot, session.header)
+    session.problem_count = reader.problem_count
     session.problems = tuple(sorted(reader.problems, key=lambda problem: (problem.offset, problem.line)))
     return session
 
@@ -353,13 +357,13 @@ def _link(session: Session, reader: Reader) -> None:
     if all(map(lt, parents, range(len(parents)))):
         # Every parent stands before its child: there is no loop.
         return
-    for members in _cycles(parents):
+    for members in loops(parents):
         index = min(members)
         # An id that was written again below its own child: the child means the entry that stood there before it.
         doubles_before = [i for i in doubles.get(envelopes[index].parent_id or "", []) if i < index]
         parents[index] = doubles_before[-1] if doubles_before else ROOT
         reader.report(session.lines[index], session.offsets[index], "its parents form a loop, which is cut here")
-    for members in _cycles(parents):
+    for members in loops(parents):
         parents[min(members)] = ROOT
 
 
@@ -373,24 +377,6 @@ def _doubles(session: Session, reader: Reader, ids: list[str | None]) -> dict[st
         if len(places[entry_id]) > 1:
             reader.report(session.lines[index], session.offsets[index], f"a second entry with the id {entry_id}")
     return places
-
-
-def _cycles(parents: list[int]) -> list[list[int]]:
-    """Return the loops that parents form, each as the entries on it."""
-    state = bytearray(len(parents))  # 0 unseen, 1 on the walk of now, 2 done
-    cycles: list[list[int]] = []
-    for start in range(len(parents)):
-        walk: list[int] = []
-        current = start
-        while current != ROOT and state[current] == 0:
-            state[current] = 1
-            walk.append(current)
-            current = parents[current]
-        if current != ROOT and state[current] == 1:
-            cycles.append(walk[walk.index(current) :])
-        for index in walk:
-            state[index] = 2
-    return cycles
 
 
 def _find_leaf(session: Session, reader: Reader) -> None:

@@ -43,6 +43,53 @@ def is_cjk(word: str) -> bool:
     return len(word) == 1 and _CJK.match(word) is not None
 
 
+def literal(text: str) -> str:
+    """Return the text in which phrases are compared: lower case, no diacritics, every run of blanks one blank.
+
+    Its words are those of `fold`; what stands between them is kept.
+    """
+    return _SPECIAL.sub(_literal_run, text).lower() if not text.isascii() else _BLANKS.sub(" ", text).lower()
+
+
+def original_offsets(text: str, end: int) -> list[int]:
+    """Return for each of the first `end` characters of `literal(text)` which character of the text it comes from."""
+    offsets: list[int] = []
+    at = 0
+    for found in _SPECIAL.finditer(text):
+        offsets += range(at, found.start())
+        if found[0].isspace():
+            offsets.append(found.start())
+        else:
+            for place, character in enumerate(found[0], found.start()):
+                offsets += [place] * len(_literal_character(character))
+        at = found.end()
+        if len(offsets) >= end:
+            return offsets
+    offsets += range(at, len(text))
+    return offsets
+
+
+_BLANKS = re.compile(r"\s{2,}|[^\S ]")
+_SPECIAL = re.compile(r"\s{2,}|[^\S ]|[^\x00-\x7f\s]+")
+
+
+def _literal_run(found: re.Match[str]) -> str:
+    return " " if found[0].isspace() else _literal_text(found[0])
+
+
+@lru_cache(maxsize=16384)
+def _literal_text(run: str) -> str:
+    return "".join([_literal_character(character) for character in run])
+
+
+@lru_cache(maxsize=16384)
+def _literal_character(character: str) -> str:
+    if _CJK.match(character):
+        return character
+    parts = unicodedata.normalize("NFD", unicodedata.normalize("NFD", character).casefold())
+    return "".join([part for part in parts if not unicodedata.category(part).startswith("M")])
+
+
 def _folded_run(found: re.Match[str]) -> str:
     return _fold_run(found[0])
 

@@ -12,10 +12,10 @@ from sessionbrowse.agents import Place, Surroundings
 from sessionbrowse.agents.base import distinct
 from sessionbrowse.errors import NotFound
 from sessionbrowse.model.summary import Summary
-from sessionbrowse.services.find import find_path, header_of, marks_of
+from sessionbrowse.services.find import find_path, header_of
 from sessionbrowse.store.discover import FoundFile, Skipped, agent_of_path, discover
 from sessionbrowse.store.roots import find_places, more_places
-from sessionbrowse.store.scan import Scan, scan, summarise_file
+from sessionbrowse.store.scan import Scan, agent_of_file, scan, summarise_file
 
 
 class Scope(Struct, frozen=True, kw_only=True):
@@ -129,14 +129,13 @@ def locate(reference: str, scope: Scope) -> Located:
             yield file
 
     path = find_path(reference, remembered())
-    marks = marks_of(path)
     override = scope.agents[0] if len(scope.agents) == 1 else None
     if not by_path:
         by_path = {file.path: file for file in _files_around(path, scope)}
     file = by_path.get(path) or by_path.get(os.path.realpath(path))
     if file is None:
-        return Located(path, override or agent_of_path(path, marks))
-    agent = file.agent(marks if marks.agents else None, override)
+        return Located(path, override or agent_of_file(path, lambda marks: agent_of_path(path, marks)))
+    agent = agent_of_file(path, lambda marks: file.agent(marks if marks.agents else None, override))
     return Located(path, agent, file.place_of(agent))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 
 from sessionbrowse.agents import Marks, marks_of_head
@@ -13,6 +14,8 @@ from sessionbrowse.store.discover import FoundFile
 from sessionbrowse.store.session_file import HEAD_BYTES, open_regular
 
 _MOST_CANDIDATES = 10
+# pi looks no further for a header either (fact sheet of pi, section c); those of version 1 may hold a system prompt.
+_LARGEST_HEAD_BYTES = 1024 * 1024
 
 
 def looks_like_path(reference: str) -> bool:
@@ -65,11 +68,15 @@ def header_id(path: str) -> str | None:
 
 def header_of(path: str) -> Header:
     """Return a file's session header, reading only its beginning; an empty one where none is found there."""
-    for line in _head(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"):
-        if b'"session"' in line:
-            value = decode_line(line)
-            if isinstance(value, Header):
-                return value
+    for size in (HEAD_BYTES, _LARGEST_HEAD_BYTES):
+        head = _head(path, size)
+        for line in re.split(rb"[\r\n]", head.removeprefix(b"\xef\xbb\xbf")):
+            if b'"session"' in line:
+                value = decode_line(line)
+                if isinstance(value, Header):
+                    return value
+        if len(head) < size:
+            break
     return Header()
 
 
@@ -78,13 +85,13 @@ def marks_of(path: str) -> Marks:
     return marks_of_head(_head(path))
 
 
-def _head(path: str) -> bytes:
+def _head(path: str, size: int = HEAD_BYTES) -> bytes:
     try:
         descriptor = open_regular(path)
     except SessionBrowseError:
         return b""
     try:
-        return os.pread(descriptor, HEAD_BYTES, 0)
+        return os.pread(descriptor, size, 0)
     except OSError:
         return b""
     finally:

@@ -58,13 +58,27 @@ def all_sessions(
 ) -> Gathered:
     """Return every session of the scope: by the index where there is one, and in any case."""
     index = open_if_there(directory, note)
+    try:
+        return gathered_by(scope, index, skipped=skipped, note=note, may_fork=may_fork)
+    finally:
+        if index is not None:
+            index.close()
+
+
+def gathered_by(
+    scope: Scope,
+    index: Index | None,
+    *,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+    note: Note = lambda _: None,
+    may_fork: bool = False,
+) -> Gathered:
+    """Return every session of the scope by an open index; without one, or if it is damaged, from the files."""
     if index is not None:
         try:
             return gather(scope, index, skipped=skipped, note=note)
         except sqlite3.DatabaseError as error:
             throw_away(index, error, note)
-        finally:
-            index.close()
     return Gathered(all_summaries(scope, skipped=skipped, parallel=may_fork), {}, {}, {})
 
 

@@ -13,6 +13,7 @@ from sessionbrowse.agents.plans import AppendLine
 from sessionbrowse.errors import NotASession, SessionBrowseError
 from sessionbrowse.format.title_slot import SLOT_BYTES
 from sessionbrowse.services.bench import Bench
+from sessionbrowse.services.file_looks import FILE_LOOKS
 from sessionbrowse.store import writer
 from sessionbrowse.store.admission import Target
 from sessionbrowse.store.journal import Change
@@ -80,5 +81,10 @@ def _insert_reached(_: Bench, change: Change) -> bool:
 
 Look = Callable[[Bench, Change], bool]
 
-LOOKS: dict[str, Look] = {"append": _append_reached, "slot": _slot_reached, "insert": _insert_reached}
+LOOKS: dict[str, Look] = {
+    "append": _append_reached,
+    "slot": _slot_reached,
+    "insert": _insert_reached,
+    **FILE_LOOKS,
+}
 """How to see whether a change reached its file, by the `kind` of its plan."""

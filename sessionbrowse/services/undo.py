@@ -17,6 +17,7 @@ from sessionbrowse.model.session import ROOT, Session
 from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.changes import Changed, Origin, changing, retried
 from sessionbrowse.services.checkout import Place, write_checkout
+from sessionbrowse.services.file_undo import FILE_UNDOERS
 from sessionbrowse.services.label import label_of, write_label
 from sessionbrowse.services.rename import write_name, write_slot
 from sessionbrowse.store.admission import Target
@@ -222,6 +223,7 @@ UNDOERS: dict[str, Undoer] = {
     "checkout": Undoer(
         _undo_checkout, lambda change: f"{change.before.get('leaf_id')} → {change.after.get('at') or 'the start'}"
     ),
+    **{verb: Undoer(take_back, summary) for verb, (take_back, summary) in FILE_UNDOERS.items()},
 }
 """Every verb that can be taken back."""
 

@@ -13,6 +13,7 @@ from sessionbrowse.format.foreign import recognise
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.rules import RULES
 from sessionbrowse.model.session import Session, build_session
+from sessionbrowse.store.archive import Unpacked, is_packed, unpacked_descriptor
 from sessionbrowse.store.discover import agent_of_path
 
 BLOCK_BYTES = 512 * 1024
@@ -38,7 +39,7 @@ def read_at(path: str | os.PathLike[str], offset: int, size: int) -> bytes:
     Raises:
         Unreadable: the file is gone or cannot be read.
     """
-    descriptor = open_regular(path)
+    descriptor = open_content(path)
     try:
         pieces = file_blocks(descriptor, offset, offset + size)
         if size <= MAX_SHOWN_BYTES:
@@ -80,7 +81,7 @@ def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Sess
         UnsupportedFormat: it is known to be something else: a v4 store, an event stream, another agent's transcript.
     """
     place = os.path.abspath(path)
-    descriptor = open_regular(place)
+    descriptor = open_content(place)
     try:
         head = os.pread(descriptor, HEAD_BYTES, 0)
         foreign = recognise(head)
@@ -100,7 +101,20 @@ def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Sess
         os.close(descriptor)
 
 
+def open_content(path: str | os.PathLike[str]) -> int:
+    """Open what a session holds for reading and return the descriptor; one that omp packed is unpacked first.
+
+    Raises:
+        Unreadable: it is gone, forbidden, damaged, or no regular file.
+    """
+    name = os.fspath(path)
+    return unpacked_descriptor(name) if is_packed(name) else open_regular(path)
+
+
 def _read(descriptor: int, path: str, agent: str) -> Session:
+    if is_packed(path):
+        unpacked = Unpacked(descriptor)
+        return build_session(line_blocks(file_blocks(descriptor)), RULES[agent], path, unpacked.read)
     return build_session(
         line_blocks(file_blocks(descriptor)),
         RULES[agent],

@@ -49,6 +49,14 @@ def system_trash(path: str) -> None:
     send2trash(path)
 
 
+def homes_of(data_home: str) -> tuple[str, ...]:
+    """Return the user's own trash directories: `$XDG_DATA_HOME/Trash`, and what `send2trash` found on its import."""
+    from send2trash import plat_other
+
+    found = os.path.join(data_home, "Trash")
+    return tuple(dict.fromkeys((found, plat_other.HOMETRASH)))
+
+
 # ---- to the trash ------------------------------------------------------------------------------------------
 
 
@@ -78,7 +86,7 @@ def put(path: str, homes: tuple[str, ...], to_trash: Callable[[str], None] = sys
     if os.path.lexists(path):
         raise NoTrash(f"{clean(path)} is still there after the system's trash took it; nothing was changed.")
     item, info = _arrived(path, status, before)
-    return Trashed(original=path, item=item, info=info, inode=status.st_ino, size=_size(status))
+    return Trashed(original=path, item=item, info=info, inode=status.st_ino, size=size_of(status))
 
 
 def put_in_own(path: str, directory: str, *, name: str, deleted_at: str) -> Trashed:
@@ -114,10 +122,29 @@ def put_in_own(path: str, directory: str, *, name: str, deleted_at: str) -> Tras
         raise NoTrash(
             f"{clean(path)} cannot go to {clean(directory)} ({_reason(error)}); nothing was changed."
         ) from error
-    return Trashed(original=path, item=item, info=info, inode=os.lstat(item).st_ino, size=_size(status))
+    return Trashed(original=path, item=item, info=info, inode=os.lstat(item).st_ino, size=size_of(status))
 
 
 # ---- back --------------------------------------------------------------------------------------------------
+
+
+def find(original: str, inode: int, size: int, homes: tuple[str, ...]) -> Trashed | None:
+    """Return where an item lies in a trash that a killed program put there, None if it is in none."""
+    directories = dict.fromkeys((*homes, *_trashes_of_disk(original)))
+    for info, item in _new(original, {directory: set() for directory in directories}):
+        try:
+            status = os.lstat(item)
+        except OSError:
+            continue
+        if (status.st_ino, size_of(status)) == (inode, size):
+            return Trashed(original=original, item=item, info=info, inode=inode, size=size)
+    return None
+
+
+def identity(path: str) -> dict[str, str | int]:
+    """Return what tells an item before it is moved, for the journal."""
+    status = os.lstat(path)
+    return {"original": path, "inode": status.st_ino, "size": size_of(status)}
 
 
 def missing(trashed: Trashed) -> str | None:
@@ -129,14 +156,14 @@ def missing(trashed: Trashed) -> str | None:
         status = os.lstat(trashed.item)
     except OSError:
         return f"{name} is not in the trash any more; it was restored or emptied by another program."
-    if status.st_ino != trashed.inode or _size(status) != trashed.size:
+    if status.st_ino != trashed.inode or size_of(status) != trashed.size:
         return f"What lies in the trash in the place of {name} is another file."
     if os.path.lexists(trashed.original):
         return f"There is a {clean(trashed.original)} again, which is never overwritten. Move it away first."
     return None
 
 
-def take_back(trashed: Trashed) -> None:
+def take_back(trashed: Trashed, *, keep_info: bool = False) -> None:
     """Move an item from the trash back to where it was, with its time; folders that are gone are made again.
 
     Raises:
@@ -154,7 +181,8 @@ def take_back(trashed: Trashed) -> None:
         raise WriteFailed(
             f"{clean(trashed.original)} could not be restored ({_reason(error)}); it is still in the trash."
         ) from error
-    forget(trashed)
+    if not keep_info:
+        forget(trashed)
 
 
 def forget(trashed: Trashed) -> None:
@@ -250,11 +278,6 @@ def _files_below(path: str) -> Iterator[str]:
 # ---- where things went -------------------------------------------------------------------------------------
 
 
-def home_trash(data_home: str) -> str:
-    """Return the user's own trash directory by the specification: `$XDG_DATA_HOME/Trash`."""
-    return os.path.join(data_home, "Trash")
-
-
 def _trashes_of_disk(path: str) -> Iterator[str]:
     """Yield the trash directories that the specification allows on the disk of a path."""
     top = os.path.dirname(os.path.realpath(path))
@@ -277,7 +300,7 @@ def _arrived(path: str, status: os.stat_result, before: dict[str, set[str]]) -> 
     for info, item in _new(path, before):
         with suppress(OSError):
             found = os.lstat(item)
-            if _size(found) == _size(status) and stat.S_IFMT(found.st_mode) == stat.S_IFMT(status.st_mode):
+            if size_of(found) == size_of(status) and stat.S_IFMT(found.st_mode) == stat.S_IFMT(status.st_mode):
                 return item, info
     return None, None
 
@@ -314,7 +337,8 @@ def _path_in(info: str, directory: str) -> str | None:
     return None
 
 
-def _size(status: os.stat_result) -> int:
+def size_of(status: os.stat_result) -> int:
+    """Return what tells an item: a file's size in bytes, 0 for a folder."""
     return 0 if stat.S_ISDIR(status.st_mode) else status.st_size
 
 

@@ -42,7 +42,7 @@ def rewrite_file(
         raise RefusedWrite(f"{file.name} has a second name (a hard link), under which the old version would live on.")
     mtime_ns = source.st_mtime_ns + tick_ns
     try:
-        _write_new(temporary, pieces, stat.S_IMODE(source.st_mode), mtime_ns, (source.st_uid, source.st_gid))
+        write_new(temporary, pieces, stat.S_IMODE(source.st_mode), mtime_ns, (source.st_uid, source.st_gid))
         made = os.stat(temporary)
         with locked(file.path, under_lock):
             if not is_at(file.path, source) or Fingerprint.of(os.fstat(file.descriptor)) != file.found:
@@ -96,7 +96,7 @@ def create_file(path: str, pieces: Iterable[bytes], *, mode: int = 0o644, mtime_
     """
     temporary = temporary_beside(path)
     try:
-        _write_new(temporary, pieces, mode & ~_umask(), mtime_ns, None)
+        write_new(temporary, pieces, mode & ~_umask(), mtime_ns, None)
         move_file(temporary, path)
     except FileExistsError:
         _remove(temporary)
@@ -133,9 +133,10 @@ def move_file(source: str, target: str) -> None:
         sync_directory(os.path.dirname(source))
 
 
-def _write_new(
+def write_new(
     path: str, pieces: Iterable[bytes], mode: int, mtime_ns: int | None, owner: tuple[int, int] | None
 ) -> None:
+    """Write a new file with its mode, owner and time, and wait until the disk has it."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | FLAGS, 0o600)
     try:
         for piece in pieces:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections import OrderedDict
@@ -19,7 +17,6 @@ from textual.notifications import SeverityLevel
 from sessionbrowse.config import Settings
 from sessionbrowse.model.session import Session
 from sessionbrowse.model.summary import Summary
-from sessionbrowse.services.resume import ResumeCommand
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui import theme
 from sessionbrowse.tui.jobs import Job, Lane
@@ -27,6 +24,7 @@ from sessionbrowse.tui.keymap import Keys
 from sessionbrowse.tui.library import Library
 from sessionbrowse.tui.sources import Source, disk_source
 from sessionbrowse.tui.spans import Line, cut_left
+from sessionbrowse.tui.terminal import driver_class, run_in_terminal
 
 KEPT_SESSIONS = 6
 """Opened sessions that are kept for coming back to."""
@@ -76,7 +74,7 @@ class BrowseApp(App[int], inherit_bindings=False):
     NOTIFICATION_TIMEOUT = 6.0
 
     def __init__(self, options: BrowseOptions, source: Source, lane: Lane | None = None) -> None:
-        super().__init__()
+        super().__init__(driver_class=driver_class())
         self.options = options
         self.source = source
         self.home = options.home
@@ -224,20 +222,6 @@ class BrowseApp(App[int], inherit_bindings=False):
         """End the program; what runs in the background is left behind."""
         self.scan_lane.cancel()
         self.exit(0)
-
-
-def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str | None:
-    """Run an agent's command in the terminal and wait for it; return a sentence if it could not be started."""
-    for note in command.notes:
-        sys.stderr.write(clean(note) + "\n")
-    try:
-        # Its own status is its own business: an agent that was interrupted is not our failure.
-        subprocess.run(command.argv, cwd=command.cwd, env=command.environment(environ), check=False)
-    except KeyboardInterrupt:
-        return None
-    except OSError as error:
-        return f"{command.argv[0]} could not be started: {error.strerror or error}"
-    return None
 
 
 def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> None:

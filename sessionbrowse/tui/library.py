@@ -62,6 +62,10 @@ class Library:
     def __init__(self, here: str | None = None) -> None:
         self.here = here
         self._summaries: dict[str, Summary] = {}
+        # The list last asked for (folder, named only, hidden too) and the hits of the filter last typed in it.
+        self._asked: tuple[str | None, bool, bool] | None = None
+        self._chosen: list[Summary] = []
+        self._hits: tuple[str, list[Summary]] = ("", [])
 
     def __len__(self) -> int:
         return len(self._summaries)
@@ -70,12 +74,14 @@ class Library:
         """Take newly read sessions, in place of older readings of the same files."""
         for summary in batch:
             self._summaries[summary.path] = summary
+        self._forget()
 
     def keep_only(self, paths: Iterable[str]) -> None:
         """Forget the sessions that a complete scan did not find again."""
         found = set(paths)
         for path in [path for path in self._summaries if path not in found]:
             del self._summaries[path]
+        self._forget()
 
     def get(self, path: object) -> Summary | None:
         """Return the summary of the file at `path`."""
@@ -121,17 +127,39 @@ class Library:
         filter = filter or Filter()
         if filter.problem is not None:
             return []
-        chosen = [
-            summary
-            for summary in self._visible(hidden)
-            if (cwd is None or summary.cwd == cwd) and (not named or (summary.name or "").strip())
-        ]
-        chosen = ordered(chosen, "recent")
+        chosen = self._newest_first(cwd, named, hidden)
         if not filter.is_empty:
-            return [SessionRow(summary) for summary in filtered(chosen, filter.query, sort)]
+            return [SessionRow(summary) for summary in self._matching(chosen, filter, sort)]
         if sort == "threaded":
             return [SessionRow(summary, thread_prefix(lasts)) for summary, lasts in threads(chosen)]
-        return [SessionRow(summary) for summary in ordered(chosen, sort)]
+        return [SessionRow(summary) for summary in (chosen if sort == "recent" else ordered(chosen, sort))]
+
+    def _newest_first(self, cwd: str | None, named: bool, hidden: bool) -> list[Summary]:
+        asked = (cwd, named, hidden)
+        if self._asked != asked:
+            chosen = [
+                summary
+                for summary in self._visible(hidden)
+                if (cwd is None or summary.cwd == cwd) and (not named or (summary.name or "").strip())
+            ]
+            self._forget()
+            self._asked, self._chosen = asked, ordered(chosen, "recent")
+        return self._chosen
+
+    def _matching(self, chosen: list[Summary], filter: Filter, sort: str) -> list[Summary]:
+        """Return the hits of a filter; another letter at its end is looked for among the hits so far only."""
+        candidates = chosen
+        before, hits = self._hits
+        is_words = filter.query.pattern is None and '"' not in filter.text
+        if is_words and before and filter.text.startswith(before):
+            candidates = hits
+        # In the order of the candidates, so that the next letter finds them in it.
+        found = filtered(candidates, filter.query, "recent")
+        self._hits = (filter.text, found) if is_words else ("", [])
+        return found if sort == "recent" else filtered(found, filter.query, sort)
+
+    def _forget(self) -> None:
+        self._asked, self._chosen, self._hits = None, [], ("", [])
 
     def _visible(self, hidden: bool) -> list[Summary]:
         return [summary for summary in self._summaries.values() if hidden or not summary.hidden]

@@ -44,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seeds = GOLDEN_SEEDS if chosen.record else chosen.seed or [random.randrange(10_000) for _ in range(3)]
     print(f"seeds: {' '.join(map(str, seeds))}", flush=True)
     folder = chosen.keep or Path(tempfile.mkdtemp(prefix="interop-"))
+    if chosen.record and chosen.keep is None:  # forks name their parents by path: let it be the same every time
+        folder = folder.rename(folder.with_name("sessionbrowse-golden"))
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with ThreadPoolExecutor(2) as pool:  # each waits for its own programs
@@ -56,6 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 pack(own, GOLDEN / f"{agent}.tar.xz")
                 print(f"{agent}: {sum(len(each.answers) for each in own)} sessions")
             return 0
+        for agent, own in sets.items():
+            written = sum(len(each.answers) for each in own if each.name != "edge")
+            odd = sum(len(each.answers) for each in own if each.name == "edge")
+            print(f"{agent} {own[0].version}: {written} sessions it wrote, {odd} odd or damaged ones", flush=True)
         return _report(judge_sets([each for own in sets.values() for each in own]))
     except real.Unavailable as reason:
         print(f"the real programs cannot be asked: {reason}", file=sys.stderr)

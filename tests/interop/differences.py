@@ -83,8 +83,8 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         file="pi/edge/json-scalars.jsonl",
         they="take every value without id for the current leaf if the last line is one, and draw them all first",
-        why="none of them is the leaf: rows stay in file order behind the last line",
-        ours={"drawn": ["", "user: hi", "", ""]},
+        why="only the last line is the leaf, which comes first; the others stay in file order",
+        ours={"drawn": ["", "", "user: hi", ""]},
     ),
     Difference(
         file="pi/edge/message-missing.jsonl",
@@ -174,7 +174,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         file="omp/edge/scalar-at-end.jsonl",
         they="fail with a TypeError when /tree draws a value that is no entry",
         why="it is drawn as an entry of an unknown type",
-        ours={"drawn": ["user: question", "   assistant: answer", "[]"]},
+        ours={"drawn": ["[]", "user: question", "   assistant: answer"]},
     ),
     Difference(
         file="omp/edge/content-null-answer.jsonl",

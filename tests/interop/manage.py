@@ -18,22 +18,21 @@ Request = dict[str, Json]
 def ask_manager(agent: str, version: str, requests: Iterable[Request], scratch: Path) -> list[Json]:
     """Return the real program's answer to each request (see manage_pi.mjs); it works on the files themselves."""
     lines = [json.dumps(request) for request in requests]
+    questions, said = scratch / "requests.jsonl", scratch / "answers.jsonl"
+    said.write_bytes(b"")
+    questions.write_text("\n".join(lines))
+    environ = dict(os.environ)
     if agent == "omp":
         folder = real.omp_folder()
         script = folder / "manage_omp.ts"
         script.write_bytes((real.HERE / "manage_omp.ts").read_bytes())
-        questions = scratch / "requests.jsonl"
-        questions.write_text("\n".join(lines))
-        command: list[str | Path] = [folder / "node_modules/@oven/bun-linux-x64/bin/bun", script, questions]
-        return _answers(command, b"", dict(os.environ), len(lines))
-    command = [real.node(), real.HERE / "manage_pi.mjs", real.oracle_folder() / "pi"]
-    environ = os.environ | {"PI_ORACLE_PKG": str(real.pi_package(version)), "TZ": "UTC"}
-    return _answers(command, "\n".join(lines).encode(), environ, len(lines))
-
-
-def _answers(command: list[str | Path], given: bytes, environ: dict[str, str], wanted: int) -> list[Json]:
-    done = subprocess.run(command, input=given, capture_output=True, env=environ, check=False)
-    answers = [json.loads(line) for line in done.stdout.split(b"\n") if line]
-    if len(answers) != wanted:
-        raise real.Unavailable(f"{len(answers)} of {wanted} answers: {done.stderr.decode(errors='replace')[-2000:]}")
+        command: list[str | Path] = [folder / "node_modules/@oven/bun-linux-x64/bin/bun", script, questions, said]
+    else:
+        command = [real.node(), real.HERE / "manage_pi.mjs", real.oracle_folder() / "pi", questions, said]
+        environ |= {"PI_ORACLE_PKG": str(real.pi_package(version)), "TZ": "UTC"}
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environ, check=False)
+    answers = [json.loads(line) for line in said.read_bytes().split(b"\n") if line]
+    if len(answers) != len(lines):
+        complaint = done.stderr.decode(errors="replace")[-2000:]
+        raise real.Unavailable(f"{len(answers)} of {len(lines)} answers: {complaint}")
     return answers

@@ -1,4 +1,4 @@
-// bun manage_omp.ts REQUESTS > ANSWERS          (both: one JSON object per line)
+// bun manage_omp.ts REQUESTS ANSWERS          (both: one JSON object per line)
 // The real SessionManager of omp does what a request asks; it works on the files themselves, so hand it copies.
 // {op: "read", file}                 → everything that the manager says of a session
 // {op: "fork", file, at, cwd, dir}   → the file of a fork: of the whole session, or of the path to the entry `at`
@@ -62,14 +62,14 @@ async function goOn(file: string) {
 	return { before, after: await read(file) };
 }
 
-for (const line of fs.readFileSync(process.argv[2]!, "utf8").split("\n").filter(Boolean)) {
-	const request = JSON.parse(line);
+for (const asked of fs.readFileSync(process.argv[2]!, "utf8").split("\n").filter(Boolean)) {
+	const request = JSON.parse(asked);
 	let answer: unknown;
 	try {
 		answer = request.op === "fork" ? await fork(request) : request.op === "continue" ? await goOn(request.file) : await read(request.file);
 	} catch (error) {
 		answer = { error: String((error as Error)?.message ?? error) };
 	}
-	process.stdout.write(`${JSON.stringify(answer)}\n`);
+	fs.appendFileSync(process.argv[3]!, `${JSON.stringify(answer)}\n`); // what waits in a pipe is lost on exit
 }
 process.exit(0);

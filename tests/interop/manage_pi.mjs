@@ -1,4 +1,4 @@
-// node manage_pi.mjs ORACLE_PI_FOLDER < REQUESTS > ANSWERS          (both: one JSON object per line)
+// node manage_pi.mjs ORACLE_PI_FOLDER REQUESTS ANSWERS          (both: one JSON object per line)
 // The real SessionManager of pi does what a request asks; it works on the files themselves, so hand it copies.
 // {op: "read", file}                 → everything that the manager says of a session
 // {op: "fork", file, at, cwd, dir}   → the file of a fork: of the whole session, or of the path to the entry `at`
@@ -49,7 +49,7 @@ function goOn(file) {
   return { before, after: read(file) };
 }
 
-for (const line of fs.readFileSync(0, "utf8").split("\n").filter(Boolean)) {
+for (const line of fs.readFileSync(process.argv[3], "utf8").split("\n").filter(Boolean)) {
   const request = JSON.parse(line);
   let answer;
   try {
@@ -57,5 +57,5 @@ for (const line of fs.readFileSync(0, "utf8").split("\n").filter(Boolean)) {
   } catch (error) {
     answer = { error: String(error?.message ?? error) };
   }
-  process.stdout.write(`${JSON.stringify(answer)}\n`);
+  fs.appendFileSync(process.argv[4], `${JSON.stringify(answer)}\n`);
 }

@@ -188,7 +188,7 @@ def message_line(
 
 def list_folder(root: Path, agent: str, sort: str = "recent") -> list[Document]:
     """Return our list of a sessions folder."""
-    around = Surroundings.real()
+    around = Surroundings(home=str(root), environ={}, cwd=str(root))
     places = find_places(around, [str(root)], [agent])
     summaries = {}
     for batch in scan(Scan(around=around, places=tuple(places), override=agent, follow_projects=False)):

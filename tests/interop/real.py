@@ -276,6 +276,7 @@ def _ask_until_it_hangs(
             stdout=subprocess.PIPE,
             stderr=complaints,
             env=env,
+            cwd="/",  # where a session without a directory would run: not a place that says where this was made
             start_new_session=True,
         )
         assert process.stdout is not None

@@ -100,7 +100,7 @@ def rows_with(index: Index, word: str) -> set[tuple[str, int]]:
     """Every entry that the text index names for a word, as path and number."""
     owners = {row.id: path for path, row in index.held().items()}
     found = set()
-    for database in index.databases():
+    for _, database in index.databases():
         segments = database.execute("SELECT base, file, first, count FROM segments").fetchall()
         for (rowid,) in database.execute("SELECT rowid FROM said WHERE said MATCH ?", (f'"{word}"*',)):
             for base, file, first, count in segments:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from sessionbrowse.agents import Marks
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.store.discover import FoundFile
+from sessionbrowse.store.index.packed import Part, Places, unpack_places
 from sessionbrowse.store.index.schema import (
     FILE_NAME,
     SHARD_PREFIX,
@@ -94,9 +95,13 @@ class Index:
     def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
         self.directory = directory
         self.connection = connection
+        self._open_shards: dict[str, sqlite3.Connection] = {}
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the database and its shards."""
+        for shard in self._open_shards.values():
+            shard.close()
+        self._open_shards.clear()
         self.connection.close()
 
     # ---- reading -------------------------------------------------------------------------------------------
@@ -127,14 +132,24 @@ class Index:
                 values, first_at = _decode_summary(blob)
                 yield row, _summary(os.fsdecode(row.path), values), first_at
 
-    def entry_parts(self, row: Held) -> list[bytes]:
+    def entry_parts(self, row: Held) -> list[Part]:
         """Return the packed entries of a file, in order."""
-        query = "SELECT first, packed FROM entries WHERE file = ?"
+        return [(places, packed) for _, places, packed in self._parts(row, "first, places, packed")]
+
+    def places(self, row: Held) -> Places:
+        """Return where the entries of a file lie.
+
+        Raises:
+            ValueError: what the index holds is damaged.
+        """
+        return unpack_places([places for _, places in self._parts(row, "first, places")])
+
+    def _parts(self, row: Held, columns: str) -> list[tuple[Any, ...]]:
+        query = f"SELECT {columns} FROM entries WHERE file = ?"
         parts = self.connection.execute(query, (row.id,)).fetchall()
         if row.shard:
-            with self._shard(row.shard) as shard:
-                parts += shard.execute(query, (row.id,)).fetchall()
-        return [packed for _, packed in sorted(parts, key=lambda part: part[0])]
+            parts += self.shard(row.shard).execute(query, (row.id,)).fetchall()
+        return sorted(parts, key=lambda part: part[0])
 
     def state(self, row: Held) -> bytes | None:
         """Return what is needed to go on reading a file at its old end."""
@@ -160,21 +175,33 @@ class Index:
         sessions = self.connection.execute("SELECT count(*) FROM files").fetchone()[0]
         live = {row[0] for row in self.connection.execute("SELECT id FROM files")}
         entries = 0
-        for connection in self.databases():
+        for _, connection in self.databases():
             entries += sum(
                 count for file, count in connection.execute("SELECT file, count FROM segments") if file in live
             )
-            if connection is not self.connection:
-                connection.close()
         names = [name for name in os.listdir(self.directory) if name.startswith((FILE_NAME, SHARD_PREFIX))]
         size = sum((self.directory / name).stat().st_size for name in names)
         return Status(
             str(self.directory / FILE_NAME), sessions, entries, size, self.has_tools, len(self.shards())
         )
 
-    def databases(self) -> list[sqlite3.Connection]:
-        """Return the database and its shards, each to be searched; all but the first are the caller's to close."""
-        return [self.connection, *(open_shard(self.directory, name) for _, name in self.shards())]
+    def databases(self) -> list[tuple[int, sqlite3.Connection]]:
+        """Return the numbers of the database (0) and its shards, each with a connection, to be searched."""
+        return [(0, self.connection), *((number, self.shard(number)) for number, _ in self.shards())]
+
+    def shard(self, number: int) -> sqlite3.Connection:
+        """Return a shard, kept open.
+
+        Raises:
+            sqlite3.OperationalError: it is gone.
+        """
+        found = self.connection.execute("SELECT name FROM shards WHERE number = ?", (number,)).fetchone()
+        if found is None:
+            raise sqlite3.OperationalError(f"no shard {number}")
+        name = found[0]
+        if name not in self._open_shards:
+            self._open_shards[name] = open_shard(self.directory, name)
+        return self._open_shards[name]
 
     # ---- writing -------------------------------------------------------------------------------------------
 
@@ -332,17 +359,6 @@ class Index:
                 with suppress(sqlite3.Error):
                     if self.connection.in_transaction:
                         self.connection.execute("ROLLBACK")
-
-    @contextmanager
-    def _shard(self, number: int) -> Iterator[sqlite3.Connection]:
-        name = self.connection.execute("SELECT name FROM shards WHERE number = ?", (number,)).fetchone()
-        if name is None:
-            raise sqlite3.OperationalError(f"no shard {number}")
-        connection = open_shard(self.directory, name[0])
-        try:
-            yield connection
-        finally:
-            connection.close()
 
 
 _SHARD_COLUMN = 11

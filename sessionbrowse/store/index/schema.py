@@ -30,8 +30,10 @@ CREATE TABLE files (
     modified REAL, shard INTEGER NOT NULL, has_tools INTEGER NOT NULL, has_labels INTEGER NOT NULL,
     summary BLOB NOT NULL, state BLOB
 );
-CREATE TABLE entries (file INTEGER NOT NULL, first INTEGER NOT NULL, packed BLOB NOT NULL, PRIMARY KEY (file, first))
-    WITHOUT ROWID;
+CREATE TABLE entries (
+    file INTEGER NOT NULL, first INTEGER NOT NULL, places BLOB NOT NULL, packed BLOB NOT NULL
+);
+CREATE UNIQUE INDEX entries_by_file ON entries (file, first);
 CREATE TABLE segments (
     base INTEGER PRIMARY KEY, file INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL
 );

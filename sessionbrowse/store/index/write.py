@@ -16,7 +16,7 @@ from sessionbrowse.agents import Marks
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.model.words import fold_foreign
 from sessionbrowse.store.discover import FoundFile
-from sessionbrowse.store.index.packed import pack, unpack
+from sessionbrowse.store.index.packed import Part, pack, unpack
 from sessionbrowse.store.index.read import IndexedFile, KeptSummary, State, read_for_index, read_growth
 from sessionbrowse.store.index.schema import SHARD_PREFIX, create_shard
 from sessionbrowse.store.parallel import chunked, fork_map, workers_for
@@ -64,7 +64,7 @@ class Writer:
         )
         return self._keep(file, found, identity)
 
-    def growth(self, file: FoundFile, override: str | None, known: Known, parts: Sequence[bytes]) -> Row | None:
+    def growth(self, file: FoundFile, override: str | None, known: Known, parts: Sequence[Part]) -> Row | None:
         """Read what was appended to a file and return its new row; None if it must be read from its beginning."""
         if known.state is None:
             return None
@@ -103,7 +103,7 @@ class Writer:
         count = len(found.entries.envelopes)
         if count:
             run = self._connection.execute
-            run("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", (identity, found.first, packed))
+            run("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)", (identity, found.first, *packed))
             run("INSERT INTO segments VALUES (?, ?, ?, ?)", (self._base, identity, found.first, count))
             self._base += count
         return row

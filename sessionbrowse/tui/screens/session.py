@@ -205,7 +205,7 @@ class SessionScreen(CommandScreen[None]):
         self._row_of = {row.index: position for position, row in enumerate(self.rows)}
         self._branch_rows = [position for position, row in enumerate(self.rows) if row.connector is not None]
         self._hits = [position for position, row in enumerate(self.rows) if row.matches] if made.state.query else []
-        self._style = TreeStyle(now_ms=self.browser.now_ms(), home=self.browser.home, label_times=self.label_times)
+        self._restyle()
         self.tree_list.set_rows(
             [row.index for row in self.rows], cursor=self._cursor_for(before), empty=self._empty_sentence()
         )

@@ -64,7 +64,7 @@ class KeyBar(Painted, can_focus=False):
         """Draw the hints that fit."""
         width = self.size.width
         right: Line = [(f"{self._position} ", "dim")] if self._position else []
-        room = width - line_width(right)
+        room = width - line_width(right) - 1
         line, self._places = key_hints([(key, title, works) for _, key, title, works in self._hints], room)
         return self.paint(sides(line, right, width, least=0) if y == 0 else [], width)
 

@@ -1,0 +1,177 @@
+"""The commands that make, move and delete whole session files: ask a service, say what it did."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from sessionbrowse.cli import output
+from sessionbrowse.cli.changes import ForceNamed, document_of
+from sessionbrowse.errors import RefusedWrite, SessionBrowseError
+from sessionbrowse.services import catalog
+from sessionbrowse.services.changes import Changed, target_of
+from sessionbrowse.store.trash import NoTrash
+from sessionbrowse.text import clean, clean_lines, parse_time, size
+
+C = TypeVar("C", bound=Changed)
+
+
+def run_fork(arguments: argparse.Namespace, located: catalog.Located) -> int:
+    """`fork`: a new file; its path is what is printed."""
+    from sessionbrowse.services.fork import fork
+
+    forked = fork(located.path, located.agent, located.place, at=arguments.at, cwd=arguments.cwd)
+    _notes(forked)
+    if arguments.json:
+        output.print_json(document_of(forked))
+        return 0
+    output.print_lines([clean(forked.path)])
+    if forked.text is not None:
+        for line in clean_lines(forked.text):
+            output.note(line)
+    return 0
+
+
+def run_delete(arguments: argparse.Namespace, located: Sequence[catalog.Located], scope: catalog.Scope) -> int:
+    """`delete`: asks, then each session to the trash; one undo brings all back."""
+    from sessionbrowse.services import delete as service
+    from sessionbrowse.services.bench import Bench
+
+    targets = [target_of(one, reference) for one, reference in zip(located, arguments.refs, strict=True)]
+    bench = Bench.real()
+    if not arguments.yes:
+        summaries = [] if arguments.json else catalog.all_summaries(scope)
+        units = [service.unit_of(target, bench, summaries) for target in targets]
+        if not _confirmed(units, arguments.permanent):
+            raise RefusedWrite("Nothing was deleted. On a terminal you are asked; elsewhere name --yes.")
+    into: service.Into = "nowhere" if arguments.permanent else "own" if arguments.own_trash else "trash"
+    group = secrets.token_hex(4) if len(targets) > 1 else None
+
+    def remove(number: int) -> service.Deleted:
+        try:
+            return service.delete(targets[number], into=into, force=arguments.force, bench=bench, group=group)
+        except NoTrash as error:
+            raise NoTrash(f"{error.sentence} Say --own-trash for that.") from error
+
+    return _each(arguments, len(targets), remove, lambda deleted: f"{_into(deleted.into)}: {clean(deleted.path)}")
+
+
+def run_restore(arguments: argparse.Namespace) -> int:
+    """`restore`: back from the trash; `--list` shows what there is."""
+    from sessionbrowse.services.bench import Bench
+    from sessionbrowse.services.delete import restorable
+    from sessionbrowse.services.restore import restore
+
+    bench = Bench.real()
+    if arguments.list:
+        changes = restorable(bench)
+        if arguments.json:
+            output.print_json(
+                [
+                    {"undo_id": one.id, "time": one.time, "agent": one.agent, "id": one.session_id, "path": one.path}
+                    for one in changes
+                ]
+            )
+        else:
+            output.print_changes((one.id, parse_time(one.time), one.verb, "", one.path, one.agent) for one in changes)
+        return 0
+    wanted: list[str | None] = list(arguments.ids) or [None]
+    return _each(
+        arguments,
+        len(wanted),
+        lambda number: restore(wanted[number], bench=bench),
+        lambda restored: f"restored: {clean(restored.path)}",
+    )
+
+
+def run_archive(arguments: argparse.Namespace, located: Sequence[catalog.Located]) -> int:
+    """`archive` and `unarchive`: moved, as it is."""
+    from sessionbrowse.services.archive import Archived, archive, unarchive
+
+    targets = [target_of(one, reference) for one, reference in zip(located, arguments.refs, strict=True)]
+    group = secrets.token_hex(4) if len(targets) > 1 else None
+
+    def move(number: int) -> Archived:
+        if arguments.command == "unarchive":
+            return unarchive(targets[number], group=group)
+        return archive(targets[number], force=arguments.force, group=group)
+
+    return _each(arguments, len(targets), move, lambda moved: f"{moved.done}d: {clean(moved.path)}")
+
+
+def run_relocate(arguments: argparse.Namespace, scope: catalog.Scope) -> int:
+    """`relocate`: every session of a moved project, or none."""
+    from sessionbrowse.services.relocate import relocate
+
+    with ForceNamed():
+        moved = relocate(arguments.old, arguments.new, scope, dry_run=arguments.dry_run, force=arguments.force)
+    _notes(moved)
+    if arguments.json:
+        output.print_json(document_of(moved))
+        return 0
+    for session in moved.sessions:
+        output.print_lines([clean(f"{session.source} → {session.target}")])
+    verb = "would be moved" if moved.dry_run else "moved"
+    mended = f"; {len(moved.mended)} more name the new place of their parent" if moved.mended else ""
+    output.note(f"{len(moved.sessions)} session{'' if len(moved.sessions) == 1 else 's'} {verb}{mended}")
+    return 0
+
+
+def _each(arguments: argparse.Namespace, count: int, change: Callable[[int], C], sentence: Callable[[C], str]) -> int:
+    """Change one after another; what fails is said, and does not stop the others."""
+    done: list[C] = []
+    failed: list[SessionBrowseError] = []
+    for number in range(count):
+        try:
+            with ForceNamed():
+                done.append(change(number))
+        except SessionBrowseError as error:
+            if count == 1:
+                raise
+            failed.append(error)
+    for one in done:
+        _notes(one)
+        if not arguments.json:
+            output.note(sentence(one))
+    for failure in failed:
+        output.note(failure.sentence)
+    if arguments.json:
+        documents = [document_of(one) for one in done]
+        output.print_json(documents[0] if count == 1 else documents)
+    return 1 if failed else 0
+
+
+def _confirmed(units: Sequence[msgspec.Struct], permanent: bool) -> bool:
+    from sessionbrowse.services.delete import Unit
+
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    for unit in units:
+        assert isinstance(unit, Unit)
+        more = f" and {len(unit.companions)} more that belong to it" if unit.companions else ""
+        output.note(f"{clean(unit.path)}: {size(unit.size)}{more}")
+        if unit.children:
+            output.note(f"  {len(unit.children)} sessions were forked from it; they stay.")
+        for reason in unit.used.reasons:
+            output.note(f"  {clean(reason)}")
+    if permanent:
+        sys.stderr.write('Gone for good, without trash. Type "permanent" to go on: ')
+        sys.stderr.flush()
+        return sys.stdin.readline().strip() == "permanent"
+    sys.stderr.write("To the trash? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
+
+
+def _into(into: str) -> str:
+    return {"trash": "in the trash", "own": "in sessionbrowse's own trash"}.get(into, "gone for good")
+
+
+def _notes(changed: Changed) -> None:
+    for note in changed.notes:
+        output.note(note)

@@ -1,0 +1,26 @@
+"""Parents as indexes: what can be said of them without knowing whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+ROOT = -1
+"""The parent of what has none."""
+
+
+def loops(parents: Sequence[int]) -> list[list[int]]:
+    """Return the loops that parents form, each as the indexes on it; linear in their number."""
+    state = bytearray(len(parents))  # 0 unseen, 1 on the walk of now, 2 done
+    found: list[list[int]] = []
+    for start in range(len(parents)):
+        walk: list[int] = []
+        current = start
+        while current != ROOT and state[current] == 0:
+            state[current] = 1
+            walk.append(current)
+            current = parents[current]
+        if current != ROOT and state[current] == 1:
+            found.append(walk[walk.index(current) :])
+        for index in walk:
+            state[index] = 2
+    return found

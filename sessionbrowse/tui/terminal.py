@@ -1,0 +1,54 @@
+"""The terminal while standard output is data: drawn on, measured by and lent through standard error."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sessionbrowse.services.resume import ResumeCommand
+from sessionbrowse.text import clean
+
+if TYPE_CHECKING:
+    from textual.driver import Driver
+
+
+def driver_class() -> type[Driver] | None:
+    """Return the driver to draw with; None for textual's own choice.
+
+    Textual draws on standard error but asks standard output for its size, and takes 80 × 24 where that is a pipe, as
+    in `$(sessionbrowse pick)`.
+    """
+    if sys.platform == "win32" or os.isatty(1):
+        return None
+    from textual.drivers.linux_driver import LinuxDriver
+
+    class StandardErrorDriver(LinuxDriver):
+        """A driver that asks the terminal it draws on for its size."""
+
+        def _get_terminal_size(self) -> tuple[int, int]:
+            try:
+                size = os.get_terminal_size(2)
+            except OSError:
+                return super()._get_terminal_size()
+            return size.columns, size.lines
+
+    return StandardErrorDriver
+
+
+def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str | None:
+    """Run an agent's command in the terminal and wait for it; return a sentence if it could not be started."""
+    for note in command.notes:
+        sys.stderr.write(clean(note) + "\n")
+    # The agent draws where we do: our standard output may be a pipe that waits for a path.
+    output = None if os.isatty(1) else 2
+    try:
+        # Its own status is its own business: an agent that was interrupted is not our failure.
+        subprocess.run(command.argv, cwd=command.cwd, env=command.environment(environ), stdout=output, check=False)
+    except KeyboardInterrupt:
+        return None
+    except OSError as error:
+        return f"{command.argv[0]} could not be started: {error.strerror or error}"
+    return None

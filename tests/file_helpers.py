@@ -1,0 +1,30 @@
+"""What the tests of deleting, archiving and relocating share: a trash of their own, pictures of a directory."""
+
+from __future__ import annotations
+
+import os
+from importlib import reload
+from pathlib import Path
+
+import send2trash
+from send2trash import plat_other
+
+Picture = dict[str, tuple[bytes, int]]
+
+
+def own_system_trash() -> None:
+    """Let send2trash see the home of this test: it looks once, when it is imported."""
+    reload(plat_other)
+    send2trash.send2trash = plat_other.send2trash
+
+
+def picture(*folders: Path) -> Picture:
+    """Return every file below the folders with its content and time of change in nanoseconds."""
+    found: Picture = {}
+    for folder in folders:
+        for here, _, names in os.walk(folder):
+            for name in names:
+                path = os.path.join(here, name)
+                if not os.path.islink(path):
+                    found[path] = (Path(path).read_bytes(), os.lstat(path).st_mtime_ns)
+    return found

@@ -1,0 +1,1 @@
+"""Long runs: races and kill loops (`make stress`)."""

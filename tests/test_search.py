@@ -1,0 +1,309 @@
+"""Every answer of the search is that of a scan over the decoded files, with an index and without."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessionbrowse.model.entry_text import said_text, tool_text
+from sessionbrowse.model.search_query import BadSearch, matches, parse_search, snippet, spans_in
+from sessionbrowse.model.words import fold, literal, original_offsets, words_of
+from sessionbrowse.services import catalog, indexed
+from sessionbrowse.services.indexed import Gathered
+from sessionbrowse.services.search import Hit, Searcher
+from tests.index_support import answer, append, entry, folder, header, result, scope_of, user, write
+
+VOCABULARY = [
+    "login", "Login", "logout", "auth", "authentication", "naïve", "NAÏVE", "über", "Straße", "strasse", "日本語",
+    "日本", "本語の", "テスト", "한국어", "foo_bar", "foo", "bar2", "x", "ab", "don't", "a-b-c", "→", "—", "éé",
+    "e\u0301", "path/to/file.py", "\u2028", "\t", "\n\n", "🎉", "İstanbul", "ﬁle", "\x00", '"quoted"', "\\n",
+]  # fmt: skip
+
+
+def random_text(dice: random.Random) -> str:
+    return dice.choice([" ", " ", "", "\n"]).join(dice.choices(VOCABULARY, k=dice.randint(0, 12)))
+
+
+def random_store(root: Path, dice: random.Random) -> None:
+    for number in range(12):
+        lines: list[Any] = [header(f"s{number}", cwd=f"/home/dev/{dice.choice(['shop', 'blog'])}")]
+        ids: list[str] = []
+        for step in range(dice.randint(1, 30)):
+            made = f"e{step}"
+            parent = (dice.choice(ids) if dice.random() < 0.2 else ids[-1]) if ids else None
+            text = random_text(dice)
+            kind = dice.choice(["user", "user", "answer", "answer", "result", "compaction", "custom_message", "string"])
+            if kind == "user":
+                lines.append(user(made, parent, text))
+            elif kind == "string":
+                lines.append(entry("message", made, parent, message={"role": "user", "content": text}))
+            elif kind == "answer":
+                lines.append(answer(made, parent, text, command=random_text(dice)))
+            elif kind == "result":
+                lines.append(result(made, parent, text))
+            elif kind == "compaction":
+                lines.append(entry(kind, made, parent, summary=text, firstKeptEntryId=ids[0] if ids else made))
+            else:
+                lines.append(entry(kind, made, parent, customType="x", content=text, display=True))
+            ids.append(made)
+        if dice.random() < 0.3:
+            lines.append(entry("session_info", "name", ids[-1], name=random_text(dice)))
+        write(folder(root) / f"{number}.jsonl", *lines)
+
+
+def random_query(dice: random.Random) -> str:
+    def piece() -> str:
+        word = dice.choice(VOCABULARY).replace('"', "")
+        begin = dice.choice([0, 0, 0, 1])
+        return word[begin : begin + dice.choice([1, 2, 3, 20])]
+
+    terms = []
+    for _ in range(dice.choice([1, 1, 2, 3])):
+        how = dice.random()
+        if how < 0.6:
+            terms.append(piece())
+        elif how < 0.9:
+            terms.append('"' + dice.choice([" ", ""]).join(piece() for _ in range(dice.randint(1, 3))) + '"')
+        else:
+            terms.append(dice.choice(["role:user", "role:tool", "tool:bash", "project:shop", "model:claude", "agent:pi"]))
+    if dice.random() < 0.05:
+        terms.append("re:" + dice.choice(["log(in|out)", "^foo", "a.b", "日+"]))
+    return " ".join(terms)
+
+
+def brute_force(root: Path, text: str, tools: bool) -> set[tuple[str, int]]:
+    """The entries that match, by nothing but the files, `json`, and a plain reading of the grammar's words."""
+    query = parse_search(text)
+    found = set()
+    tools = tools or bool(query.tools)
+    for path in sorted(root.rglob("*.jsonl")):
+        values = [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+        for index, value in enumerate(values[1:]):
+            said = "\n".join(part for part in (said_text(value), tool_text(value) if tools else "") if part)
+            message = value.get("message") or {}
+            role = (message.get("role") or value["type"]).lower()
+            called = [b.get("name") for b in message.get("content") or [] if isinstance(b, dict)]
+            known = words_of(said)
+            if (
+                said
+                and all(any(word.startswith(wanted) for word in known) for wanted in query.words)
+                and all(starts_a_word(phrase, literal(said)) for phrase in query.phrases)
+                and (query.pattern is None or query.pattern.search(said))
+                and (not query.roles or any(role.startswith(wanted) for wanted in query.roles))
+                and (not query.tools or bool({message.get("toolName"), *called} & set(query.tools)))
+                and all(wanted in values[0]["cwd"] for wanted in query.projects)
+                and all(wanted in f"{message.get('provider')}/{message.get('model')}" for wanted in query.models)
+            ):
+                found.add((str(path), index))
+    return found
+
+
+def starts_a_word(phrase: str, text: str) -> bool:
+    """Whether a phrase stands in a folded text, from the beginning of a word."""
+    for at in range(len(text)):
+        if text.startswith(phrase, at):
+            first = words_of(phrase[:1])
+            together = words_of(text[at - 1 : at] + phrase[:1]) if at else first
+            if not first or together == first or len(together) == 2:
+                return True
+    return False
+
+
+def hits_of(searcher: Searcher, text: str, *, tools: bool = False) -> list[Hit]:
+    return list(searcher.find(parse_search(text), tools=tools))
+
+
+def of_entries(hits: list[Hit]) -> set[tuple[str, int]]:
+    found = [(hit.path, hit.entry_index) for hit in hits if hit.entry_index is not None and hit.role != "label"]
+    assert len(found) == len(set(found)), "an entry was found twice"
+    return {(path, index) for path, index in found if index is not None}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_answer_is_that_of_a_scan_over_the_decoded_files(tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    random_store(tmp_path / "store", dice)
+    index = indexed.open_or_create(tmp_path / "cache", pytest.fail)
+    assert index is not None
+    with_tools = bool(seed % 2)
+    gathered = indexed.gather(scope_of(tmp_path / "store"), index, everything=True, tools=with_tools)
+    # What was appended later stands in another segment of the index.
+    for path in list((tmp_path / "store").rglob("*.jsonl"))[::3]:
+        append(path, user("late", "e0", random_text(dice)), answer("later", "late", random_text(dice)))
+    gathered = indexed.gather(scope_of(tmp_path / "store"), index)
+    assert len(gathered.rows) == 12
+    from_index = Searcher(gathered, index)
+    from_files = Searcher(Gathered(catalog.all_summaries(scope_of(tmp_path / "store")), {}, {}, {}))
+    some = 0
+    for number in range(550):
+        text = random_query(dice)
+        tools = number % 2 == 0
+        hits = hits_of(from_index, text, tools=tools)
+        if not parse_search(text).is_empty:
+            expected = brute_force(tmp_path / "store", text, tools)
+            assert of_entries(hits) == expected, text
+            some += bool(expected)
+        if number % 5 == 0:
+            assert hits_of(from_files, text, tools=tools) == hits, text
+    assert some > 150
+
+
+def story(tmp_path: Path) -> Searcher:
+    here = folder(tmp_path / "store")
+    write(
+        here / "old.jsonl",
+        header("old"),
+        user("1", None, "Fix the login", 1_000_000_000_000),
+        answer("2", "1", "The login is fixed", command="grep -rn login src", ms=1_000_000_001_000),
+        user("3", "1", "Another try at the login", 1_000_000_002_000),
+        entry("label", "4", "3", targetId="2", label="works now"),
+    )
+    write(
+        here / "new.jsonl",
+        header("new", cwd="/home/dev/blog"),
+        user("a", None, "login page of the blog", 1_700_000_000_000),
+        user("b", "a", "kept", 1_700_000_000_500),
+        entry("compaction", "c", "b", summary="We spoke of pages", firstKeptEntryId="b", tokensBefore=9),
+        entry("session_info", "d", "c", name="Authentication for the blog"),
+    )
+    index = indexed.open_or_create(tmp_path / "cache", pytest.fail)
+    assert index is not None
+    return Searcher(indexed.gather(scope_of(tmp_path / "store"), index), index)
+
+
+def test_hits_are_entries_with_role_branch_and_the_match_marked(tmp_path: Path) -> None:
+    hits = hits_of(story(tmp_path), "login")
+    assert [(hit.id, hit.entry_id, hit.role, hit.state) for hit in hits] == [
+        ("new", "a", "user", "compacted"),
+        ("old", "3", "user", "active"),
+        ("old", "2", "assistant", "abandoned"),
+        ("old", "1", "user", "active"),
+    ]
+    for hit in hits:
+        assert [hit.snippet[begin:end] for begin, end in hit.marks] == ["login"]
+    assert [hit.score for hit in hits] == sorted([hit.score for hit in hits], reverse=True)
+
+
+def test_names_and_labels_come_before_text_and_titles_forgive_a_typo(tmp_path: Path) -> None:
+    searcher = story(tmp_path)
+    assert [(hit.role, hit.id) for hit in hits_of(searcher, "blog")][:2] == [("name", "new"), ("user", "new")]
+    assert [(hit.role, hit.entry_id) for hit in hits_of(searcher, "works")] == [("label", "2")]
+    assert [(hit.role, hit.id) for hit in hits_of(searcher, "authentcation")] == [("name", "new")]
+    assert hits_of(searcher, "zebra") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("login project:blog", ["a"]),
+        ("login role:assistant", ["2"]),
+        ("login branch:abandoned", ["2"]),
+        ("login branch:compacted", ["a"]),
+        ("login branch:any", ["a", "3", "2", "1"]),
+        ("login label:works", ["2"]),
+        ("label:works", ["2"]),
+        ("tool:bash", ["2"]),
+        ("grep tool:bash", ["2"]),
+        ("login model:sonnet", ["2"]),
+        ("login agent:omp", []),
+        ("login after:2027", []),
+        ("login before:2027", ["a", "3", "2", "1"]),
+        ('"the login"', ["3", "1"]),
+        ('"he login"', []),
+        ('"fix  THE"', ["1"]),
+        ("re:log.n (page|is)", ["a", "2"]),
+        ('name:"for the" login', ["a"]),
+        ("log fix", ["2", "1"]),
+        ("role:compaction spoke", ["c"]),
+    ],
+)
+def test_filters_phrases_and_patterns(tmp_path: Path, query: str, expected: list[str]) -> None:
+    assert [hit.entry_id for hit in hits_of(story(tmp_path), query) if hit.entry_id is not None] == expected
+
+
+def test_tool_calls_are_found_on_request_only(tmp_path: Path) -> None:
+    searcher = story(tmp_path)
+    assert hits_of(searcher, "grep") == []
+    assert [hit.entry_id for hit in hits_of(searcher, "grep", tools=True)] == ["2"]
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("re:(", "The pattern is not valid"),
+        ("re:", "Type a pattern"),
+        ("after:soon", "after: needs a date"),
+        ("agent:emacs", "agent: is one of"),
+        ("branch:left", "branch: is one of"),
+    ],
+)
+def test_what_cannot_be_asked_says_why(query: str, sentence: str) -> None:
+    with pytest.raises(BadSearch) as caught:
+        parse_search(query)
+    assert sentence in caught.value.sentence
+
+
+def test_a_search_stops_when_it_is_told(tmp_path: Path) -> None:
+    searcher = story(tmp_path)
+    asked = 0
+
+    def cancelled() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 1
+
+    assert len(list(searcher.find(parse_search("re:."), cancelled=cancelled))) < 2
+
+
+def test_a_file_that_changed_under_the_index_is_still_searched_as_it_is(tmp_path: Path) -> None:
+    searcher = story(tmp_path)
+    path = folder(tmp_path / "store") / "old.jsonl"
+    write(path, header("old"), user("1", None, "short"))
+    assert {hit.id for hit in hits_of(searcher, "login")} == {"new"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Hello, World_2!", ["hello", "world_2"]),
+        ("naïve Über", ["naive", "uber"]),
+        ("e\u0301te\u0301", ["ete"]),
+        ("日本語x", ["日", "本", "語", "x"]),
+        ("a→b — c", ["a", "b", "c"]),
+        ("Straße", ["strasse"]),
+        ("한국", ["한", "국"]),
+        ("\ud800x", ["x"]),
+    ],
+)
+def test_words(text: str, words: list[str]) -> None:
+    assert words_of(text) == words
+
+
+def test_relative_dates_count_from_now() -> None:
+    now = datetime(2026, 8, 13, tzinfo=timezone.utc)
+    assert parse_search("after:1d", now).after_ms == datetime(2026, 8, 12, tzinfo=timezone.utc).timestamp() * 1000
+
+
+def test_whatever_matches_has_the_words_that_the_index_is_asked_for() -> None:
+    dice = random.Random(3)
+    letters = "aAbé→ _-日本ß\u0301K\n.İǅ½ŉ한\u2028\x00"
+    for _ in range(20_000):
+        text = "".join(dice.choices(letters, k=dice.randint(0, 14)))
+        asked = "".join(dice.choices(letters, k=dice.randint(1, 5)))
+        query = parse_search(f'"{asked}"' if dice.random() < 0.5 else asked)
+        spans = spans_in(query, text)
+        assert (spans is not None) == matches(query, text)
+        assert len(original_offsets(text, 10**9)) == len(literal(text))
+        assert re.findall(r"[0-9a-z_\x80-\U0010ffff]+", fold(text)) == words_of(text)
+        if spans is not None:
+            known = words_of(text)
+            for word, is_open in query.tokens():
+                assert any(other == word or (is_open and other.startswith(word)) for other in known), (query, text)
+            line, marks = snippet(text, spans)
+            assert all(0 <= begin < end <= len(line) for begin, end in marks)
