@@ -23,7 +23,7 @@ run: $(VENV)/.run
 setup: $(VENV)/.dev
 
 test: $(VENV)/.dev
-	@$(PY) -m pytest -q $(ARGS)
+	@$(PY) -m pytest -q -n auto $(ARGS)
 
 check: lint types
 	@$(MAKE) --no-print-directory test

@@ -6,6 +6,25 @@ Names are imported when they are first used, so that `import sessionbrowse` cost
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sessionbrowse.session_manager import CURRENT_SESSION_VERSION as CURRENT_SESSION_VERSION
+    from sessionbrowse.session_manager import ModelChoice as ModelChoice
+    from sessionbrowse.session_manager import Progress as Progress
+    from sessionbrowse.session_manager import ProjectedEntry as ProjectedEntry
+    from sessionbrowse.session_manager import SessionContext as SessionContext
+    from sessionbrowse.session_manager import SessionInfo as SessionInfo
+    from sessionbrowse.session_manager import SessionManager as SessionManager
+    from sessionbrowse.session_manager import SessionProjection as SessionProjection
+    from sessionbrowse.session_manager import SessionTreeNode as SessionTreeNode
+    from sessionbrowse.session_manager import build_context_entries as build_context_entries
+    from sessionbrowse.session_manager import build_session_context as build_session_context
+    from sessionbrowse.session_manager import build_session_projection as build_session_projection
+    from sessionbrowse.session_manager import get_latest_compaction_entry as get_latest_compaction_entry
+    from sessionbrowse.session_manager import migrate_session_entries as migrate_session_entries
+    from sessionbrowse.session_manager import parse_session_entries as parse_session_entries
+    from sessionbrowse.session_manager import session_entry_to_context_messages as session_entry_to_context_messages
 
 __version__ = "0.1.0"
 

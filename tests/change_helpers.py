@@ -24,7 +24,8 @@ PROJECT = "/projects/webshop"
 
 def line(value: Any) -> bytes:
     """Return one line as the agents write it."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    # Halves of surrogate pairs become the escapes that JavaScript writes.
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def header(**extra: Any) -> Json:

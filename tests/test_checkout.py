@@ -147,7 +147,7 @@ def test_a_recent_change_alone_stops_only_omp(store: Store) -> None:
     a_minute_ago = int((NOW_MS - 60_000) * 1e6)
     for path in (pi, omp):
         os.utime(path, ns=(a_minute_ago, a_minute_ago))
-    checkout(target(pi), "00000006", bench=store.bench)
+    assert checkout(target(pi), "00000006", bench=store.bench).notes == ("Note that it changed 1 minute ago.",)
     with pytest.raises(InUse, match="it changed 1 minute ago"):
         checkout(target(omp), "00000006", bench=store.bench)
 

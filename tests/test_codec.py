@@ -11,7 +11,15 @@ import pytest
 
 from sessionbrowse.format import entries as e
 from sessionbrowse.format.big_line import MAX_DEPTH
-from sessionbrowse.format.codec import BadJson, content_from_json, decode_line, from_json, loads, message_from_json
+from sessionbrowse.format.codec import (
+    BadJson,
+    build,
+    content_from_json,
+    decode_line,
+    from_json,
+    loads,
+    message_from_json,
+)
 
 BASE = {"id": "b", "parentId": "a", "timestamp": "2026-08-13T08:00:00.000Z"}
 OF_BASE: dict[str, Any] = {"id": "b", "parent_id": "a", "timestamp": "2026-08-13T08:00:00.000Z"}
@@ -673,6 +681,36 @@ MISTYPED: list[tuple[dict[str, Any], e.Value]] = [
 @pytest.mark.parametrize(("value", "expected"), MISTYPED, ids=[str(number) for number in range(len(MISTYPED))])
 def test_values_of_a_wrong_type_are_kept_in_extra(value: dict[str, Any], expected: e.Value):
     assert decoded(value) == expected
+
+
+ODD: list[Any] = [
+    None,
+    True,
+    5,
+    5.0,
+    -0.5,
+    1e308 * 10,
+    10**400,
+    "",
+    "x",
+    "\ud800",
+    [],
+    [None],
+    ["\ud800"],
+    {},
+    {"a": [1]},
+]
+
+
+def test_any_value_in_any_field_is_kept_there_or_in_extra():
+    structs: list[type[e.Value]] = [e.Header, e.TitleSlot, e.TranscriptNode, e.UnknownMessage, e.Usage, e.Cost]
+    structs += [*e.ENTRY_TYPES.values(), *e.MESSAGE_TYPES.values(), *e.BLOCK_TYPES.values()]
+    for struct in structs:
+        for name, key in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True):
+            for odd in ODD if name != "extra" else ():
+                built = build(struct, {key: odd}, frozenset())
+                is_in_field = getattr(built, name) not in (None, "")
+                assert is_in_field != (key in built.extra) or odd in (None, ""), (struct, key, odd)
 
 
 @pytest.mark.parametrize(

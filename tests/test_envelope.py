@@ -126,6 +126,8 @@ ODD: list[tuple[str, dict[str, Any], str | None, str | None]] = [
     ("message a list", {"type": "message", "message": []}, "the message is an array", None),
     ("no role", {"type": "message", "message": {}}, "the message has no role", None),
     ("role a number", {"type": "message", "message": {"role": 5}}, "the role is a number", None),
+    ("role a list", {"type": "message", "message": {"role": []}}, "the role is an array", None),
+    ("type a list", {"type": []}, "the type is an array", None),
     ("label a number", {"type": "label", "targetId": "x", "label": 5}, "the label is a number", None),
     ("name a number", {"type": "session_info", "name": 5}, "the name is a number", "bad name"),
     ("name false", {"type": "session_info", "name": False}, "the name is a boolean", "bad name"),

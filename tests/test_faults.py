@@ -22,7 +22,7 @@ from sessionbrowse.services.label import label
 from sessionbrowse.services.rename import rename
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store.session_file import open_session
-from tests.change_helpers import CONVERSATION, LONG_AGO_NS, Store, line, target
+from tests.change_helpers import CONVERSATION, LONG_AGO_NS, Store, line, target, user
 from tests.fault_injection import (
     Action,
     after,
@@ -104,6 +104,35 @@ class World:
         other = self.path.parent / "other"
         other.write_bytes(OTHER)
         os.rename(other, self.path)
+
+
+def test_a_kill_in_the_moment_in_which_somebody_was_faster_is_mended_by_the_next_change(tmp_path: Path) -> None:
+    world = World(tmp_path / "world", "rename pi")
+    theirs = line(user("0000000f", "00000008", "typed in that very moment"))
+
+    def overtaken_and_killed(_: str, real: Callable[..., Any], arguments: tuple[Any, ...], __: dict[str, Any]) -> Any:
+        with world.path.open("ab") as file:
+            file.write(theirs)
+        real(*arguments)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    counted = World(tmp_path / "counted", "rename pi")
+    with failing_disk() as disk:
+        counted.act()
+    at = [number for number, call in enumerate(disk.calls, 1) if call == "write"][1]
+
+    def run() -> None:
+        with failing_disk(at, overtaken_and_killed):
+            world.act()
+
+    assert in_child(run) == signal.SIGKILL
+    session = open_session(world.path)
+    assert [session.envelopes[index].id for index in session.active_branch()][-2] == "00000008", "theirs is off it"
+    with changing(world.store.bench):
+        pass
+    session = open_session(world.path)
+    assert [session.envelopes[index].id for index in session.active_branch()][-2] == "0000000f"
+    assert session.name == "ours"
 
 
 OTHER = b"".join(

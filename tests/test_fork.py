@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.agents import Place
+from sessionbrowse.cli import main
 from sessionbrowse.errors import NotASession, RefusedWrite
 from sessionbrowse.format.codec import BadJson
 from sessionbrowse.format.splice import value_of, with_member, without_member
@@ -170,7 +171,7 @@ def test_a_fork_goes_into_the_folder_of_another_directory(store: Store, tmp_path
 @pytest.mark.parametrize("at", [None, "last"])
 def test_a_version_1_source_is_forked_in_migrated_form(store: Store, at: str | None) -> None:
     head = {key: value for key, value in header().items() if key != "version"}
-    old = [
+    old: list[dict[str, Any]] = [
         {"type": "message", "timestamp": "t1", "message": {"role": "user", "content": "one"}},
         {"type": "message", "timestamp": "t2", "message": {"role": "hookMessage", "content": "x", "n": 1.50}},
         {"type": "compaction", "timestamp": "t3", "summary": "s", "firstKeptEntryIndex": 2, "tokensBefore": 1},
@@ -249,3 +250,17 @@ def test_what_is_no_object_has_no_members() -> None:
     for odd in (b"[1]", b"", b'"x"', b'{"a":1'):
         with pytest.raises(BadJson):
             with_member(odd, "a", b"1")
+
+
+def test_fork_prints_the_path_of_the_new_session(store: Store, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    path = store.session()
+    assert main(["fork", str(path), "--at", "00000007", "--cwd", "/elsewhere", "--json"]) == 0
+    document = json.loads(capsysbinary.readouterr().out)
+    assert (document["done"], document["source"], document["text"]) == ("fork", str(path), "second question")
+    assert (document["at"], document["cwd"]) == ("00000006", "/elsewhere")
+    assert main(["fork", str(path)]) == 0
+    printed = Path(capsysbinary.readouterr().out.decode().strip())
+    assert printed.parent == path.parent
+    assert open_session(printed).problems == ()
+    assert main(["fork", str(path), "--at", "nowhere"]) == 1
+    assert capsysbinary.readouterr().err.startswith(b"sessionbrowse: ")

@@ -389,3 +389,32 @@ async def test_every_theme_draws_the_same_text(demo: dict) -> None:
             await browser.settle()
             assert browser.screen_text() == before
         assert len(names) == 4
+
+
+# ---- keys that come faster than the screen ----------------------------------------------------------------------
+
+
+async def test_keys_sent_at_once_mean_what_they_mean_one_by_one(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press_at_once("slash", *"auth", "enter", "down", "enter", "5", "tab", "tab")
+        assert browser.screen_name == "session"
+        assert "fix flaky test" in browser.screen_text().split("\n")[0]
+        assert "· all" in browser.screen_text()
+        assert '"parentId"' in browser.words("#view")
+        await browser.press_at_once("escape", "escape", "question_mark", "question_mark", "colon", *"named", "enter")
+        assert browser.screen_name == "browse"
+        assert "named only" in browser.screen_text()
+
+
+async def test_two_hundred_keys_at_once_are_all_counted(demo: dict) -> None:
+    async with browsing(fixed_source(some(0, 1000))) as browser:
+        await browser.press_at_once(*["j"] * 200)
+        assert browser.row_list("#sessions").cursor == 200
+
+
+async def test_a_line_can_be_edited_while_it_is_typed(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press_at_once("slash", *"atuh", "backspace", "backspace", "left", "right", *"uth")
+        await browser.press_at_once("left", "left", "left", "left", "delete", "end")
+        assert browser.app.screen.query_one("#filter-input").value == "auth"  # type: ignore[attr-defined]
+        assert browser.row_list("#sessions").count == 2

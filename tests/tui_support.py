@@ -45,6 +45,12 @@ class Driven:
             self.app.post_message(events.Key(key, key if len(key) == 1 else _CHARACTERS.get(key)))
             await self.settle()
 
+    async def press_at_once(self, *keys: str) -> None:
+        """Press keys as a fast terminal sends them: all are there before the first is handled."""
+        for key in keys:
+            self.app.post_message(events.Key(key, key if len(key) == 1 else _CHARACTERS.get(key)))
+        await self.settle()
+
     async def type(self, text: str) -> None:
         """Type a text, as fast as a terminal sends it."""
         for character in text:
@@ -117,7 +123,7 @@ async def browsing(
     options.setdefault("now_ms", lambda: float(NOW_MS))
     chosen = BrowseOptions(source=source, **options)
     app = BrowseApp(chosen, source if source is not None else source_of(chosen))
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=True) as pilot:
         driven = Driven(app, pilot)
         if settle:
             await driven.settle()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -136,6 +135,8 @@ def run_labels(arguments: argparse.Namespace) -> int:
 
 def run_resume(arguments: argparse.Namespace) -> int:
     """`resume`: hand the terminal to the agent, or print how."""
+    import subprocess
+
     from sessionbrowse.services.resume import plan
 
     located = _find(arguments)

@@ -65,6 +65,16 @@ def _parser() -> argparse.ArgumentParser:
 
     add("labels", "Every checkpoint of every session.")
 
+    search = add(
+        "search",
+        'Entries in every branch of every session: words, "phrases", re:pattern, and the filters agent: project: name: '
+        "label: role: tool: model: before: after: branch:",
+    )
+    search.add_argument("query", nargs="+", metavar="QUERY", help="what to look for")
+    search.add_argument("--limit", type=_count, default=100, metavar="N", help="at most N hits (default 100)")
+    search.add_argument("--tools", action="store_true", help="in tool calls and results too")
+    search.add_argument("--branch", choices=("active", "abandoned", "any"), default="any", help="which branches")
+
     index = add(
         "index", "Read all sessions into the index, so that lists and searches need not. It can be deleted anytime."
     )

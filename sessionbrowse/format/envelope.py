@@ -394,6 +394,7 @@ class _Oddities:
         role = message.get("role")
         if not isinstance(role, str):
             self.problems.append("the message has no role" if role is None else f"the role is {_kind_of(role)}")
+            return
         if role not in _NEED_CONTENT:
             return
         content = message.get("content")

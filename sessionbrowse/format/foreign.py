@@ -18,17 +18,18 @@ def recognise(head: bytes) -> str | None:
     """Return what a file is instead of a session, as the end of a sentence, or None if it may be a session."""
     has_header = False
     for value in _first_objects(head):
-        if "parentId" in value:
+        kind = value.get("type")
+        if "parentId" in value or not isinstance(kind, str | None):
             return None
-        if value.get("type") in ("session", "title"):
+        if kind in ("session", "title"):
             # `--mode json` prints a session's header too, and then events where a session has entries.
             has_header = True
-        elif value.get("type") in _EVENTS:
+        elif kind in _EVENTS:
             return EVENT_STREAM
         elif not has_header:
-            kind = _kind(value)
-            if kind is not None:
-                return kind
+            other = _of_others(kind, value)
+            if other is not None:
+                return other
     return None
 
 
@@ -42,8 +43,7 @@ def _first_objects(head: bytes) -> Iterator[dict[str, Json]]:
             yield value
 
 
-def _kind(value: dict[str, Json]) -> str | None:
-    kind = value.get("type")
+def _of_others(kind: str | None, value: dict[str, Json]) -> str | None:
     if value.get("v") == 4 and value.get("kind") == "header":
         return V4
     if "sessionId" in value and ("uuid" in value or kind in _CLAUDE_CODE_TYPES):

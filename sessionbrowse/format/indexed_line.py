@@ -6,7 +6,7 @@ Fields of type None must not be there: an envelope would hold them.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Struct
@@ -78,10 +78,10 @@ class IndexedToolResult(Struct, gc=False, tag_field="role", tag="toolResult"):
     customType: None = None
 
 
-class IndexedLine(Struct, gc=False, tag_field="type", tag="message"):
-    """An ordinary message entry."""
+class IndexedLine(Struct, gc=False):
+    """An ordinary message entry. The type is no tag: msgspec would take a line without one for tagged."""
 
-    type: ClassVar[str] = "message"
+    type: Literal["message"]
     id: str
     parentId: str | None
     timestamp: str
@@ -95,4 +95,5 @@ decode_indexed = msgspec.json.Decoder(IndexedLine).decode
 
 def envelope_of(entry: IndexedLine) -> Envelope:
     """Return the envelope that `read_envelope` gives for the same line."""
-    return message_envelope(entry, entry.message)
+    wire: Any = entry
+    return message_envelope(wire, wire.message)

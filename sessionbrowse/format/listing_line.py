@@ -7,6 +7,8 @@ line gives the same facts there, without a problem.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 from msgspec import Struct
 
@@ -56,9 +58,10 @@ class ListedToolResult(Struct, gc=False, tag_field="role", tag="toolResult"):
     usage: ListedUsage | None = None
 
 
-class ListedLine(Struct, gc=False, tag_field="type", tag="message"):
-    """An ordinary message entry."""
+class ListedLine(Struct, gc=False):
+    """An ordinary message entry. The type is no tag: msgspec would take a line without one for tagged."""
 
+    type: Literal["message"]
     id: str
     parentId: str | None
     timestamp: str

@@ -303,7 +303,8 @@ def _modelled(log: Log) -> SessionContext:
     if at is None:
         return SessionContext(messages=[])
     made = model_context.build(session, at)
-    model = made.model and ModelChoice(provider=made.model.provider, model_id=made.model.model_id)
+    named = made.model
+    model = ModelChoice(provider=named.provider, model_id=named.model_id) if named is not None else None
     context = SessionContext(
         messages=[_object_of(log, session, message) for message in made.messages],
         thinking_level=made.thinking_level,

@@ -8,9 +8,15 @@ from sessionbrowse.format.entries import Block, Message, UnknownBlock, Value, ty
 
 Json = Any
 
+_LARGEST_PLAIN = 1e21
+"""From here on JavaScript writes whole numbers with an exponent."""
+
 
 def plain(value: Json) -> Json:
-    """Return a value as JSON: structs of `format.entries` become objects with the file's keys, tuples lists."""
+    """Return a value as JSON: structs of `format.entries` become objects with the file's keys, tuples lists.
+
+    Whole numbers have no point, as in JavaScript.
+    """
     if isinstance(value, UnknownBlock):
         return value.raw
     if isinstance(value, Value):
@@ -19,6 +25,8 @@ def plain(value: Json) -> Json:
         return [plain(item) for item in value]
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_PLAIN:
+        return int(value)
     return value
 
 

@@ -171,6 +171,8 @@ class Reader:
         """Judge the file as a whole; call it after the last block."""
         agent = self.rules.agent
         if self.is_transcript:
+            # Whatever stood above its first line: indusagi ignores it.
+            self.refusal = self.unlisted = None
             return
         if self.header is None:
             if self.bytes_read == 0 or (agent == "omp" and self._records == 0 and not self.problems):

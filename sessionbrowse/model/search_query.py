@@ -7,7 +7,7 @@ the line; and filters such as `agent:pi` or `after:2026-08`. Text is compared wi
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
@@ -156,7 +156,7 @@ def snippet(text: str, spans: list[Span]) -> tuple[str, tuple[Span, ...]]:
 
 
 def is_nearly_in(query: SearchQuery, title: str) -> bool:
-    """Tell whether every word is in the title, or nearly: one letter wrong from four letters on, two from eight."""
+    """Tell whether every word is in the title, or nearly: one letter wrong from five letters on, two from nine."""
     if query.phrases or query.pattern is not None or not query.words:
         return False
     known = words_of(title)
@@ -166,7 +166,7 @@ def is_nearly_in(query: SearchQuery, title: str) -> bool:
 def _is_near(word: str, other: str) -> bool:
     if other.startswith(word):
         return True
-    allowed = 0 if len(word) < 4 else 1 if len(word) < 8 else 2
+    allowed = 0 if len(word) < 5 else 1 if len(word) < 9 else 2
     # The title's word may go on: what was typed may be its beginning.
     heads = {other[:length] for length in range(len(word) - allowed, len(word) + allowed + 1)}
     return allowed > 0 and any(_distance(word, head) <= allowed for head in heads)
@@ -242,13 +242,13 @@ def _moment(key: str, value: str, now: datetime | None) -> float:
     try:
         if relative is not None:
             hours = int(relative[1]) * _HOURS[relative[2]]
-            return ((now or datetime.now(timezone.utc)) - timedelta(hours=hours)).timestamp() * 1000
+            return ((now or datetime.now(UTC)) - timedelta(hours=hours)).timestamp() * 1000
         date = _DATE.fullmatch(value)
         if date is not None:
-            begin = datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=timezone.utc)
+            begin = datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=UTC)
         else:
             begin = datetime.fromisoformat(value)
-            begin = begin if begin.tzinfo is not None else begin.replace(tzinfo=timezone.utc)
+            begin = begin if begin.tzinfo is not None else begin.replace(tzinfo=UTC)
         return begin.timestamp() * 1000
     except (ValueError, OverflowError):
         raise BadSearch(f"{key}: needs a date such as 2026-08-13 or 7d, not {value}") from None

@@ -5,7 +5,6 @@ Entries are addressed by their index in file order, because ids may be missing o
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter, lt
@@ -304,6 +303,8 @@ def next_name(rules: Rules, name: str | None, info: Envelope) -> str | None:
 
 def migrated_id(session_id: str | None, ordinal: int, taken: set[str] | dict[str, int]) -> str:
     """Return the id given in memory to a v1 entry: 8 hex digits, the same at every call for the same file."""
+    import hashlib  # only files of version 1 need it, and it takes its time
+
     salt = 0
     while True:
         digest = hashlib.sha1(f"{session_id}\0{ordinal}\0{salt}".encode("utf-8", "replace"), usedforsecurity=False)

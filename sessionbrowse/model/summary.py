@@ -13,7 +13,7 @@ from sessionbrowse.format.entries import Json
 from sessionbrowse.format.envelope import Envelope, whole
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
-from sessionbrowse.format.listing_line import REFUSALS, ListedLine, ListedToolResult, ListedUser, decode_listed
+from sessionbrowse.format.listing_line import REFUSALS, ListedToolResult, ListedUser, decode_listed
 from sessionbrowse.model.reading import Reader, Record, is_workflow_stage
 from sessionbrowse.model.session import next_name
 from sessionbrowse.model.usage import counted
@@ -120,7 +120,7 @@ class Summariser:
         self._short_summary: str | None = None
         self._first_at: tuple[int, int] | None = None
         self._observer: Observer | None = None
-        self._decode: Callable[[memoryview], ListedLine] = decode_listed
+        self._decode: Callable[[memoryview], Any] = decode_listed
         self._user_kind: type = ListedUser
         self._result_kind: type = ListedToolResult
 
@@ -214,27 +214,29 @@ class Summariser:
         ordinary = 0
         active = self._active_ms or 0
         tokens, cost = self._tokens, self._cost
-        provider = model = last = None
+        provider = model = None
+        last = ("", False)
+        entry: Any = None
+        message: Any = None
         while at < stop:
             end = find(b"\n", at, stop)
             line = view[at:end]
-            entry: ListedLine | None = None
+            kind: type | None = None
             if end - at <= MAX_LISTED_LINE_BYTES:
                 try:
                     entry = decode(line)
                     text = str(line, "utf-8")
+                    message = entry.message
+                    kind = message.__class__
+                    if (
+                        (kind is user_kind and self._first is None)
+                        or (kind is result_kind and message.toolName == "task")
+                        or (splits_at_separators and len(text) != end - at and ("\u2028" in text or "\u2029" in text))
+                    ):
+                        kind = None
                 except REFUSALS:
-                    entry = None
-            if entry is not None:
-                message = entry.message
-                kind = message.__class__
-                if (
-                    (kind is user_kind and self._first is None)
-                    or (kind is result_kind and message.toolName == "task")  # type: ignore[union-attr]
-                    or (splits_at_separators and len(text) != end - at and ("\u2028" in text or "\u2029" in text))
-                ):
-                    entry = None
-            if entry is None:
+                    kind = None
+            if kind is None:
                 self._take_totals(ordinary, active, tokens, cost)
                 self._add_line(line, offset + at)
                 ordinary, active, tokens, cost = 0, self._active_ms or 0, self._tokens, self._cost
@@ -249,9 +251,9 @@ class Summariser:
             keep_parent(entry.parentId)
             keep_kind(1)
             if kind is result_kind:
-                usage = message.usage  # type: ignore[union-attr]
+                usage = message.usage
             else:
-                moment = message.timestamp  # type: ignore[union-attr]
+                moment = message.timestamp
                 if moment is None:
                     moment = parse_time(entry.timestamp)
                 if moment is not None and moment > active:
@@ -259,12 +261,12 @@ class Summariser:
                 if kind is user_kind:
                     index += 1
                     continue
-                usage = message.usage  # type: ignore[union-attr]
-                if message.model:  # type: ignore[union-attr]
-                    if message.model != model or message.provider != provider:  # type: ignore[union-attr]
-                        provider, model = message.provider, message.model  # type: ignore[union-attr]
+                usage = message.usage
+                if message.model:
+                    if message.model != model or message.provider != provider:
+                        provider, model = message.provider, message.model
                         last = (f"{provider}/{model}", False)
-                    models[index] = last  # type: ignore[assignment]
+                    models[index] = last
             index += 1
             if usage is not None:
                 tokens += whole(usage.input + usage.output + usage.cacheRead + usage.cacheWrite)

@@ -18,6 +18,7 @@ from sessionbrowse.services.settle import settle
 from sessionbrowse.store import archive as places
 from sessionbrowse.store import trash
 from sessionbrowse.store.admission import Target, admitted, shown_name
+from sessionbrowse.store.discover import ARCHIVE_FOLDER, PACKED_SUFFIX
 from sessionbrowse.store.in_use import usage
 from sessionbrowse.store.journal import Change
 from sessionbrowse.store.session_file import open_regular
@@ -95,9 +96,9 @@ def move_all(moves: list[Move]) -> None:
     done: list[Move] = []
     try:
         for source, target in moves:
+            done.append((source, target))
             os.makedirs(os.path.dirname(target), exist_ok=True)
             trash.move(source, target)
-            done.append((source, target))
     except OSError as error:
         left = bring_back(done)
         told = f" {' '.join(left)}" if left else " Everything is where it was."
@@ -109,6 +110,8 @@ def bring_back(moves: list[Move]) -> list[str]:
     sentences = []
     for source, target in reversed(moves):
         try:
+            if trash.drop_second_name(source, target):
+                continue
             if os.path.lexists(target) and not os.path.lexists(source):
                 os.makedirs(os.path.dirname(source), exist_ok=True)
                 trash.move(target, source)
@@ -157,14 +160,16 @@ def _carry_out(
     notes = noted(bench, change, {"path": path}, None)
     # The folder stays where other archived sessions lie in it.
     with suppress(OSError):
-        if os.path.basename(os.path.dirname(was)) == places.ARCHIVE_FOLDER:
+        if os.path.basename(os.path.dirname(was)) == ARCHIVE_FOLDER:
             os.rmdir(os.path.dirname(was))
     return Archived(done=verb, path=path, undo_id=change.id, notes=notes, was=was)
 
 
 def _unpacked(path: str, wanted: str, agent: str, bench: Bench, group: str | None) -> Archived:
     """Unpack to where the session lay. The packed file goes to the trash; where there is none, it stays."""
-    stem = path.removesuffix(places.PACKED_SUFFIX)
+    if os.path.lexists(wanted):
+        raise RefusedWrite(f"There is a {clean(wanted)} already, which is never overwritten. Nothing was changed.")
+    stem = path.removesuffix(PACKED_SUFFIX)
     folder = [(stem, wanted.removesuffix(".jsonl"))] if os.path.isdir(stem) else []
     descriptor = open_regular(path)
     try:

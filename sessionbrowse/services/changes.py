@@ -126,7 +126,8 @@ def consent_to_append(file: OpenedFile, used: Usage, what: str, *, asks: bool, f
             raise InUse(f"{file.name} may be in use: {reasons}. {OMP_STOPS_SAVING} Quit it, and wait ten minutes.")
         return (f"Forced although {reasons}. {OMP_STOPS_SAVING}",)
     if not used.in_use:
-        return ()
+        # Programs that were seen are told apart by their directory; one on another machine only by the clock.
+        return (f"Note that {reasons}.",) if asks and used.state == "recent" else ()
     if asks and not force:
         raise InUse(
             f"{file.name} may be in use: {reasons}. {agent.name} would go on from where it stands, and {what} would be "

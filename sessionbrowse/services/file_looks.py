@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 import msgspec
 
@@ -24,9 +25,11 @@ def trash_reached(bench: Bench, change: Change) -> bool:
     places = homes(bench)
     gone = []
     for item in change.plan["items"]:
+        found = trash.find(item["original"], item["inode"], item["size"], places)
         if not os.path.lexists(item["original"]):
-            found = trash.find(item["original"], item["inode"], item["size"], places)
             gone.append(found or trash.Trashed(**item, item=None, info=None))
+        elif found is not None and found.item and trash.drop_second_name(item["original"], found.item):
+            trash.forget(found)
     if not os.path.lexists(change.path):
         change.plan["after"] = {"into": "trash", "items": [msgspec.to_builtins(item) for item in gone]}
         return True
@@ -45,9 +48,30 @@ def remove_reached(_: Bench, change: Change) -> bool:
 
 
 def restore_reached(bench: Bench, change: Change) -> bool:
-    """Tell whether a restored session, which comes last, is back."""
-    change.plan["after"] = {"paths": [change.path]}
-    return os.path.lexists(change.path)
+    """Tell whether a restored session, which comes last, is back; else what belongs to it goes into the trash again."""
+    from sessionbrowse.services.delete import items_of
+
+    deleted = bench.journal.changes().get(change.undoes or "")
+    if deleted is None:
+        return False
+    *companions, session = items_of(deleted)
+    assert session.item is not None
+    if os.path.lexists(session.original):
+        if trash.drop_second_name(session.original, session.item) or not os.path.lexists(session.item):
+            for item in (*companions, session):
+                trash.forget(item)
+        change.plan["after"] = {"paths": [change.path]}
+        return True
+    for item in companions:
+        if item.item is not None and not trash.drop_second_name(item.item, item.original):
+            _into_trash_again(item)
+    return False
+
+
+def _into_trash_again(item: trash.Trashed) -> None:
+    with suppress(OSError):
+        if item.item is not None and not os.path.lexists(item.item) and os.lstat(item.original).st_ino == item.inode:
+            trash.move(item.original, item.item)
 
 
 def moves_reached(_: Bench, change: Change) -> bool:

@@ -269,7 +269,7 @@ def copy_artifacts(session: Session, path: str) -> tuple[str, ...]:
         return ()
     try:
         shutil.copytree(source, target, symlinks=True)
-    except (OSError, shutil.Error) as error:
+    except OSError as error:
         with suppress(OSError):
             os.rmdir(target)
         return (f"The session's artifacts could not all be copied: {clean(str(error))[:300]}",)

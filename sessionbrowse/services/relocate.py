@@ -26,7 +26,8 @@ from sessionbrowse.services.changes import Changed, changing, noted
 from sessionbrowse.services.delete import is_lock
 from sessionbrowse.services.find import marks_of
 from sessionbrowse.services.settle import settle
-from sessionbrowse.store import replace
+from sessionbrowse.store import projects, replace
+from sessionbrowse.store.admission import Target, admitted
 from sessionbrowse.store.discover import FoundFile
 from sessionbrowse.store.in_use import usage
 from sessionbrowse.store.journal import Change
@@ -87,8 +88,10 @@ def relocate(
     if not moving:
         raise RefusedWrite(f"No session names {clean(old)} or a directory below it. Nothing was changed.")
     plan = _plan(moving, sessions, old, new, bench)
+    touched = [one for one in sessions if one.file.path in plan.touched]
+    _refuse_links(touched)
     if not force:
-        _refuse_in_use([one for one in sessions if one.file.path in plan.touched], bench)
+        _refuse_in_use(touched, bench)
     answer = Relocated(
         done="relocate", path=new, sessions=plan.relocations, mended=plan.mended, dry_run=dry_run, undo_id=None
     )
@@ -105,6 +108,24 @@ def relocate(
         undo_id=change_id,
         notes=notes,
     )
+
+
+def note_projects(directories: Iterable[str], bench: Bench | None = None) -> None:
+    """Note what tells the repositories in these directories, so that they are found again when they were moved.
+
+    Only our own state is written; call it aside, for git is asked about each directory that is new.
+    """
+    bench = bench or Bench.real()
+    projects.note((path for path in directories if os.path.isdir(path)), bench.state)
+
+
+def candidates(old: str, directories: Iterable[str], bench: Bench | None = None) -> list[str]:
+    """Return where a directory that is gone may be now: the same repository by what was noted, else the same name.
+
+    `directories` are those of other sessions.
+    """
+    bench = bench or Bench.real()
+    return projects.candidates(old, bench.state, directories)
 
 
 def take_back(change: Change, bench: Bench) -> Changed:
@@ -225,6 +246,16 @@ def _new_line(session: _Session, old: str, new: str, where: dict[str, str]) -> b
     if parent is not None and where.get(parent, parent) != parent:
         line = with_member(line, "parentSession", _json(where[parent]))
     return line
+
+
+def _refuse_links(sessions: list[_Session]) -> None:
+    """Raise `RefusedWrite` for a file that a link leads to: what lies outside the roots is never changed."""
+    for one in sessions:
+        place = one.place
+        root = place.root if place is not None and place.kind != "registry" else os.path.dirname(one.file.path)
+        admitted(Target(one.file.path, one.agent, (root,)))
+        if os.path.islink(one.file.path):
+            raise RefusedWrite(f"{clean(one.file.path)} is a link. Nothing was changed.")
 
 
 def _refuse_in_use(sessions: list[_Session], bench: Bench) -> None:

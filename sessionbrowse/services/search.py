@@ -36,12 +36,12 @@ from sessionbrowse.model.summary import Summary
 from sessionbrowse.model.words import literal
 from sessionbrowse.services.indexed import Gathered
 from sessionbrowse.services.inspect import compacted_entries
-from sessionbrowse.store.index.index import Held, Index
+from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.session import session_from_index
 from sessionbrowse.store.session_file import file_blocks, open_regular, open_session
 from sessionbrowse.text import parse_time
 
-NAME_SCORE, LABEL_SCORE, NEAR_SCORE, TEXT_SCORE = 4.0, 3.0, 2.0, 1.0
+NAME_SCORE, LABEL_SCORE, TEXT_SCORE, NEAR_SCORE = 3.0, 2.0, 1.0, 0.0
 _SCORE_SPAN_MS = 1e13
 """Recency adds less than one to a score: milliseconds since 1970, divided by this."""
 TITLE_CHARACTERS = 200
@@ -88,20 +88,24 @@ class Searcher:
             return
         tools = tools or bool(query.tools)
         sessions = [summary for summary in self._summaries if _fits_session(query, summary)]
+        near: list[Hit] = []
         if not query.is_about_entries:
-            yield from self._titles(query, sessions, cancelled)
+            yield from self._titles(query, sessions, near, cancelled)
         candidates = self._candidates(query, tools)
         for summary in sessions:
             if cancelled():
                 return
             yield from self._in_session(query, summary, candidates, tools, cancelled)
+        # A title that is only nearly right is for those who find nothing else.
+        yield from near
 
     # ---- names and labels ----------------------------------------------------------------------------------
 
-    def _titles(self, query: SearchQuery, sessions: Sequence[Summary], cancelled: Cancelled) -> Iterator[Hit]:
+    def _titles(
+        self, query: SearchQuery, sessions: Sequence[Summary], near: list[Hit], cancelled: Cancelled
+    ) -> Iterator[Hit]:
         if not query.has_text:
             return
-        near: list[Hit] = []
         for summary in sessions:
             if not _is_in_time(query, summary.modified):
                 continue
@@ -117,7 +121,6 @@ class Searcher:
                 return
             if summary.label_count:
                 yield from self._labels(query, summary)
-        yield from near
 
     def _labels(self, query: SearchQuery, summary: Summary) -> Iterator[Hit]:
         tree = self._tree(summary)

@@ -145,13 +145,13 @@ def holders(path: str, pids: Iterable[int], proc: str = PROC) -> Iterator[int]:
 
 
 def _by_process(path: str, agent: Agent, cwd: str, around: Surroundings, processes: Sequence[Process]) -> Iterator[str]:
-    directory = os.path.realpath(cwd) if cwd else ""
+    directory = _real(cwd)
     for process in processes:
         if any(os.path.basename(path) == os.path.basename(word) for word in process.argv[1:]):
             yield f"{agent.name} (process {process.pid}) was started with it"
         elif directory and process.cwd == directory:
             yield f"{agent.name} (process {process.pid}) runs in its directory {cwd}"
-    if agent.name == "pi" and around.environ.get("PI_SESSION_FILE") == path:
+    if agent.name == "pi" and _real(around.environ.get("PI_SESSION_FILE", "")) == path:
         yield "this command was started by pi from within the session"
 
 
@@ -160,18 +160,18 @@ def _by_traces(
 ) -> Iterator[str]:
     traces = agent.traces(around)
     names, read = around.disk.names, around.disk.read
-    directory = os.path.realpath(cwd) if cwd else None
+    directory = _real(cwd)
     for runs in traces.runs:
         for scope in names(runs):
             clients = os.path.join(runs, scope, "clients")
             for name in names(clients):
                 client = _client(read(os.path.join(clients, name)))
-                if client is not None and client[1] == directory and _is_alive(client[0], proc):
+                if client is not None and directory and client[1] == directory and _is_alive(client[0], proc):
                     yield f"{agent.name} (process {client[0]}) runs in its directory {cwd}"
     for terminals in traces.terminals:
         for name in names(terminals) if processes else ():
             lines = (read(os.path.join(terminals, name)) or b"").decode("utf-8", "surrogateescape").split("\n")
-            if lines[1:2] != [path] and (len(lines) < 2 or os.path.realpath(lines[1]) != path):
+            if lines[1:2] != [path] and (len(lines) < 2 or _real(lines[1]) != path):
                 continue
             # A terminal's last session outlives its program; only one that runs there now counts.
             pid = next((p.pid for p in processes if p.terminal in (name, "")), None)
@@ -187,7 +187,7 @@ def _client(content: bytes | None) -> tuple[int, str] | None:
     if not isinstance(value, dict):
         return None
     pid, directory = value.get("pid"), value.get("projectDir")
-    return (pid, os.path.realpath(directory)) if isinstance(pid, int) and isinstance(directory, str) else None
+    return (pid, _real(directory)) if isinstance(pid, int) and isinstance(directory, str) else None
 
 
 def _is_alive(pid: int, proc: str) -> bool:
@@ -225,6 +225,14 @@ def _link(path: str) -> str:
     try:
         return os.readlink(path)
     except OSError:
+        return ""
+
+
+def _real(path: str) -> str:
+    """Return what a path of a file's own telling leads to, "" for one that leads nowhere."""
+    try:
+        return os.path.realpath(path) if path else ""
+    except (OSError, ValueError):
         return ""
 
 

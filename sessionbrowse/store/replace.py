@@ -102,16 +102,16 @@ def put_back(replacements: list[Replacement], folders: list[Move], change_id: st
     sentences: list[str] = []
     for source, target in reversed(folders):
         if os.path.lexists(target) and not os.path.lexists(source):
-            _tried(lambda source=source, target=target: trash.move(target, source), target, sentences)  # type: ignore[misc]
+            _tried(lambda source=source, target=target: trash.move(target, source), target, sentences)
     for one in replacements:
         aside, new = aside_path(one, change_id), new_path(one, change_id)
-        if os.path.lexists(aside):
+        if os.path.lexists(aside) and not trash.drop_second_name(one.source, aside):
             if _is_only_new(one, aside):
-                _tried(lambda one=one: os.unlink(one.target), one.target, sentences)  # type: ignore[misc]
+                _tried(lambda one=one: os.unlink(one.target), one.target, sentences)
             elif os.path.lexists(one.target):
                 sentences.append(f"{clean(one.target)} was written by another program; {clean(aside)} is the older.")
             if not os.path.lexists(one.source):
-                _tried(lambda one=one, aside=aside: move_file(aside, one.source), aside, sentences)  # type: ignore[misc]
+                _tried(lambda one=one, aside=aside: move_file(aside, one.source), aside, sentences)
         with suppress(OSError):
             os.unlink(new)
     _remove_folders(replacements, change_id)
@@ -122,8 +122,9 @@ def finish(replacements: list[Replacement], folders: list[Move], change_id: str)
     """Remove the old versions that were put aside; every new one is in its place."""
     for one in replacements:
         aside = _through(aside_path(one, change_id), folders)
-        with suppress(OSError):
-            os.unlink(aside)
+        for leftover in (aside, _through(new_path(one, change_id), folders)):
+            with suppress(OSError):
+                os.unlink(leftover)
         with suppress(OSError):
             os.rmdir(os.path.dirname(aside))
     _remove_folders(replacements, change_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -120,9 +121,9 @@ def summaries_of(
             yield make(file, override)
         return
 
-    def work(chunk: list[int]) -> list[tuple[object, ...] | None]:
+    def work(chunk: list[int]) -> list[Any]:
         summaries = [make(files[index], override) for index in chunk]
-        return [summary and tuple(getattr(summary, name) for name in _FIELDS) for summary in summaries]
+        return [summary and tuple([getattr(summary, name) for name in _FIELDS]) for summary in summaries]
 
     for values in fork_map(chunked([file.size for file in files]), work, workers):
         for value in values:
@@ -255,7 +256,7 @@ def link_parents(summaries: Iterable[Summary]) -> list[Summary]:
 
 
 def summarise_transcript(descriptor: int, path: str, status: os.stat_result) -> Summary:
-    """Return the summary of indusagi's newer kind: counts and preview are of the active branch, the time is the file's."""
+    """Return the summary of indusagi's newer kind: counts and preview are the active branch's, the time the file's."""
     session = build_session(
         line_blocks(file_blocks(descriptor)),
         RULES["indusagi"],

@@ -89,12 +89,11 @@ def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Sess
             raise UnsupportedFormat(f"{os.path.basename(place)}: {foreign}")
         marks = marks_of_head(head)
         session = _read(descriptor, place, agent or agent_of_path(place, marks))
-        if agent is None:
-            # A mark deep in the file decides too: it is read again as that program does.
-            named = agent_of_path(place, Marks(marks.agents | session.marks))
-            if named != session.agent:
-                session = _read(descriptor, place, named)
-        return session
+        # A mark deep in the file decides too: it is read again as that program does.
+        named = agent or agent_of_path(place, Marks(marks.agents | session.marks))
+        if session.is_transcript:
+            named = "indusagi"
+        return session if named == session.agent else _read(descriptor, place, named)
     except OSError as error:
         raise _unreadable(place, error) from error
     finally:

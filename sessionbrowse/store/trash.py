@@ -116,6 +116,7 @@ def put_in_own(path: str, directory: str, *, name: str, deleted_at: str) -> Tras
             os.close(descriptor)
         move(path, item)
     except OSError as error:
+        drop_second_name(path, item)
         if os.path.lexists(path):
             with suppress(OSError):
                 os.unlink(info)
@@ -178,6 +179,7 @@ def take_back(trashed: Trashed, *, keep_info: bool = False) -> None:
         os.makedirs(os.path.dirname(trashed.original), exist_ok=True)
         move(trashed.item, trashed.original)
     except OSError as error:
+        drop_second_name(trashed.item, trashed.original)
         raise WriteFailed(
             f"{clean(trashed.original)} could not be restored ({_reason(error)}); it is still in the trash."
         ) from error
@@ -234,6 +236,17 @@ def move(source: str, target: str) -> None:
     remove_for_good(source)
 
 
+def drop_second_name(path: str, second: str) -> bool:
+    """Take away the second of two names of one file, which a move cut short has left; False if it is none."""
+    try:
+        if not os.path.samestat(os.lstat(path), os.lstat(second)) or os.path.isdir(path):
+            return False
+        os.unlink(second)
+    except OSError:
+        return False
+    return True
+
+
 def _copy(source: str, target: str) -> None:
     """Copy to another disk, whole and flushed or not at all."""
     partial = f"{target}.partial"
@@ -252,11 +265,11 @@ def _copy(source: str, target: str) -> None:
             raise OSError("the copy differs from the original")
         os.rename(partial, target)
         sync_directory(os.path.dirname(target))
-    except (OSError, shutil.Error) as error:
+    except OSError:
         shutil.rmtree(partial, ignore_errors=True)
         with suppress(OSError):
             os.unlink(partial)
-        raise error if isinstance(error, OSError) else OSError(str(error)) from error
+        raise
 
 
 def _inventory(path: str) -> list[tuple[str, int, int]]:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field, structs
-from textual.app import App
+from textual import events
+from textual.app import App, SuspendNotSupported
 from textual.notifications import SeverityLevel
 
 from sessionbrowse.config import Settings
@@ -22,6 +23,7 @@ from sessionbrowse.tui import theme
 from sessionbrowse.tui.jobs import Job, Lane
 from sessionbrowse.tui.keymap import Keys
 from sessionbrowse.tui.library import Library
+from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.sources import Source, disk_source
 from sessionbrowse.tui.spans import Line, cut_left
 from sessionbrowse.tui.terminal import driver_class, run_in_terminal
@@ -80,6 +82,7 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.home = options.home
         self.demo_directory: Path | None = None
         self.keys = Keys(options.settings.keys)
+        self._problems = [*options.problems, *self.keys.clashes]
         self.library = Library(here=options.here)
         self.scan_lane = lane or Lane("scan")
         self._opened: OrderedDict[tuple[str, str | None], tuple[tuple[int, int], Session]] = OrderedDict()
@@ -91,7 +94,10 @@ class BrowseApp(App[int], inherit_bindings=False):
     def _chosen_theme(self) -> str:
         wanted = self.options.settings.theme
         name = theme.NAMES.get(wanted, wanted)
-        return name if name in self.available_themes else theme.DARK
+        if name in self.available_themes:
+            return name
+        self._problems.append(f"There is no theme named {wanted!r}: ours are {', '.join(theme.NAMES)}.")
+        return theme.DARK
 
     def get_css_variables(self) -> dict[str, str]:
         """Return the theme's variables and those of ours that it lacks."""
@@ -106,8 +112,24 @@ class BrowseApp(App[int], inherit_bindings=False):
 
         self.start_scan(unless_running=True)
         self.push_screen(BrowseScreen(self.library))
-        for problem in (*self.options.problems, *self.keys.clashes):
+        for problem in self._problems:
             self.say(problem, "warning")
+
+    async def on_event(self, event: events.Event) -> None:
+        """Carry out a key on the screen of now before the next key is looked at.
+
+        Textual hands keys from queue to queue, so keys that come together would meet the focus, or the screen, of
+        before: of `/auth` typed at once, `auth` would reach the list as commands.
+        """
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            screen = self.screen
+            if isinstance(screen, CommandScreen) and await screen.press(event):
+                return
+        await super().on_event(event)
+
+    async def run_binding(self, key: str) -> bool:
+        """Run what the focused widget itself binds to a key: moving and deleting in a line of text."""
+        return await self._check_bindings(key)
 
     # -- what screens ask of the app ----------------------------------------------------------------------------
 
@@ -173,12 +195,15 @@ class BrowseApp(App[int], inherit_bindings=False):
         """
         command = self.source.plan_resume(summary)
         failure: str | None = None
-        with self.suspend():
-            # What raises in here would leave the terminal as it is: textual restores it after the block only.
-            try:
-                failure = run_in_terminal(command, self.options.environ)
-            except Exception as error:
-                failure = f"{command.argv[0]} could not be started: {error}"
+        try:
+            with self.suspend():
+                # What raises in here would leave the terminal as it is: textual restores it after the block only.
+                try:
+                    failure = run_in_terminal(command, self.options.environ)
+                except Exception as error:
+                    failure = f"{command.argv[0]} could not be started: {error}"
+        except SuspendNotSupported:
+            failure = f"This terminal cannot be lent to {command.agent}. Run there: {command.shell_line()}"
         self._opened.clear()
         if failure is not None:
             self.say(failure, "error")
@@ -204,7 +229,11 @@ class BrowseApp(App[int], inherit_bindings=False):
             self.demo_directory = None
 
     def scanned(self, sessions: int) -> None:
-        """Greet a user who has no session anywhere."""
+        """Say what could not be read; greet a user who has no session anywhere."""
+        skipped = self.source.skipped()
+        if skipped:
+            others = f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
+            self.say(f"Not looked at: {skipped[0].path} ({skipped[0].reason}){others}.", "warning")
         if not sessions and not self.options.roots:
             from sessionbrowse.tui.screens.welcome import WelcomeScreen
 

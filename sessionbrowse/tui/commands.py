@@ -173,7 +173,15 @@ COMMANDS: tuple[Command, ...] = (
         footer=1,
         reason=_needs_rows,
     ),
-    _row("back", "escape", "Back", "Clear the filter, or go back to where you came from.", (LIST, SESSION), OPEN),
+    _row(
+        "back",
+        "escape",
+        "Back",
+        "Clear the filter, or go back to where you came from.",
+        (LIST, SESSION),
+        OPEN,
+        footer=9,
+    ),
     _row(
         "resume",
         "r",

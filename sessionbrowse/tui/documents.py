@@ -311,8 +311,8 @@ def raw_document(session: Session, index: int) -> list[Part]:
 # ---- a session ------------------------------------------------------------------------------------------------
 
 
-def summary_parts(summary: Summary, home: str, now_ms: float) -> list[Part]:
-    """Return the facts of a session for the top of its preview."""
+def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | None = None) -> list[Part]:
+    """Return the facts of a session for the top of its preview; `exists` tells whether its directory does."""
     title = one_line(summary.name or "") or one_line(summary.first_message or "", 200) or "(no messages)"
     parts: list[Part] = [LinePart([(title, "title")])]
     glyph: Line = [(f"{GLYPHS.get(summary.agent, '·')} ", summary.agent), (summary.agent, "")]
@@ -321,7 +321,8 @@ def summary_parts(summary: Summary, home: str, now_ms: float) -> list[Part]:
         LinePart([*glyph, (f" · {age}", "dim"), (f" · {clean(summary.model)}" if summary.model else "", "dim")])
     )
     name, above = folder_name(summary.cwd, home) if summary.cwd else ("(no directory)", "")
-    parts.append(LinePart([(f"{above}/" if above else "", "dim"), (name, "")]))
+    missing = "  missing" if exists is False else ""
+    parts.append(LinePart([(f"{above}/" if above else "", "dim"), (name, ""), (missing, "warning")]))
     counts = [plural(summary.message_count, "message")]
     if summary.branch_count > 1:
         counts.append(plural(summary.branch_count, "branch", "branches"))
@@ -343,9 +344,9 @@ def summary_parts(summary: Summary, home: str, now_ms: float) -> list[Part]:
     return parts
 
 
-def preview_document(session: Session, summary: Summary, home: str, now_ms: float) -> list[Part]:
-    """Return a session's facts and the conversation of its active branch; entries are read when they are seen."""
-    parts = summary_parts(summary, home, now_ms)
+def conversation(session: Session, summary: Summary) -> list[Part]:
+    """Return a session's problems and what was said on its active branch; entries are read when they are seen."""
+    parts: list[Part] = []
     if session.refusal is not None and summary.problem is None:
         parts.append(LinePart([("✗ ", "error"), (clean(f"{session.agent} {session.refusal}"), "error")]))
     for problem in session.problems[:3]:

@@ -6,10 +6,12 @@ Everything a session file says passes `clean` on its way into a span; nothing he
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from msgspec import Struct
 
 from sessionbrowse import text
+from sessionbrowse.config import DateStyle
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.library import ProjectRow, SessionRow
@@ -17,6 +19,8 @@ from sessionbrowse.tui.spans import Line, cut_left, fit, line_width, right_align
 
 GLYPHS = {"pi": "π", "omp": "ω", "atomic": "α", "indusagi": "ι"}
 """One letter for each agent; its name is in the preview."""
+
+_DATE_CELLS: dict[str, int] = {"age": 5, "date": 13, "iso": 21}
 
 TITLE_CHARACTERS = 400
 """No row is wider than this; cleaning more of a first message would be wasted."""
@@ -29,6 +33,7 @@ class ListStyle(Struct, frozen=True, kw_only=True):
     home: str
     show_path: bool = False
     show_folder: bool = False
+    dates: DateStyle = "age"
 
 
 def agent_span(agent: str) -> tuple[str, str]:
@@ -114,7 +119,10 @@ def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
 
 def session_facts(summary: Summary, width: int, style: ListStyle) -> Line:
     """Return the columns at the right of a session's row, the more the wider it is."""
-    facts: Line = [agent_span(summary.agent), right_aligned(text.age(summary.modified, style.now_ms), "dim", 5)]
+    cells = _DATE_CELLS[style.dates]
+    when = moment(summary.modified, style)
+    facts: Line = [agent_span(summary.agent), right_aligned(when, "dim", cells)]
+    width -= cells - _DATE_CELLS["age"]
     if width >= 40:
         facts.append(right_aligned(f"{summary.message_count:,} msg", "dim", 10))
     if width >= 52:
@@ -127,6 +135,23 @@ def session_facts(summary: Summary, width: int, style: ListStyle) -> Line:
         model = clean(summary.model or "").rpartition("/")[2]
         facts.insert(0, (text.fit(model, 20) + "  ", "faint"))
     return facts if width >= 24 else []
+
+
+def moment(time_ms: float | None, style: ListStyle) -> str:
+    """Return a time as the settings want it: how long ago, a date of this machine's clock, or ISO 8601."""
+    if time_ms is None or not text.is_time(time_ms):
+        return ""
+    match style.dates:
+        case "age":
+            return text.age(time_ms, style.now_ms)
+        case "iso":
+            return text.iso_ms(time_ms)[:19] + "Z"
+        case "date":
+            try:
+                then, now = datetime.fromtimestamp(time_ms / 1000), datetime.fromtimestamp(style.now_ms / 1000)
+            except (OverflowError, OSError, ValueError):
+                return ""
+            return f"{then:%b %d %H:%M}" if then.year == now.year else f"{then:%b %d  %Y}"
 
 
 def session_path(summary: Summary, width: int, style: ListStyle) -> Line:

@@ -18,6 +18,7 @@ from sessionbrowse.services import resume
 from sessionbrowse.services.catalog import Scope, scan_of
 from sessionbrowse.services.resume import ResumeCommand
 from sessionbrowse.store.directories import exists_many
+from sessionbrowse.store.discover import Skipped
 from sessionbrowse.store.roots import real_surroundings
 from sessionbrowse.store.scan import Batch, scan
 from sessionbrowse.store.session_file import open_session
@@ -38,6 +39,8 @@ class Source(Struct, frozen=True, kw_only=True):
     """Returns the command that resumes a session, or raises with the sentence why there is none."""
     places: tuple[Place, ...] = ()
     """Where is looked."""
+    skipped: Callable[[], Sequence[Skipped]] = tuple
+    """Returns what the last scan could not look at, and why."""
 
 
 def disk_source(
@@ -59,8 +62,12 @@ def disk_source(
         around = msgspec.structs.replace(around, home=home or around.home, environ=environ or around.environ)
     what = scan_of(Scope(around=around, roots=tuple(roots), extra_roots=tuple(extra_roots), agents=tuple(agents)))
 
+    skipped: list[Skipped] = []
+
     def scan_all(cancelled: Cancelled, include_hidden: bool) -> Iterator[Batch]:
-        for batch in scan(msgspec.structs.replace(what, include_hidden=include_hidden), cancelled=cancelled):
+        skipped.clear()
+        wanted_scan = msgspec.structs.replace(what, include_hidden=include_hidden)
+        for batch in scan(wanted_scan, cancelled=cancelled, skipped=skipped.append):
             wanted = [summary for summary in batch.summaries if not agents or summary.agent in agents]
             yield Batch(wanted, batch.done, batch.total)
 
@@ -74,7 +81,12 @@ def disk_source(
         )
 
     return Source(
-        scan=scan_all, open_session=open_session, exists_many=exists_many, plan_resume=plan_resume, places=what.places
+        scan=scan_all,
+        open_session=open_session,
+        exists_many=exists_many,
+        plan_resume=plan_resume,
+        places=what.places,
+        skipped=lambda: tuple(skipped),
     )
 
 

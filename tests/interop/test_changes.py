@@ -186,6 +186,11 @@ def test_they_resume_where_we_checked_out_and_go_on_there(
         assert [message["role"] for message in new["context"]["messages"]] == [
             message["role"] for message in context["messages"]
         ], path
+        assert (new["context"]["thinkingLevel"] or "off") == (context["thinking_level"] or "off"), path
+        if program[0] == "pi":
+            model = new["context"]["model"]
+            ours = context["model"]
+            assert (model and [model["provider"], model["modelId"]]) == (ours and list(ours.values())), path
         assert (new["name"], new["labels"]) == (old["name"], old["labels"]), path
         assert new["entries"][:-1] == old["entries"], path
     requests = [{"op": "continue", "file": str(path)} for path in sessions]

@@ -241,7 +241,7 @@ def _shape(said: dict[str, Json], old_ids: dict[str, str]) -> dict[str, Json]:
         {key: value for key, value in message.items() if key != "fromId" and _is_content(message, key)}
         for message in said["context"]["messages"]
     ]
-    return without_absent(
+    shape: dict[str, Json] = without_absent(
         {
             # Ours makes one line of U+2028 too. omp's older files have titles that no call gave them.
             "name": line_name(said["name"] or "") if "titleSource" not in said else None,
@@ -254,6 +254,7 @@ def _shape(said: dict[str, Json], old_ids: dict[str, str]) -> dict[str, Json]:
             "messages": messages,
         }
     )
+    return shape
 
 
 def _is_content(message: dict[str, Json], key: str) -> bool:

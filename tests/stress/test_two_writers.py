@@ -27,7 +27,7 @@ chooser = random.Random(7)
 parent = "00000008"
 for number in range(count):
     entry_id = f"{0xb0000000 + number:08x}"
-    text = "x" * chooser.choice([10, 100, 1000, 20000 if number % 100 == 0 else 50])
+    text = "x" * chooser.choice([10, 100, 20000 if number % 500 == 0 else 50])
     line = {"type": "message", "id": entry_id, "parentId": parent, "timestamp": "2026-08-13T08:00:00.000Z",
             "message": {"role": "user", "content": text, "timestamp": number}}
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)

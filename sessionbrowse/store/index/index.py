@@ -13,11 +13,11 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.agents import Marks
+from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.store.discover import FoundFile
 from sessionbrowse.store.index.packed import Part, Places, unpack_places
 from sessionbrowse.store.index.schema import (
-    FILE_NAME,
     SHARD_PREFIX,
     IndexUnavailable,
     locked,
@@ -113,9 +113,7 @@ class Index:
 
     def row_of(self, path: str) -> Held | None:
         """Return what the index knows of one file, None if nothing."""
-        row = self.connection.execute(
-            f"SELECT {_COLUMNS} FROM files WHERE path = ?", (os.fsencode(path),)
-        ).fetchone()
+        row = self.connection.execute(f"SELECT {_COLUMNS} FROM files WHERE path = ?", (os.fsencode(path),)).fetchone()
         return Held(*row) if row is not None else None
 
     def summaries(self, held: Iterable[Held]) -> Iterator[tuple[Held, Summary, tuple[int, int] | None]]:
@@ -179,11 +177,9 @@ class Index:
             entries += sum(
                 count for file, count in connection.execute("SELECT file, count FROM segments") if file in live
             )
-        names = [name for name in os.listdir(self.directory) if name.startswith((FILE_NAME, SHARD_PREFIX))]
+        names = [name for name in os.listdir(self.directory) if name.startswith((INDEX_FILE, SHARD_PREFIX))]
         size = sum((self.directory / name).stat().st_size for name in names)
-        return Status(
-            str(self.directory / FILE_NAME), sessions, entries, size, self.has_tools, len(self.shards())
-        )
+        return Status(str(self.directory / INDEX_FILE), sessions, entries, size, self.has_tools, len(self.shards()))
 
     def databases(self) -> list[tuple[int, sqlite3.Connection]]:
         """Return the numbers of the database (0) and its shards, each with a connection, to be searched."""

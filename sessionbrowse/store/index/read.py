@@ -6,7 +6,7 @@ Nothing here writes: texts go to a callback, the rest is returned as one `Indexe
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
@@ -273,7 +273,7 @@ def _cut_first(summary: Summary, at: tuple[int, int] | None) -> tuple[Summary, t
     return replace(summary, first_message=first[:KEPT_FIRST_CHARACTERS], first_message_cut=False), at
 
 
-def _text_of(content: Sequence[Any] | str) -> str:
+def _text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
     texts = [block.text for block in content if block.type == "text" and block.text]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sessionbrowse.config import INDEX_FILE as FILE_NAME
+from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.format.envelope import Envelope
 
@@ -67,7 +67,7 @@ def open_main(directory: Path, *, create: bool, report: Callable[[str], None]) -
     Raises:
         IndexUnavailable: the directory cannot be written to, or the disk is full.
     """
-    path = directory / FILE_NAME
+    path = directory / INDEX_FILE
     try:
         if not path.exists():
             if not create:
@@ -140,7 +140,7 @@ def locked(directory: Path) -> Iterator[None]:
 def remove_files(directory: Path) -> None:
     """Delete the index and its shards; the lock stays."""
     for name in os.listdir(directory):
-        if name.startswith((FILE_NAME, SHARD_PREFIX)):
+        if name.startswith((INDEX_FILE, SHARD_PREFIX)):
             with suppress(FileNotFoundError):
                 os.unlink(directory / name)
 

@@ -23,7 +23,7 @@ _decode_state = msgspec.msgpack.Decoder(State).decode
 
 
 def session_from_index(index: Index, path: str, agent: str | None = None) -> Session | None:
-    """Return the session of an absolute path as `open_session` reads it; None if the index does not know it as it is."""
+    """Return the session at an absolute path as `open_session` reads it; None if the index has it not, or not so."""
     try:
         row = index.row_of(path)
         if row is None or row.kind != ORDINARY or not _is_read_as(row, path, agent):

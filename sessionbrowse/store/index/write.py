@@ -162,8 +162,12 @@ def write_shards(
             connection.execute("COMMIT")
             connection.close()
 
-    for name, rows in fork_map(chunked(sizes), work, workers_for(sum(sizes)), finish):
-        yield name, rows
+    return map(_pair, fork_map(chunked(sizes), work, workers_for(sum(sizes)), finish))
+
+
+def _pair(answer: list[Any]) -> tuple[str, list[Row | None]]:
+    name, rows = answer
+    return name, rows
 
 
 def _row(file: FoundFile, found: IndexedFile, identity: int, shard: int, tools: bool) -> Row:

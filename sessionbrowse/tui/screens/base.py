@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import abstractmethod
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import events, on
 from textual.message import Message
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Input
 
 from sessionbrowse.errors import SessionBrowseError
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.app import BrowseApp
 
 Result = TypeVar("Result")
+
+MOUNT_SECONDS = 2.0
+"""How long a key waits for the screen it is for."""
 
 
 class CommandScreen(Screen[Result], inherit_bindings=False):
@@ -79,23 +85,42 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         """Return the places that hold now, the nearest first."""
         return (*self.nearest_places(), EVERYWHERE)
 
-    def on_key(self, event: events.Key) -> None:
-        """Give the command that the key means here."""
-        command = self._command_of(event.key)
+    async def press(self, event: events.Key) -> bool:
+        """Carry out a key: edit the line that is typed in, or give the command that it means here."""
+        if not self.is_mounted:
+            # Keys may come faster than a screen is laid out.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._mounted_event.wait(), MOUNT_SECONDS)
+        focused = self.focused
+        if not isinstance(focused, Input):
+            command = self.browser.keys.find(event.key, self.places())
+            if command is not None:
+                self.give(command)
+            return command is not None
+        if event.is_printable and event.character is not None:
+            focused.insert_text_at_cursor(event.character)
+            self.text_changed(focused.value)
+            return True
+        command = self._command_while_typing(event.key)
         if command is not None:
-            event.stop()
-            event.prevent_default()
             self.give(command)
+        elif await self.browser.run_binding(event.key):
+            self.text_changed(focused.value)
+        return True
 
-    def _command_of(self, key: str) -> Command | None:
+    def _command_while_typing(self, key: str) -> Command | None:
         keys = self.browser.keys
-        if not self.typing:
-            return keys.find(key, self.places())
-        command = keys.find(key, (TYPING,))
-        if command is not None:
-            return command
-        command = keys.find(key, self.places())
-        return command if command is not None and command.typing else None
+        command = keys.find(key, (TYPING,)) or keys.find(key, self.places())
+        return command if command is not None and (command.typing or TYPING in command.where) else None
+
+    def text_changed(self, text: str) -> None:
+        """Take the text of the line that is typed in; asked again with the same text it does nothing."""
+
+    @on(Input.Changed)
+    def _input_changed(self, event: Input.Changed) -> None:
+        # The keyboard's letters are known already; this is for what is pasted.
+        event.stop()
+        self.text_changed(event.value)
 
     def give(self, command: Command) -> None:
         """Carry out a command, or say why it cannot work here."""
@@ -137,8 +162,13 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         event.stop()
         self.give(BY_ID[event.command_id])
 
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Keep cursor and footer true to what has the keys."""
+    def set_focus(self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False) -> None:
+        """Give the keys to a widget, at once: the next key may already be waiting."""
+        super().set_focus(widget, scroll_visible, from_app_focus)
+        self.focus_changed()
+
+    def focus_changed(self) -> None:
+        """Keep cursors and footer true to what has the keys."""
         for row_list in self.query(RowList):
             row_list.lend_keys(self.typing and self.moving() is row_list)
         self.update_footer()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -15,10 +15,10 @@ from sessionbrowse.model.summary import Summary
 from sessionbrowse.store.scan import Batch
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands import LIST, PREVIEW, PROJECTS, SESSIONS, Here
-from sessionbrowse.tui.documents import preview_document, rule, summary_parts
+from sessionbrowse.tui.documents import conversation, rule, summary_parts
 from sessionbrowse.tui.jobs import Job, Outcome
 from sessionbrowse.tui.library import SORTS, Filter, Library, ProjectRow, SessionRow, parse_filter, same_names
-from sessionbrowse.tui.parts import LinePart
+from sessionbrowse.tui.parts import LinePart, Part
 from sessionbrowse.tui.render import (
     ListStyle,
     folder_name,
@@ -92,7 +92,7 @@ class BrowseScreen(CommandScreen[None]):
         self.add_class("-preview-shown")
         self.query_one("#projects", RowList).border_title = "Folders"
         self.query_one("#preview", TextView).border_title = "Preview"
-        self.sessions_list.focus()
+        self.set_focus(self.sessions_list)
         self.refresh_rows()
         self.adopt(self.browser.scan_lane)
         self.set_interval(30, self.sessions_list.refresh)
@@ -229,6 +229,7 @@ class BrowseScreen(CommandScreen[None]):
             home=self.browser.home,
             show_path=self.show_path,
             show_folder=self.folder is None,
+            dates=self.browser.options.settings.date_style,
         )
 
     # -- what arrives from the background -----------------------------------------------------------------------
@@ -266,13 +267,12 @@ class BrowseScreen(CommandScreen[None]):
         summary = self.current
         if summary is None or summary.path != self._previewed:
             return
-        home, now_ms = self.browser.home, self.browser.now_ms()
         if outcome.error is not None:
             sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
             reason = LinePart([("✗ ", "error"), (clean(sentence), "error")])
-            self.preview.show([*summary_parts(summary, home, now_ms), rule(), reason])
+            self.preview.show([*self._facts(summary), rule(), reason])
             return
-        self.preview.show(preview_document(outcome.value, summary, home, now_ms))
+        self.preview.show([*self._facts(summary), *conversation(outcome.value, summary)])
 
     # -- the cursor ---------------------------------------------------------------------------------------------
 
@@ -309,10 +309,14 @@ class BrowseScreen(CommandScreen[None]):
             self.preview.show([], empty="Choose a session to see what was said in it.")
             return
         self._previewed = summary.path
-        self.preview.show(summary_parts(summary, self.browser.home, self.browser.now_ms()))
+        self.preview.show(self._facts(summary))
         if self.has_class("-preview-shown"):
             self._preview_due = True
             self._preview_timer = self.set_timer(PREVIEW_DELAY, self._load_preview)
+
+    def _facts(self, summary: Summary) -> list[Part]:
+        exists = self._exists.get(summary.cwd)
+        return summary_parts(summary, self.browser.home, self.browser.now_ms(), exists=exists)
 
     def _load_preview(self) -> None:
         self._preview_due = False
@@ -339,7 +343,7 @@ class BrowseScreen(CommandScreen[None]):
     def do_open(self) -> None:
         """Go in."""
         if self.pane == "projects":
-            self.sessions_list.focus()
+            self.set_focus(self.sessions_list)
             return
         summary = self.current
         if summary is not None:
@@ -349,11 +353,11 @@ class BrowseScreen(CommandScreen[None]):
         """Clear the filter, or go to the pane on the left."""
         pane = self.pane if self.pane != "preview" else "sessions"
         if self.pane == "preview":
-            self.sessions_list.focus()
+            self.set_focus(self.sessions_list)
         elif not self.filters[pane].is_empty:
             self._set_query(pane, "")
         elif pane == "sessions":
-            self.projects_list.focus()
+            self.set_focus(self.projects_list)
         elif self.folder is not None:
             self.projects_list.go_first()
 
@@ -370,12 +374,12 @@ class BrowseScreen(CommandScreen[None]):
         if 0 <= at < len(PANES):
             if PANES[at] == "preview":
                 self._set_preview(True)
-            self.query_one(f"#{PANES[at]}").focus()
+            self.set_focus(self.query_one(f"#{PANES[at]}"))
 
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+    def focus_changed(self) -> None:
         """Tell the style sheet which pane has the keys: narrow screens show only some."""
         self.update_classes({f"-at-{pane}": self.pane == pane for pane in PANES})
-        super().on_descendant_focus(event)
+        super().focus_changed()
 
     def do_resume(self) -> None:
         """Run the agent on the session."""
@@ -391,10 +395,10 @@ class BrowseScreen(CommandScreen[None]):
         self.query_one(FilterLine).open("/", self.filters[self.filtered].text, hint)
         self._say_found()
 
-    @on(FilterLine.Changed)
-    def _filter_changed(self, event: FilterLine.Changed) -> None:
-        event.stop()
-        self._set_query(self.filtered, event.text, keep_line=True)
+    def text_changed(self, text: str) -> None:
+        """Filter while typing."""
+        if text != self.filters[self.filtered].text:
+            self._set_query(self.filtered, text, keep_line=True)
 
     def _set_query(self, pane: str, text: str, *, keep_line: bool = False) -> None:
         self.filters[pane] = parse_filter(text)
@@ -419,13 +423,13 @@ class BrowseScreen(CommandScreen[None]):
     def do_accept_filter(self) -> None:
         """Give the keys back to the list."""
         line = self.query_one(FilterLine)
-        self._filtered_list.focus()
+        self.set_focus(self._filtered_list)
         if self.filters[self.filtered].is_empty:
             line.close()
 
     def do_clear_filter(self) -> None:
         """Show all rows again."""
-        self._filtered_list.focus()
+        self.set_focus(self._filtered_list)
         self._set_query(self.filtered, "")
 
     def do_scope(self) -> None:
@@ -477,7 +481,7 @@ class BrowseScreen(CommandScreen[None]):
         if shown:
             self._show_preview()
         elif self.pane == "preview":
-            self.sessions_list.focus()
+            self.set_focus(self.sessions_list)
 
     def do_zoom(self) -> None:
         """Give the pane the whole screen."""

@@ -35,7 +35,7 @@ class HelpScreen(CommandScreen[None]):
         window.border_subtitle = f"{self.browser.keys.key_of('close')} closes"
         text = self.query_one("#help-text", TextView)
         text.show(help_parts(self.browser.keys, self._places, self._here))
-        text.focus()
+        self.set_focus(text)
 
     def nearest_places(self) -> tuple[str, ...]:
         """Only the window's own keys."""

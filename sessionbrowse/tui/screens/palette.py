@@ -23,6 +23,7 @@ class PaletteScreen(CommandScreen[str | None]):
         self._commands = commands
         self._here = here
         self._shown = commands
+        self._text = ""
 
     def compose(self) -> ComposeResult:
         """Lay out the window."""
@@ -34,7 +35,7 @@ class PaletteScreen(CommandScreen[str | None]):
         """Show all commands and take the keys."""
         self.query_one("#palette-window").border_title = "Commands"
         self._show("")
-        self.query_one(Input).focus()
+        self.set_focus(self.query_one(Input))
 
     def nearest_places(self) -> tuple[str, ...]:
         """Only the window's own keys."""
@@ -53,12 +54,13 @@ class PaletteScreen(CommandScreen[str | None]):
         """The moving keys move the list while the text is typed."""
         return self.rows
 
-    @on(Input.Changed)
-    def _changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._show(event.value)
+    def text_changed(self, text: str) -> None:
+        """Find while typing."""
+        if text != self._text:
+            self._show(text)
 
     def _show(self, text: str) -> None:
+        self._text = text
         words = text.lower().split()
         scored = [(points, command) for command in self._commands if (points := _score(words, command)) is not None]
         if words:

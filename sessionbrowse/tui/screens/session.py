@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from msgspec import Struct
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -88,7 +88,7 @@ class SessionScreen(CommandScreen[None]):
         self.tree_list.border_title = "Tree"
         self._title_view()
         self._show_header()
-        self.tree_list.focus()
+        self.set_focus(self.tree_list)
         self.add_class("-at-tree")
         self._open()
 
@@ -333,23 +333,23 @@ class SessionScreen(CommandScreen[None]):
 
     # -- commands -----------------------------------------------------------------------------------------------
 
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+    def focus_changed(self) -> None:
         """Tell the style sheet which pane has the keys."""
         self.update_classes({f"-at-{pane}": self.pane == pane for pane in ("tree", "view")})
-        super().on_descendant_focus(event)
+        super().focus_changed()
 
     def do_open(self) -> None:
         """Go into the entry."""
-        self.text_view.focus()
+        self.set_focus(self.text_view)
 
     def do_pane_left(self) -> None:
         """Give the keys to the tree."""
-        self.tree_list.focus()
+        self.set_focus(self.tree_list)
 
     def do_back(self) -> None:
         """Back to the tree, clear the search, or back to the list."""
         if self.pane == "view":
-            self.tree_list.focus()
+            self.set_focus(self.tree_list)
         elif self.state.query:
             self._search("")
             self.query_one(FilterLine).close()
@@ -544,13 +544,13 @@ class SessionScreen(CommandScreen[None]):
         self.query_one(FilterLine).open("/", self.state.query, "words that an entry must all hold")
         self._say_found()
 
-    @on(FilterLine.Changed)
-    def _search_changed(self, event: FilterLine.Changed) -> None:
-        event.stop()
-        self._search(event.text)
+    def text_changed(self, text: str) -> None:
+        """Search while typing."""
+        self._search(text)
 
     def _search(self, query: str) -> None:
-        self._ask_rows(TreeState(self.state.filter, query.strip()))
+        if query.strip() != self.state.query:
+            self._ask_rows(TreeState(self.state.filter, query.strip()))
 
     def _say_found(self) -> None:
         found = len(self._hits) if self.state.query else len(self.rows)
@@ -558,13 +558,13 @@ class SessionScreen(CommandScreen[None]):
 
     def do_accept_filter(self) -> None:
         """Give the keys back to the tree."""
-        self.tree_list.focus()
+        self.set_focus(self.tree_list)
         if not self.state.query:
             self.query_one(FilterLine).close()
 
     def do_clear_filter(self) -> None:
         """Show all rows again."""
-        self.tree_list.focus()
+        self.set_focus(self.tree_list)
         self.query_one(FilterLine).close()
         self._search("")
 

@@ -13,7 +13,7 @@ from sessionbrowse.tui.jobs import Outcome
 from sessionbrowse.tui.parts import LinePart, Part
 from sessionbrowse.tui.render import agent_span
 from sessionbrowse.tui.screens.base import CommandScreen
-from sessionbrowse.tui.spans import Line
+from sessionbrowse.tui.spans import Line, pad
 from sessionbrowse.tui.widgets.text_view import TextView
 
 
@@ -33,7 +33,7 @@ class WelcomeScreen(CommandScreen[None]):
         """Tell where sessions were looked for, and ask the disk what is missing."""
         self.query_one("#welcome-window").border_title = "sessionbrowse"
         self._show()
-        self.query_one(TextView).focus()
+        self.set_focus(self.query_one(TextView))
         roots = [place.root for place in self.browser.source.places]
         exists_many = self.browser.source.exists_many
         self.lane("places").ask(lambda job: exists_many(roots))
@@ -58,13 +58,15 @@ class WelcomeScreen(CommandScreen[None]):
                 shown = clean(text.shorten_home(root, self.browser.home))
                 missing: Line = [("  missing", "warning")] if self._exists.get(root) is False else []
                 parts.append(LinePart([("  ", ""), agent_span(agent), (f" {agent:<9}", ""), (shown, "dim"), *missing]))
-        parts += [
-            LinePart([]),
-            LinePart([(f" {keys.key_of('demo')} ", "key"), ("open the demo: made-up sessions in a directory of", "")]),
-            LinePart([("   their own, in which everything can be tried without fear", "")]),
-            LinePart([(f" {keys.key_of('reload')} ", "key"), ("look again", "")]),
-            LinePart([(f" {keys.key_of('quit')} ", "key"), ("leave", "")]),
-        ]
+        offers = (
+            ("demo", "open the demo: made-up sessions in a directory of their own, to try everything without fear"),
+            ("reload", "look again"),
+            ("quit", "leave"),
+        )
+        parts.append(LinePart([]))
+        for command_id, what in offers:
+            key: Line = pad([("  ", ""), (keys.key_of(command_id), "key")], 6)
+            parts.append(LinePart([*key, (what, "")], indent=6))
         self.query_one(TextView).show(parts, keep_place=True)
 
     def nearest_places(self) -> tuple[str, ...]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from textual import events, on
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.message import Message
 from textual.widgets import Input
 
 from sessionbrowse.text import clean
@@ -29,13 +28,6 @@ class FilterInput(Input):
 
 class FilterLine(Horizontal):
     """A prompt, a text field, and what the filter found."""
-
-    class Changed(Message):
-        """Another text stands in the line."""
-
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
 
     def compose(self) -> ComposeResult:
         """Lay out the prompt, the field and the status."""
@@ -64,7 +56,7 @@ class FilterLine(Horizontal):
         self.input.placeholder = placeholder
         self.set_text(text)
         self.display = True
-        self.input.focus()
+        self.screen.set_focus(self.input)
 
     def set_text(self, text: str) -> None:
         """Put a text into the field without telling anybody."""
@@ -80,8 +72,3 @@ class FilterLine(Horizontal):
     def say(self, status: Line) -> None:
         """Show what the filter found, or why it cannot."""
         self.query_one("#filter-status", Bar).show([], status)
-
-    @on(Input.Changed)
-    def _changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self.post_message(self.Changed(event.value))

@@ -1,0 +1,116 @@
+"""The quick list is the careful list: reading only what a list needs gives what reading every record in full gives."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sessionbrowse.agents import AGENTS
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.services import catalog
+from sessionbrowse.store import parallel
+from sessionbrowse.store.parallel import chunked, fork_map
+from sessionbrowse.store.scan import summarise_path
+from tests.index_support import answer, entry, folder, header, line_of, result, scope_of, user, write
+
+ORDINARY = [
+    line_of(user("u", "p", "hello")),
+    line_of(answer("a", "u", "world", command="make")),
+    line_of(result("r", "a", "output with → and über")),
+    line_of(result("t", "a", "x" * 5000)),
+    line_of(entry("label", "l", "u", targetId="u", label="mark")),
+    line_of(entry("session_info", "i", "u", name="A name")),
+    line_of(entry("model_change", "m", "u", provider="openai", modelId="gpt")),
+    line_of(entry("compaction", "c", "u", summary="s", firstKeptEntryId="u", details={"strategy": "verbatim-lines"})),
+    line_of(entry("mode_change", "o", "u", mode="plan")),
+    line_of(user("s", "u", "cut \u2028 here")),
+    line_of(user("b", "u", "big " * 80_000)),
+    line_of(header("second")),
+    b"\n",
+    b"null\n",
+]
+
+
+def both_ways(path: Path, agent: str) -> tuple[Summary | None, Summary | None]:
+    return summarise_path(str(path), lambda _: agent), summarise_path(str(path), lambda _: agent, by_records=True)
+
+
+@given(st.data(), st.sampled_from(list(AGENTS)), st.sampled_from([None, 1, 2, 3]))
+def test_mutated_files_are_summed_up_the_same(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, agent: str, version: int | None
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "mutated.jsonl"
+    lines = data.draw(st.lists(st.sampled_from(ORDINARY), max_size=12))
+    content = bytearray(line_of(header("a", version=version)) + b"".join(lines))
+    for _ in range(data.draw(st.integers(0, 4))):
+        at = data.draw(st.integers(0, len(content)))
+        what = data.draw(
+            st.sampled_from([b"", b"}", b"{", b'"', b"\\", b"\n", b"\r", b"\xff", b"0", b"null", b"1e999"])
+        )
+        content[at : at + data.draw(st.integers(0, 3))] = what
+    path.write_bytes(content)
+    quick, careful = both_ways(path, agent)
+    assert quick == careful
+
+
+@pytest.mark.parametrize("agent", list(AGENTS))
+def test_real_sessions_are_summed_up_the_same(corpus: Path, agent: str) -> None:
+    paths = [path for path in corpus.rglob("*") if path.suffix in (".jsonl", ".ndjson")]
+    assert paths
+    for path in paths:
+        quick, careful = both_ways(path, agent)
+        assert quick == careful, path
+
+
+@pytest.mark.parametrize("size", [256 * 1024 - 200, 512 * 1024, 3_000_000, 9_000_000])
+def test_a_line_of_any_size_is_summed_up_the_same(tmp_path: Path, size: int) -> None:
+    image = [{"type": "image", "data": "A" * size, "mimeType": "image/png"}, {"type": "text", "text": "look"}]
+    path = write(tmp_path / "a.jsonl", header("a"), user("1", None, image), answer("2", "1", "seen"))
+    for torn in (False, True):
+        if torn:
+            path.write_bytes(path.read_bytes()[:-1])
+        quick, careful = both_ways(path, "pi")
+        assert quick == careful
+        assert quick is not None
+        assert (quick.first_message, quick.entry_count) == ("look", 2)
+
+
+def test_several_processes_give_the_list_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(30):
+        write(folder(tmp_path) / f"{number}.jsonl", header(str(number)), user("1", None, f"session {number}"))
+    alone = {summary.path: summary for summary in catalog.all_summaries(scope_of(tmp_path))}
+    monkeypatch.setattr(parallel, "MIN_BYTES", 0)
+    monkeypatch.setattr(parallel, "CHUNK_BYTES", 600)
+    monkeypatch.setattr(parallel, "_is_alone", lambda: True)
+    together = {summary.path: summary for summary in catalog.all_summaries(scope_of(tmp_path), parallel=True)}
+    assert together == alone
+    assert len(together) == 30
+
+
+def test_what_a_process_that_died_left_is_done_again() -> None:
+    parent = os.getpid()
+
+    def work(chunk: list[int]) -> list[int]:
+        if os.getpid() != parent:
+            os._exit(1)
+        return chunk
+
+    done = [number for chunk in fork_map(chunked([parallel.CHUNK_BYTES] * 6), work, 2) for number in chunk]
+    assert sorted(done) == list(range(6))
+
+
+def test_listing_imports_no_interface_and_no_index(tmp_path: Path) -> None:
+    write(folder(tmp_path) / "a.jsonl", header("a"), user("1", None, "hello"))
+    code = (
+        "import sys; from sessionbrowse.cli import main; main(['list', '--json', '--root', sys.argv[1]]); "
+        "print([name for name in ('textual', 'rich', 'sqlite3', 'platformdirs', 'hashlib') if name in sys.modules],"
+        " file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"

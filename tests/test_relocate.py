@@ -1,0 +1,279 @@
+"""Relocating: every session of a moved directory or none, by the headers, with children mended and times kept."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessionbrowse.cli import main
+from sessionbrowse.errors import InUse, RefusedWrite, SessionBrowseError
+from sessionbrowse.services.catalog import Scope
+from sessionbrowse.services.changes import changing
+from sessionbrowse.services.relocate import Relocated, moved_directory, relocate
+from sessionbrowse.services.undo import undo
+from sessionbrowse.store import projects
+from sessionbrowse.store.session_file import open_session
+from tests.change_helpers import CONVERSATION, LONG_AGO_NS, Store, header, line
+from tests.fault_injection import failing_disk, fails_with, in_child, killed_after, killed_before
+from tests.file_helpers import Picture, picture
+
+OLD, NEW = "/projects/webshop", "/srv/shop"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
+
+def write(path: Path, head: dict[str, Any], *, end: bytes = b"") -> Path:
+    """Write a session that was last changed long ago."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(line(value) for value in [head, *CONVERSATION]) + end)
+    os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
+    return path
+
+
+def world(store: Store) -> dict[str, Path]:
+    """Two projects whose folders have the same name, a nested one, an unrelated one, and a child elsewhere."""
+    pi, omp = store.home / ".pi/agent/sessions", store.home / ".omp/agent/sessions"
+    parent = write(pi / "--projects-webshop--" / "a.jsonl", header(id="a"))
+    return {
+        "parent": parent,
+        "below": write(pi / "--projects-webshop-api--" / "b.jsonl", header(id="b", cwd=f"{OLD}/api")),
+        "neighbour": write(pi / "--projects-webshop-api--" / "c.jsonl", header(id="c", cwd=f"{OLD}-api")),
+        "child": write(pi / "--other--" / "d.jsonl", header(id="d", cwd="/other", parentSession=str(parent))),
+        "sibling": write(pi / "--projects-webshop--" / "e.jsonl", header(id="e", parentSession=str(parent)), end=b"{"),
+        "omp": write(
+            omp / "--projects-webshop--" / "f.jsonl", header(id="f", additionalDirectories=[f"{OLD}/x", "/y"])
+        ),
+        "scout": write(
+            omp / "--projects-webshop--" / "f" / "Scout.jsonl",
+            header(id="g", parentSession=str(omp / "--projects-webshop--" / "f.jsonl")),
+        ),
+    }
+
+
+def moved(store: Store, old: str = OLD, new: str = NEW, **options: Any) -> Relocated:
+    bench = store.bench
+    return relocate(old, new, Scope(around=bench.around), bench=bench, **options)
+
+
+def head_of(path: str | Path) -> dict[str, Any]:
+    head: dict[str, Any] = json.loads(Path(path).read_bytes().split(b"\n")[0])
+    return head
+
+
+def test_all_sessions_of_the_directory_and_below_it_are_moved_and_nothing_else(store: Store) -> None:
+    paths = world(store)
+    before = picture(store.home)
+    answer = moved(store)
+    assert {Path(one.source) for one in answer.sessions} == {
+        paths[name] for name in ("parent", "below", "sibling", "omp", "scout")
+    }
+    pi, omp = store.home / ".pi/agent/sessions", store.home / ".omp/agent/sessions"
+    places = {
+        "parent": pi / "--srv-shop--" / "a.jsonl",
+        "below": pi / "--srv-shop-api--" / "b.jsonl",
+        "neighbour": paths["neighbour"],
+        "child": paths["child"],
+        "sibling": pi / "--srv-shop--" / "e.jsonl",
+        "omp": omp / "--srv-shop--" / "f.jsonl",
+        "scout": omp / "--srv-shop--" / "f" / "Scout.jsonl",
+    }
+    now = picture(store.home)
+    assert set(now) == {str(path) for path in places.values()}
+    for name, path in places.items():
+        old_content, old_time = before[str(paths[name])]
+        content, time = now[str(path)]
+        assert time == old_time, name
+        assert content.split(b"\n", 1)[1] == old_content.split(b"\n", 1)[1], name
+    assert now[str(places["neighbour"])] == before[str(paths["neighbour"])]
+    assert head_of(places["parent"]) == header(id="a", cwd=NEW)
+    assert head_of(places["below"])["cwd"] == f"{NEW}/api"
+    assert head_of(places["child"]) == header(id="d", cwd="/other", parentSession=str(places["parent"]))
+    assert head_of(places["sibling"])["parentSession"] == str(places["parent"])
+    assert head_of(places["omp"])["additionalDirectories"] == [f"{NEW}/x", "/y"]
+    assert head_of(places["scout"])["parentSession"] == str(places["omp"])
+    assert answer.mended == (str(places["child"]),)
+    assert not (pi / "--projects-webshop--").exists()
+    assert open_session(places["parent"]).cwd == NEW
+
+
+def test_a_dry_run_says_the_same_and_changes_nothing(store: Store) -> None:
+    world(store)
+    before = picture(store.home)
+    dry = moved(store, dry_run=True)
+    assert picture(store.home) == before
+    assert dry.dry_run
+    real = moved(store)
+    assert (dry.sessions, dry.mended) == (real.sessions, real.mended)
+
+
+def test_undo_puts_everything_back_byte_for_byte(store: Store) -> None:
+    world(store)
+    before = picture(store.home)
+    moved(store)
+    undone = undo(bench=store.bench)
+    assert undone.verb == "relocate"
+    assert picture(store.home) == before
+
+
+def test_nothing_is_moved_if_one_session_may_be_in_use(store: Store) -> None:
+    world(store)
+    before = picture(store.home)
+    store.process(77, ["pi"], cwd=f"{OLD}/api", name="pi")
+    with pytest.raises(InUse, match=r"b\.jsonl"):
+        moved(store)
+    assert picture(store.home) == before
+    moved(store, force=True)
+    assert picture(store.home) != before
+
+
+def test_nothing_is_moved_if_something_is_in_the_way(store: Store) -> None:
+    world(store)
+    write(store.home / ".pi/agent/sessions" / "--srv-shop--" / "e.jsonl", header(id="z", cwd=NEW))
+    before = picture(store.home)
+    with pytest.raises(RefusedWrite, match="never overwritten"):
+        moved(store)
+    assert picture(store.home) == before
+
+
+def test_what_a_link_leads_to_is_never_changed(store: Store, tmp_path: Path) -> None:
+    world(store)
+    outside = write(tmp_path / "outside" / "x.jsonl", header(id="x"))
+    sessions = store.home / ".pi/agent/sessions"
+    for link, leads_to in ((sessions / "--linked--", outside.parent), (sessions / "--other--" / "x.jsonl", outside)):
+        link.symlink_to(leads_to)
+        before = picture(store.folder)
+        with pytest.raises(RefusedWrite, match=r"link|outside"):
+            moved(store)
+        assert picture(store.folder) == before
+        link.unlink()
+
+
+def test_a_directory_without_sessions_is_refused(store: Store) -> None:
+    world(store)
+    with pytest.raises(RefusedWrite, match="No session names"):
+        moved(store, "/projects/web", "/x")
+
+
+@pytest.mark.parametrize(
+    ("cwd", "old", "new", "expected"),
+    [
+        ("/a/b", "/a/b", "/c", "/c"),
+        ("/a/b/", "/a/b", "/c", "/c"),
+        ("/a/b/d e", "/a/b", "/c", "/c/d e"),
+        ("/a/bc", "/a/b", "/c", None),
+        ("", "/a/b", "/c", None),
+        ("/x", "/", "/c", "/c/x"),
+        ("/a/b", "/a", "/", "/b"),
+    ],
+)
+def test_directories_are_told_at_path_boundaries(cwd: str, old: str, new: str, expected: str | None) -> None:
+    assert moved_directory(cwd, old, new) == expected
+
+
+@pytest.mark.parametrize("fault", [killed_before, killed_after], ids=["before", "after"])
+def test_a_kill_at_any_call_moves_all_or_nothing(store: Store, fault: Any) -> None:
+    world(store)
+    before = picture(store.home)
+    after = _result(store, before)
+    killed, at, ends = int(signal.SIGKILL), 0, set()
+    while killed == signal.SIGKILL:
+        at += 1 if at < 20 else 3
+
+        def run(at: int = at) -> None:
+            with failing_disk(at, fault):
+                moved(store)
+
+        killed = in_child(run)
+        with changing(store.bench):
+            pass  # what a kill left is settled
+        now = picture(store.home)
+        assert now in (before, after), at
+        ends.add(now == after)
+        if now == after:
+            undo(bench=store.bench)
+            assert picture(store.home) == before, at
+    assert at > 50
+    assert ends == {True, False}
+
+
+def test_a_broken_disk_at_any_call_moves_all_or_nothing(store: Store) -> None:
+    world(store)
+    before = picture(store.home)
+    after = _result(store, before)
+    for at in range(1, 400, 2):
+        with failing_disk(at, fails_with(errno.ENOSPC)) as disk, suppress(SessionBrowseError, OSError):
+            moved(store)
+        with changing(store.bench):
+            pass
+        now = picture(store.home)
+        assert now in (before, after), at
+        if now == after:
+            undo(bench=store.bench)
+        if len(disk.calls) < at:
+            break
+
+
+def _result(store: Store, before: Picture) -> Picture:
+    moved(store)
+    after = picture(store.home)
+    undo(bench=store.bench)
+    assert picture(store.home) == before
+    return after
+
+
+def repository(path: Path, *, remote: str | None = None, commit: str | None = None) -> Path:
+    """Make what git would see, without git."""
+    (path / ".git").mkdir(parents=True)
+    url = f'[core]\n\tbare = false\n[remote "origin"]\n\tfetch = x\n\turl = {remote}\n' if remote else "[core]\n"
+    (path / ".git" / "config").write_text(url)
+    if commit:
+        (path / ".git" / "first").write_text(commit)
+    return path
+
+
+def test_a_moved_repository_is_found_by_what_was_noted_while_it_existed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def first_commit(directory: str) -> str | None:
+        noted = Path(directory, ".git", "first")
+        return noted.read_text() if noted.exists() else None
+
+    monkeypatch.setattr(projects, "_first_commit", first_commit)
+    state = str(tmp_path / "state" / "sessionbrowse")
+    work = tmp_path / "work"
+    old = repository(work / "shop", remote="git@host:shop.git", commit="c1")
+    by_remote = repository(work / "plain", remote="git@host:plain.git")
+    projects.note([str(old), str(by_remote), str(tmp_path / "gone")], state)
+    assert set(projects.noted(state)) == {str(old), str(by_remote)}
+    old.rename(work / "renamed")
+    by_remote.rename(tmp_path / "plain2")
+    repository(work / "fork", remote="git@host:shop.git", commit="c2")
+    (tmp_path / "elsewhere" / "shop").mkdir(parents=True)
+    assert projects.candidates(str(old), state) == [str(work / "renamed")]
+    assert projects.candidates(str(by_remote), state) == [str(tmp_path / "plain2")]
+    # Without a note the last name decides.
+    unknown = str(tmp_path / "gone" / "shop")
+    assert projects.candidates(unknown, state) == [str(tmp_path / "elsewhere" / "shop")]
+    assert projects.candidates("/nowhere/at/all", state) == []
+
+
+def test_relocate_on_the_command_line(store: Store, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    world(store)
+    root = str(store.home / ".pi/agent/sessions")
+    assert main(["relocate", OLD, NEW, "--root", root, "--dry-run", "--json"]) == 0
+    document = json.loads(capsysbinary.readouterr().out)
+    assert (document["done"], document["dry_run"], len(document["sessions"])) == ("relocate", True, 3)
+    assert main(["relocate", OLD, NEW, "--root", root]) == 0
+    captured = capsysbinary.readouterr()
+    assert captured.err.decode() == "sessionbrowse: 3 sessions moved; 1 more name the new place of their parent\n"
+    assert len(captured.out.splitlines()) == 3
