@@ -72,8 +72,11 @@ def table_of_faults(request: pytest.FixtureRequest) -> Iterator[None]:
     """Print how many faults of which kind each verb survived."""
     yield
     reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is not None and _table:
-        width = max(map(len, _table))
+    capture = request.config.pluginmanager.get_plugin("capturemanager")
+    if reporter is None or capture is None or not _table:
+        return
+    width = max(map(len, _table))
+    with capture.global_and_fixture_disabled():
         reporter.write_line("")
         reporter.write_line(f"{'faults survived':<{width}}  " + "  ".join(FAULTS))
         for verb, counts in _table.items():

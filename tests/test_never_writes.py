@@ -61,7 +61,7 @@ from sessionbrowse.cli import main
 
 agent = sys.argv[1]
 for path in sys.stdin.read().splitlines():
-    for look in ("show", "show --json", "tree", "tree --filter all --json", "context", "context --json", "resume --print"):
+    for look in "show,show --json,tree,tree --filter all --json,context,context --json,resume --print".split(","):
         status = main([*look.split(), path, "--agent", agent])
         assert status in (0, 1), (status, path, look)
 """

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sessionbrowse.agents.plans import label_entry, name_entry
-from sessionbrowse.errors import ChangedMeanwhile, InUse, RefusedWrite, WriteFailed
+from sessionbrowse.errors import ChangedMeanwhile, InUse, RefusedWrite, SessionBrowseError, WriteFailed
+from sessionbrowse.format.title_slot import SLOT_BYTES
 from sessionbrowse.services.rename import rename
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store import whole_files, writer
@@ -210,6 +212,32 @@ def test_a_disk_that_is_known_to_be_full_is_not_written_to(store: Store, monkeyp
         append(store, path)
     assert "write" not in disk.calls
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("agent", ["pi", "omp"])
+def test_a_disk_that_cannot_be_read_is_a_sentence_too(
+    store: Store, agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = store.session(agent)
+    before = path.read_bytes()
+    real = os.pread
+    for at in range(1, 20):
+        count = iter(range(1, 1000))
+
+        def failing(descriptor: int, size: int, offset: int, at: int = at, count: Iterator[int] = count) -> bytes:
+            if next(count) == at:
+                raise OSError(errno.EIO, "Input/output error")
+            return real(descriptor, size, offset)
+
+        monkeypatch.setattr(os, "pread", failing)
+        with suppress(SessionBrowseError):
+            rename(target(path), f"name {at}", bench=store.bench)
+        monkeypatch.undo()
+        assert path.read_bytes()[SLOT_BYTES : len(before)] == before[SLOT_BYTES:]
+        changes = list(store.bench.journal.changes().values())
+        assert "pending" not in [change.state for change in changes[:-1]]
+        if changes and changes[-1].state == "done":
+            assert open_session(path).name == changes[-1].after["name"]
 
 
 def test_a_slot_written_by_halves_is_finished_or_put_back(store: Store) -> None:

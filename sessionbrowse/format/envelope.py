@@ -170,13 +170,13 @@ def message_envelope(wire: _Wire, message: _Message) -> Envelope:
     role = message.role
     problem: str | None = None
     spoken: list[str] = []
-    calls: tuple[str, ...] = ()
+    calls: list[str] = []
     if role == "assistant" and isinstance(content, list):
         for block in content:
             if block.type == "text":
                 spoken.append(block.text or "")
             elif block.type == "toolCall" and block.id is not None:
-                calls += (block.id,)
+                calls.append(block.id)
     elif role == "assistant" and isinstance(content, str):
         spoken = [content]
     if role in _NEED_CONTENT and not content and (content is None or content is msgspec.UNSET):
@@ -195,7 +195,7 @@ def message_envelope(wire: _Wire, message: _Message) -> Envelope:
         has_words=any(map(_is_more_than_dots, spoken)),
         has_content=content is not msgspec.UNSET,
         tool_call_id=message.toolCallId,
-        tool_calls=calls,
+        tool_calls=tuple(calls),
         message_ms=message.timestamp,
         spent=_spent(message.usage) or _task_spent(message),
         problem=problem,

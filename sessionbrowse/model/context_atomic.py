@@ -41,6 +41,7 @@ from sessionbrowse.model.context_message import (
     unsent,
 )
 from sessionbrowse.model.left_out import missing_reason
+from sessionbrowse.model.rules import VERBATIM_STRATEGY
 from sessionbrowse.model.session import Session
 
 COMPACTION_PREFIX = (
@@ -71,7 +72,7 @@ def build(session: Session, path: list[int]) -> Context:
         _append_all(draft, path[place + 1 :])
     for index in path:
         envelope = session.envelopes[index]
-        if envelope.type == "compaction" and envelope.text != "verbatim-lines":
+        if envelope.type == "compaction" and envelope.text != VERBATIM_STRATEGY:
             draft.leave_out(index, "a summary that atomic ignores")
     draft.messages = _without_stray_results(draft.messages)
     model, thinking = context_pi.settings(session, path)
@@ -81,7 +82,7 @@ def build(session: Session, path: list[int]) -> Context:
 def _boundary(session: Session, path: list[int]) -> int | None:
     for place in range(len(path) - 1, -1, -1):
         envelope = session.envelopes[path[place]]
-        if envelope.type == "compaction" and envelope.text == "verbatim-lines":
+        if envelope.type == "compaction" and envelope.text == VERBATIM_STRATEGY:
             return place
     return None
 

@@ -201,6 +201,9 @@ def carried_out(bench: Bench, change: Change, write: Callable[[], T]) -> T:
     except (RefusedWrite, WriteFailed) as error:
         settle(bench, change, error.sentence)
         raise
+    except OSError as error:
+        settle(bench, change, error.strerror or str(error))
+        raise
 
 
 def noted(bench: Bench, change: Change, after: dict[str, Json], left: Fingerprint | None) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ only when all of them have, what was put aside goes. A header's line is the only
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -119,7 +119,7 @@ def note_projects(directories: Iterable[str], bench: Bench | None = None) -> Non
     projects.note((path for path in directories if os.path.isdir(path)), bench.state)
 
 
-def candidates(old: str, directories: Iterable[str], bench: Bench | None = None) -> list[str]:
+def candidates(old: str, directories: Sequence[str], bench: Bench | None = None) -> list[str]:
     """Return where a directory that is gone may be now: the same repository by what was noted, else the same name.
 
     `directories` are those of other sessions.

@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -77,7 +77,7 @@ def note(directories: Iterable[str], state: str) -> None:
         os.replace(temporary, os.path.join(state, FILE))
 
 
-def candidates(old: str, state: str, known: Iterable[str] = ()) -> list[str]:
+def candidates(old: str, state: str, known: Sequence[str] = ()) -> list[str]:
     """Return directories to which `old` may have been moved: the same repository, else the same last name.
 
     Looked at are the directories of other sessions (`known`) and their neighbours, and what lies around the old place.
@@ -92,24 +92,18 @@ def candidates(old: str, state: str, known: Iterable[str] = ()) -> list[str]:
     return [path for path in places if os.path.basename(path) == name]
 
 
-def _around(old: str, known: Iterable[str]) -> Iterator[str]:
+def _around(old: str, known: Sequence[str]) -> Iterator[str]:
     """Yield existing directories near a path that is gone and near known ones, each once, in a bounded number."""
     above = os.path.dirname(old.rstrip("/"))
     while above != os.path.dirname(above) and not os.path.isdir(above):
         above = os.path.dirname(above)
-    starts = dict.fromkeys([above, os.path.dirname(above), *(os.path.dirname(path) for path in known)])
-    seen: dict[str, None] = {}
-    for path in known:
-        if os.path.isdir(path):
-            seen.setdefault(path)
-    for start in starts:
-        for child in _folders(start):
-            seen.setdefault(child)
+    seen = dict.fromkeys(path for path in known if os.path.isdir(path))
+    nearest = _folders(above)
+    seen |= dict.fromkeys(nearest)
+    for folder in (*nearest, os.path.dirname(above), *(os.path.dirname(path) for path in list(seen))):
         if len(seen) > MOST_LOOKED_AT:
             break
-    for child in list(seen)[:MOST_LOOKED_AT]:
-        if os.path.dirname(child) == above:
-            seen |= dict.fromkeys(_folders(child))
+        seen |= dict.fromkeys(_folders(folder))
     yield from list(seen)[:MOST_LOOKED_AT]
 
 

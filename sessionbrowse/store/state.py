@@ -97,6 +97,8 @@ def only_one(
                 if clock() >= deadline:
                     raise InUse("Another sessionbrowse is changing sessions. Try again when it is done.") from None
                 sleep(_POLL_S)
+            except OSError:
+                break  # a disk without locks, as some networks' are: nobody else can be told
         yield
     finally:
         os.close(descriptor)

@@ -74,6 +74,7 @@ def opened(target: Target) -> Iterator[OpenedFile]:
     Raises:
         RefusedWrite: it is not where it may be, or its program would refuse it.
         NotASession: it cannot be read, or is none.
+        WriteFailed: the disk failed in the meantime, in a way that nobody foresaw.
     """
     path = admitted(target)
     descriptor = open_regular(path)
@@ -85,6 +86,11 @@ def opened(target: Target) -> Iterator[OpenedFile]:
                 f"{shown_name(path)} was replaced while it was read; nothing was changed. Try again."
             )
         yield OpenedFile(path, descriptor, session)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise WriteFailed(
+            f"The disk failed over {shown_name(path)} ({reason}); look at it before you go on."
+        ) from error
     finally:
         os.close(descriptor)
 
