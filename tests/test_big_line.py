@@ -41,8 +41,10 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits so small that made-up records pass them."""
     monkeypatch.setattr(big_line, "KEPT_STRING_BYTES", 32)
     monkeypatch.setattr(big_line, "SHORTEST_CUT_BYTES", 12)
-    monkeypatch.setattr(big_line, "MAX_MEMBER_BYTES", 150)
+    monkeypatch.setattr(big_line, "MAX_MEMBER_BYTES", 160)
     monkeypatch.setattr(big_line, "MAX_REDUCED_BYTES", 4096)
+    # A string within one step is kept as it is.
+    monkeypatch.setattr(big_line, "_STEP_BYTES", 7)
 
 
 def fed(line: bytes, sizes: list[int]) -> bytes:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sessionbrowse.config import INDEX_FILE
@@ -383,6 +383,7 @@ SOME_LINES: list[bytes] = [
 ]
 
 
+@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["append", "append", "append", "rewrite", "cut", "touch", "delete"]), st.data()),

@@ -24,7 +24,8 @@ MAX_MEMBER_BYTES = 1024 * 1024
 MAX_REDUCED_BYTES = 4 * 1024 * 1024
 """How large the record may get before it is ended."""
 
-_STRUCTURE = re.compile(rb'[^"\[\]{}]*+')
+# What stands between brackets, whole strings included.
+_FLAT = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
 _STRING_BODY = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
@@ -32,7 +33,9 @@ _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _PATTERN_REACH = 1024
 _STEP_BYTES = 64 * 1024
-_LONGEST_KEY = 16
+_KEY_REACH = 32
+_MESSAGE_KEY = re.compile(rb'"message"\s*:\s*$')
+_IMAGE_KEY = re.compile(rb'"data"\s*:\s*$')
 # What follows a complete record on the same line: enough to see that there is something.
 _TAIL_BYTES = 1024
 _WINDOW = 64 * 1024
@@ -53,12 +56,11 @@ class BigLine:
         self._string_was_cut = False
         self._pending_escape = b""
         self._depth = 0
-        # For each open container: where the output may end it without breaking the JSON.
+        # For each open container: where its last member that is a container ends, or where it begins.
         self._ends: list[int] = []
         self._skip_depth = 0
         # How much is still kept of what no record is: what stands before or behind one.
         self._tail_room: int | None = None
-        self._last_string = b""
         self._in_message = False
         self._member_start = 0
         self._member_is_full = False
@@ -93,9 +95,9 @@ class BigLine:
                 at = self._in_structure(piece, at)
 
     def _in_structure(self, piece: bytes, at: int) -> int:
-        end = _STRUCTURE.match(piece, at).end()  # type: ignore[union-attr]
+        end = _FLAT.match(piece, at).end()  # type: ignore[union-attr]
         if not self._skip_depth:
-            self._take_run(piece[at:end])
+            self._take_flat(piece[at:end])
         if end == len(piece):
             return end
         mark = piece[end : end + 1]
@@ -148,30 +150,33 @@ class BigLine:
         if not self._skip_depth:
             if self._string_was_cut:
                 _trim_cut_string(string)
-            string += b'"'
-            self._out += string
-            self._last_string = bytes(string[:_LONGEST_KEY])
+            self._out += string + b'"'
         self._string = None
         return end + 1
 
-    def _take_run(self, run: bytes) -> None:
+    def _take_flat(self, flat: bytes) -> None:
         if not self._ends:
-            self._out += run[: max(0, _TAIL_BYTES - len(self._out))]
+            self._out += flat[: max(0, _TAIL_BYTES - len(self._out))]
             return
-        comma = run.rfind(b",")
-        if comma >= 0:
-            self._ends[-1] = len(self._out) + comma
-        self._out += run
+        self._out += flat
         if self._is_full():
-            del self._out[self._ends[-1] :]
-            self._skip_depth = self._depth
+            self._end_here()
+
+    def _end_here(self) -> None:
+        """End the innermost container behind its last whole member, and skip what else it holds."""
+        end = self._ends[-1]
+        # Strings of the same length without commas: what is found is between members.
+        masked = _STRING.sub(lambda string: b"x" * len(string[0]), bytes(self._out[end:]))
+        comma = masked.rfind(b",")
+        del self._out[end + max(0, comma) :]
+        self._skip_depth = self._depth
 
     def _open(self, mark: bytes) -> None:
         self._depth += 1
         if self._skip_depth:
             return
         if self._depth == 2:
-            self._in_message = self._last_string == b'"message"'
+            self._in_message = bool(_MESSAGE_KEY.search(self._out, max(0, len(self._out) - _KEY_REACH)))
         if self._depth == self._member_depth:
             self._member_start = len(self._out)
             self._member_is_full = False
@@ -212,7 +217,7 @@ class BigLine:
         if self._depth >= self._member_depth:
             left = min(left, MAX_MEMBER_BYTES - (len(self._out) - self._member_start))
         # Nobody reads an image, and nobody counts its bytes here.
-        is_image = self._last_string == b'"data"'
+        is_image = _IMAGE_KEY.search(self._out, max(0, len(self._out) - _KEY_REACH))
         return SHORTEST_CUT_BYTES if is_image else min(KEPT_STRING_BYTES, max(SHORTEST_CUT_BYTES, left // 2))
 
 
