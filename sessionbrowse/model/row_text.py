@@ -50,19 +50,30 @@ def _search_text(session: Session, index: int, fields: Fields) -> str:
 
 
 _CALLERS: WeakKeyDictionary[Session, dict[str, int]] = WeakKeyDictionary()
+_LAST_CALLS: WeakKeyDictionary[Session, tuple[int, dict[str, Call]]] = WeakKeyDictionary()
 
 
 def _answered_call(session: Session, index: int) -> Call | None:
     call_id = session.envelopes[index].tool_call_id
     caller = _callers(session).get(call_id) if call_id else None
-    if caller is None:
-        return None
+    return _calls_of(session, caller).get(call_id or "") if caller is not None else None
+
+
+def _calls_of(session: Session, caller: int) -> dict[str, Call]:
+    """The calls of one answer by their ids; those of the last answer asked for are kept, for its results stand
+    together."""
+    kept = _LAST_CALLS.get(session)
+    if kept is not None and kept[0] == caller:
+        return kept[1]
     message = session.fields(caller).get("message")
     content = message.get("content") if isinstance(message, dict) else None
-    for block in reversed(content if isinstance(content, list) else []):
-        if isinstance(block, dict) and block.get("type") == "toolCall" and string(block.get("id")) == call_id:
-            return Call(block.get("name", MISSING), block.get("arguments", MISSING))
-    return None
+    calls = {
+        string(block.get("id")): Call(block.get("name", MISSING), block.get("arguments", MISSING))
+        for block in (content if isinstance(content, list) else [])
+        if isinstance(block, dict) and block.get("type") == "toolCall"
+    }
+    _LAST_CALLS[session] = (caller, calls)
+    return calls
 
 
 def _callers(session: Session) -> dict[str, int]:

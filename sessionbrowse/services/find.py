@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterable
 
-from sessionbrowse.agents import Marks, marks_of_head
 from sessionbrowse.errors import AmbiguousReference, NoSuchSession, SessionBrowseError
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import Header
@@ -78,11 +77,6 @@ def header_of(path: str) -> Header:
         if len(head) < size:
             break
     return Header()
-
-
-def marks_of(path: str) -> Marks:
-    """Return what in the file's beginning only one program writes."""
-    return marks_of_head(_head(path))
 
 
 def _head(path: str, size: int = HEAD_BYTES) -> bytes:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
 
-from sessionbrowse.agents import AGENTS, Place
+from sessionbrowse.agents import AGENTS, Marks, Place
 from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.encode import json_line
@@ -24,7 +25,6 @@ from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.catalog import Scope, all_files
 from sessionbrowse.services.changes import Changed, changing, noted
 from sessionbrowse.services.delete import is_lock
-from sessionbrowse.services.find import marks_of
 from sessionbrowse.services.settle import settle
 from sessionbrowse.store import projects, replace
 from sessionbrowse.store.admission import Target, admitted
@@ -32,6 +32,7 @@ from sessionbrowse.store.discover import FoundFile
 from sessionbrowse.store.in_use import usage
 from sessionbrowse.store.journal import Change
 from sessionbrowse.store.replace import Replacement
+from sessionbrowse.store.scan import agent_of_file
 from sessionbrowse.text import clean
 
 Json = Any
@@ -167,9 +168,13 @@ def _sessions(scope: Scope) -> Iterator[_Session]:
         found = _header_line(file.path)
         if found is not None:
             header, offset, line = found
-            agent = file.agent(marks_of(file.path), scope.override)
+            agent = agent_of_file(file.path, partial(_owner, file, scope.override))
             if not scope.agents or agent in scope.agents:
                 yield _Session(file, agent, file.place_of(agent), header, offset, line)
+
+
+def _owner(file: FoundFile, override: str | None, marks: Marks) -> str:
+    return file.agent(marks if marks.agents else None, override)
 
 
 def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, bench: Bench) -> _Plan:
