@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 
@@ -204,19 +205,48 @@ def size(byte_count: float) -> str:
 
 
 def tokens(count: float) -> str:
-    """Return a number of tokens as people write it: `812`, `12.4k`, `3.1M`."""
+    """Return a number of tokens as people write it: `812`, `12.4k`, `3.1M`; what no model can count is `999G+`."""
+    if not count < _MOST_TOKENS:
+        return "999G+"
     if count < 999.5:
         return f"{count:.0f}"
     return _short(count / 1000) + "k" if count < 999_500 else _short(count / 1_000_000) + "M"
 
 
 def cost(dollars: float) -> str:
-    """Return US dollars as people write them: `$1.20`; something that rounds to nothing is `<$0.01`."""
+    """Return US dollars as people write them: `$1.20`; what rounds to nothing is `<$0.01`, an absurd sum `$999M+`."""
+    if not dollars < _MOST_DOLLARS:
+        return "$999M+"
     return "<$0.01" if 0 < dollars < 0.005 else f"${dollars:,.2f}"
+
+
+# Files hold any number; a column holds some characters.
+_MOST_TOKENS = 1e12
+_MOST_DOLLARS = 1e9
 
 
 def _short(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0") if value < 99.95 else f"{value:.0f}"
+
+
+def shell_quote(text: str) -> str:
+    """Return one word for a shell, without a raw control character: those are written as `$'\\x1b'`.
+
+    Bytes of a path that are no UTF-8 are written as bytes; other lone surrogates, which no path holds, as U+FFFD.
+    """
+    if clean(text) == text:
+        return shlex.quote(text)
+    written = []
+    for byte in text.encode("utf-8", "surrogateescape" if _ESCAPED_BYTES_ONLY.fullmatch(text) else "replace"):
+        character = chr(byte)
+        if character in "'\\":
+            written.append("\\" + character)
+        else:
+            written.append(character if " " <= character <= "~" else f"\\x{byte:02x}")
+    return "$'" + "".join(written) + "'"
+
+
+_ESCAPED_BYTES_ONLY = re.compile("[^\ud800-\udfff]*(?:[\udc80-\udcff][^\ud800-\udfff]*)*")
 
 
 def shorten_home(path: str, home: str) -> str:

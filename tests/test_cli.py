@@ -285,3 +285,57 @@ def test_without_a_terminal_the_interface_says_so(store):
     )
     assert done.returncode == 1
     assert "needs a terminal" in done.stderr
+
+
+EVIL = "\x1b]52;c;AAAA\x07\x9b2J\u202e\ud800\tx\ny"
+
+
+def evil_store(folder: Path) -> Path:
+    """One session whose header, ids, label and name all attack the terminal."""
+    header = {
+        "type": "session",
+        "version": 3,
+        "id": f"id{EVIL}",
+        "timestamp": "2026-01-02T03:04:05.000Z",
+        "cwd": f"/w{EVIL}",
+        "parentSession": f"/p\x00{EVIL}",
+    }
+    at = "2026-01-02T03:04:07.000Z"
+    lines: list[dict] = [
+        header,
+        user(f"m{EVIL}", None, f"said {EVIL}"),
+        {"type": "label", "id": f"l{EVIL}", "parentId": f"m{EVIL}", "targetId": f"m{EVIL}", "label": f"here{EVIL}"},
+        {"type": "session_info", "id": "n", "parentId": f"l{EVIL}", "name": f"name{EVIL}"},
+    ]
+    folder.mkdir(parents=True)
+    path = folder / "evil.jsonl"
+    path.write_text("".join(json.dumps({"timestamp": at, **line}) + "\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    "command", ["list", "list said", "projects", "labels", "search said", "show REF", "tree REF", "context REF",
+                "resume REF --print"],
+)  # fmt: skip
+def test_no_command_prints_a_control_character_of_a_session(capfdbinary, tmp_path, command):
+    path = evil_store(tmp_path / "s" / "--w--")
+    words = [str(path) if word == "REF" else word for word in command.split()]
+    assert main([*words, "--root", str(tmp_path / "s")]) == 0
+    out, err = capfdbinary.readouterr()
+    assert b"said" in out or b"name" in out or b"here" in out or b"pi" in out or b"/w" in out
+    for raw in ("\x1b", "\x07", "\x9b", "\u202e", "\x00", "\r"):
+        assert raw.encode() not in out + err
+    if command.split()[0] in ("list", "projects", "labels", "search"):
+        assert out.count(b"\n") == 1
+
+
+def test_the_printed_command_leads_a_shell_to_a_directory_with_odd_characters(capfd, tmp_path):
+    odd = tmp_path / "a\x1b[31m'b\nc"
+    odd.mkdir()
+    path = write_session(tmp_path / "s", "odd", user("m", None, "hi"), cwd=str(odd))
+    assert main(["resume", str(path), "--print"]) == 0
+    line = capfd.readouterr().out
+    assert line.count("\n") == 1
+    script = line.split(" && ")[0] + " && pwd"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{odd}\n"

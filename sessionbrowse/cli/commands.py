@@ -135,9 +135,9 @@ def run_labels(arguments: argparse.Namespace) -> int:
 
 def run_resume(arguments: argparse.Namespace) -> int:
     """`resume`: hand the terminal to the agent, or print how."""
-    import subprocess
-
+    from sessionbrowse.errors import CannotResume
     from sessionbrowse.services.resume import plan
+    from sessionbrowse.services.run_agent import run_agent
 
     located = _find(arguments)
     command = plan(
@@ -156,7 +156,10 @@ def run_resume(arguments: argparse.Namespace) -> int:
     if arguments.only_print:
         print(command.shell_line())
         return 0
-    return subprocess.run(command.argv, cwd=command.cwd, env=command.environment(os.environ), check=False).returncode
+    try:
+        return run_agent(command, os.environ)
+    except OSError as error:
+        raise CannotResume(f"{command.argv[0]} could not be started: {error.strerror or error}") from error
 
 
 def run_index(arguments: argparse.Namespace) -> int:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from sessionbrowse.services.search import Hit
 
 
+MOST_INDENTATION = 120
+"""Columns of lines before a row of the tree."""
+
+
 def print_json(document: object) -> None:
     """Print one JSON document and a newline, as UTF-8 whatever the locale says."""
     sys.stdout.buffer.write(json_exact(document).encode("utf-8", "backslashreplace") + b"\n")
@@ -111,7 +115,12 @@ def print_tree(session: Session, filter_name: str, home: str) -> None:
         leaf = "  ← leaf" if row.leaf else ""
         active = "• " if row.active else ""
         text = clean(tree.row_text(session, row.index, home))
-        _print(f"{tree.prefix(row)}{active}{label}{text}{leaf}")
+        _print(f"{_narrowed(tree.prefix(row))}{active}{label}{text}{leaf}")
+
+
+def _narrowed(prefix: str) -> str:
+    """Thousands of branches in each other would print thousands of columns: the outermost lines are left out."""
+    return prefix if len(prefix) <= MOST_INDENTATION else "… " + prefix[len(prefix) - MOST_INDENTATION :]
 
 
 def print_context(document: dict[str, Any]) -> None:
@@ -174,9 +183,11 @@ def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, right: tuple
     if not rows:
         note("nothing found")
         return
+    # Ids are foreign text too: every cell is made safe here, whatever its column.
+    safe = [[clean(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         # A pipe gets whole values with tabs between: nothing is cut that a script may want.
-        for row in rows:
+        for row in safe:
             _print("\t".join(row))
         return
     from rich.console import Console
@@ -193,7 +204,7 @@ def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, right: tuple
             ratio=1 if number == stretch else None,
             max_width=None if number == stretch else 40,
         )
-    for row in rows:
+    for row in safe:
         table.add_row(*(Text(truncate(cell, 400)) for cell in row))
     Console(highlight=False).print(table)
 

@@ -24,7 +24,7 @@ from sessionbrowse.model.reading import Reader
 from sessionbrowse.store.directories import TIMEOUT_S, exists_many
 from sessionbrowse.store.roots import ROOT_SOURCE
 from sessionbrowse.store.session_file import file_blocks, open_regular
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, shell_quote
 
 _NULL_LINE = re.compile(rb"(?:\A|\n)[ \t\r]*null[ \t\r]*\n")
 _BLOB = re.compile(rb'"blob:sha256:([0-9a-f]{64})"')
@@ -52,13 +52,13 @@ class ResumeCommand(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     def shell_line(self) -> str:
-        """Return it as one line for a POSIX shell."""
-        return f"cd {shlex.quote(self.cwd)} && {self.bare_line()}"
+        """Return it as one line for a POSIX.1-2024 shell (bash, zsh, ksh): odd characters stand as `$'\\x1b'`."""
+        return f"cd {shell_quote(self.cwd)} && {self.bare_line()}"
 
     def bare_line(self) -> str:
         """Return it as one line without the change of directory."""
-        variables = [f"{name}={shlex.quote(value)}" for name, value in self.env.items()]
-        return " ".join([*variables, *map(shlex.quote, self.argv)])
+        variables = [f"{name}={shell_quote(value)}" for name, value in self.env.items()]
+        return " ".join([*variables, *map(shell_quote, self.argv)])
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the environment to start it in."""

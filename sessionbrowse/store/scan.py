@@ -246,13 +246,21 @@ def link_parents(summaries: Iterable[Summary]) -> list[Summary]:
             continue
         parent = (
             by_path.get(named)
-            or by_path.get(os.path.realpath(named) if "/" in named else named)
+            or by_path.get(_real_path(named))
             or by_id.get((summary.agent, named))
             or (by_name.get(os.path.basename(named)) if "/" in named else None)
         )
         if parent is not None and parent != summary.path:
             linked.append(replace(summary, parent_path=parent))
     return linked
+
+
+def _real_path(named: str) -> str:
+    """Return where a path leads; as it stands if it can be none (NUL, half a surrogate pair)."""
+    try:
+        return os.path.realpath(named) if "/" in named else named
+    except (ValueError, OSError):
+        return named
 
 
 def summarise_transcript(descriptor: int, path: str, status: os.stat_result) -> Summary:

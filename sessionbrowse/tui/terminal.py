@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sessionbrowse.services.resume import ResumeCommand
+from sessionbrowse.services.run_agent import ending, run_agent
 from sessionbrowse.text import clean
 
 if TYPE_CHECKING:
@@ -39,16 +39,12 @@ def driver_class() -> type[Driver] | None:
 
 
 def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str | None:
-    """Run an agent's command in the terminal and wait for it; return a sentence if it could not be started."""
+    """Run an agent's command in the terminal and wait for it; return a sentence if it did not end well."""
     for note in command.notes:
         sys.stderr.write(clean(note) + "\n")
     # The agent draws where we do: our standard output may be a pipe that waits for a path.
     output = None if os.isatty(1) else 2
     try:
-        # Its own status is its own business: an agent that was interrupted is not our failure.
-        subprocess.run(command.argv, cwd=command.cwd, env=command.environment(environ), stdout=output, check=False)
-    except KeyboardInterrupt:
-        return None
+        return ending(command.agent, run_agent(command, environ, output))
     except OSError as error:
         return f"{command.argv[0]} could not be started: {error.strerror or error}"
-    return None
