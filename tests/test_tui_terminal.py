@@ -25,7 +25,9 @@ PATIENCE_SECONDS = 30
 class Terminal:
     """A terminal of 120 × 40 cells in which the browser runs, standard output aside."""
 
-    def __init__(self, arguments: list[str], home: Path, programs: Path) -> None:
+    def __init__(
+        self, arguments: list[str], home: Path, programs: Path, variables: dict[str, str] | None = None
+    ) -> None:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
         environ = {
@@ -34,6 +36,7 @@ class Terminal:
             "TERM": "xterm-256color",
             "COLORTERM": "truecolor",
             "LANG": "C.UTF-8",
+            **(variables or {}),
         }
         self.process = subprocess.Popen(
             [sys.executable, "-m", "sessionbrowse", *arguments],
@@ -175,3 +178,19 @@ async def test_a_terminal_never_gets_a_byte_that_a_session_sent(tmp_path: Path, 
         assert attack not in shown
     for character in "\x85\x9b\x9c\x9d\u200b\u202e\u2066\u2028":
         assert character not in shown.decode(errors="ignore")
+
+
+def test_a_terminal_that_is_closed_ends_the_program_and_its_demo(tmp_path: Path) -> None:
+    """The terminal is not the controlling one here, so no signal tells: the program has to notice."""
+    (tmp_path / "tmp").mkdir()
+    terminal = Terminal(["demo"], tmp_path, tmp_path, {"TMPDIR": str(tmp_path / "tmp")})
+    try:
+        terminal.wait_for("deploy script")
+        assert list((tmp_path / "tmp").iterdir())
+        os.close(terminal.master)
+        terminal.process.wait(PATIENCE_SECONDS)
+        assert terminal.process.returncode == 129
+        assert not list((tmp_path / "tmp").iterdir())
+    finally:
+        terminal.process.kill()
+        terminal.process.wait()

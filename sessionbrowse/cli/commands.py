@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -251,7 +252,14 @@ def _open_interface(roots: list[str], agents: list[str], settings: Settings, pro
         return 1
     from sessionbrowse.tui.app import BrowseOptions, run
 
+    if hasattr(signal, "SIGHUP"):
+        # A terminal that is closed ends the program, but not before a demo store is removed.
+        signal.signal(signal.SIGHUP, _hang_up)
     return run(BrowseOptions(roots=roots, agents=agents, settings=settings, problems=problems))
+
+
+def _hang_up(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _scope(arguments: argparse.Namespace, *, hidden: bool = False, archived: bool = False) -> catalog.Scope:

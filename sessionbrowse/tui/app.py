@@ -26,10 +26,12 @@ from sessionbrowse.tui.library import Library
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.sources import Source, disk_source
 from sessionbrowse.tui.spans import Line, cut_left
-from sessionbrowse.tui.terminal import driver_class, run_in_terminal
+from sessionbrowse.tui.terminal import driver_class, run_in_terminal, terminal_is_gone
 
 KEPT_SESSIONS = 6
 """Opened sessions that are kept for coming back to."""
+TERMINAL_CHECK_S = 2.0
+"""How often the terminal is asked whether it is still there."""
 
 
 def _now_ms() -> float:
@@ -114,6 +116,12 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.push_screen(BrowseScreen(self.library))
         for problem in self._problems:
             self.say(problem, "warning")
+        if not self.is_headless:
+            self.set_interval(TERMINAL_CHECK_S, self._leave_if_terminal_is_gone)
+
+    def _leave_if_terminal_is_gone(self) -> None:
+        if terminal_is_gone():
+            self.exit(return_code=128 + 1)
 
     async def on_event(self, event: events.Event) -> None:
         """Carry out a key on the screen of now before the next key is looked at.
@@ -277,7 +285,8 @@ def run(options: BrowseOptions, lane: Lane | None = None) -> int:
     source = options.source or source_of(options)
     app = BrowseApp(options, source, lane)
     try:
-        return app.run() or 0
+        app.run()
+        return app.return_code or 0
     finally:
         app.remove_demo()
 

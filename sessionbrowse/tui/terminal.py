@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -36,6 +37,19 @@ def driver_class() -> type[Driver] | None:
             return size.columns, size.lines
 
     return StandardErrorDriver
+
+
+def terminal_is_gone() -> bool:
+    """Tell whether the terminal that keys come from was closed.
+
+    Nobody else notices when the signal for it does not arrive: textual's input thread then reads nothing for ever, at
+    full speed.
+    """
+    if not hasattr(select, "poll"):
+        return False
+    poll = select.poll()
+    poll.register(0, 0)
+    return any(event & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0))
 
 
 def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str | None:
