@@ -14,6 +14,7 @@ from sessionbrowse.tui.parts import LinePart, Part
 from sessionbrowse.tui.render import agent_span
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line, pad
+from sessionbrowse.tui.widgets.bars import KeyBar
 from sessionbrowse.tui.widgets.text_view import TextView
 
 
@@ -28,12 +29,14 @@ class WelcomeScreen(CommandScreen[None]):
         """Lay out the window."""
         with Vertical(id="welcome-window", classes="window"):
             yield TextView(id="welcome-text")
+        yield KeyBar(id="footer")
 
     def on_mount(self) -> None:
         """Tell where sessions were looked for, and ask the disk what is missing."""
         self.query_one("#welcome-window").border_title = "sessionbrowse"
         self._show()
         self.set_focus(self.query_one(TextView))
+        self.update_footer()
         roots = [place.root for place in self.browser.source.places]
         exists_many = self.browser.source.exists_many
         self.lane("places").ask(lambda job: exists_many(roots))
