@@ -1,0 +1,65 @@
+"""What the README tells people to type works as it stands there."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.cli.parser import parse
+from sessionbrowse.config import parse_settings
+from sessionbrowse.store.session_file import open_session
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def block(language: str) -> str:
+    return str(re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)[0])
+
+
+def test_the_script_labels_what_it_finds(own_home: Path, capsys):
+    folder = own_home / ".pi/agent/sessions/--w--"
+    folder.mkdir(parents=True)
+    lines = [
+        {"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-02T03:04:05.000Z", "cwd": "/w"},
+        {
+            "type": "message",
+            "id": "aaaaaaaa",
+            "parentId": None,
+            "timestamp": "2026-01-02T03:04:06.000Z",
+            "message": {"role": "user", "content": "why is this test flaky?", "timestamp": 1767323046000},
+        },
+    ]
+    path = folder / "s.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    exec(compile(block("python"), "README.md", "exec"), {})
+    assert capsys.readouterr().out == "why is this test flaky? aaaaaaaa\n"
+    session = open_session(path)
+    assert {session.envelopes[index].id: mark.text for index, mark in session.labels.items()} == {
+        "aaaaaaaa": "flaky test"
+    }
+
+
+def test_the_settings_are_all_known():
+    settings, problems = parse_settings(block("toml"))
+    assert problems == []
+    assert settings.agents["pi"] == ("npx", "pi")
+
+
+def test_every_picture_is_there():
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
+    assert len(pictures) >= 4
+    assert [picture for picture in pictures if not (ROOT / picture).is_file()] == []
+
+
+def test_every_command_in_the_table_exists(capsys):
+    commands = set(re.findall(r"`sessionbrowse ([a-z]+)", README)) - {"pick"}
+    assert {"list", "search", "rename", "relocate"} <= commands
+    for command in sorted(commands):
+        with pytest.raises(SystemExit) as stopped:
+            parse([command, "--help"])
+        assert stopped.value.code == 0, command
+    capsys.readouterr()
