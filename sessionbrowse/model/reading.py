@@ -63,7 +63,6 @@ class Reader:
         self.rules = rules
         self.header: Header | None = None
         self.header_line: bytes | None = None
-        self.header_offset = 0
         self.slot: TitleSlot | None = None
         self.slot_line: bytes | None = None
         self.transcript_heads: list[Json] = []
@@ -314,7 +313,7 @@ class Reader:
     def _take_header(self, line: bytes, offset: int, first: bool) -> None:
         header = from_json(loads(line))
         assert isinstance(header, Header)
-        self.header, self.header_line, self.header_offset = header, line, offset
+        self.header, self.header_line = header, line
         self.generation = _generation(self.version)
         if not first:
             self.report(self._lines, offset, "the session header is not the first record")

@@ -440,8 +440,3 @@ def _milliseconds(timestamp: str | float | None) -> float | None:
     if isinstance(timestamp, str):
         return parse_time(timestamp)
     return timestamp
-
-
-def labels_in_file_order(session: Session) -> Iterator[tuple[int, LabelMark]]:
-    """Yield the labelled entries by their place in the file."""
-    yield from sorted(session.labels.items())

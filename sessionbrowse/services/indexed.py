@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.services.catalog import Scope, all_summaries, scan_of
-from sessionbrowse.store.discover import FoundFile, Skipped, discover, newest_first
+from sessionbrowse.store.discover import FoundFile, Skipped
 from sessionbrowse.store.index.index import Held, Index, Progress, open_index
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, locked, remove_files
-from sessionbrowse.store.roots import more_places
+from sessionbrowse.store.scan import link_parents, turns
 
 MAX_UPDATE_BYTES = 64 * 1024 * 1024
 """A list waits for the index no longer than it takes to read so much; `index` reads the rest."""
@@ -109,22 +109,9 @@ def gather(
     process is writing the index: it is read as it stands.
     """
     what = scan_of(scope)
-    places = what.places
     found = Gathered([], {}, {}, {})
-    seen: set[tuple[int, int]] = set()
     by_path: dict[str, Summary] = {}
-    for turn in (1, 2):
-        if turn == 2:
-            if not what.follow_projects:
-                break
-            # The directories of sessions found so far may name further places in their settings.
-            directories = sorted({summary.cwd for summary in by_path.values() if summary.cwd})
-            places = tuple(more_places(what.around, directories, what.places, what.agents))
-        walk = discover(
-            places, include_nested=scope.hidden, include_archived=scope.archived, cancelled=cancelled, skipped=skipped
-        )
-        files = [file for file in newest_first(walk) if (file.device, file.inode) not in seen]
-        seen |= {(file.device, file.inode) for file in files}
+    for places, files in turns(what, by_path, cancelled=cancelled, skipped=skipped):
         found.files.update({file.path: file for file in files})
         held = index.held()
         gone = _gone(held, found.files, [place.root for place in places])
@@ -146,8 +133,6 @@ def gather(
                 note(error.sentence)
             held = index.held()
         _take(found, by_path, index, files, held, what.override, scope.hidden)
-    from sessionbrowse.store.scan import link_parents
-
     by_path.update({summary.path: summary for summary in link_parents(by_path.values())})
     found.summaries.extend(
         [summary for summary in by_path.values() if not scope.agents or summary.agent in scope.agents]

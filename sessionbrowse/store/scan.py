@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -65,25 +65,9 @@ def scan(
     """
     make = summarise or summarise_file
     found: dict[str, Summary] = {}
-    seen: set[tuple[int, int]] = set()
     done = 0
     total = 0
-    places = what.places
-    for turn in (1, 2):
-        if turn == 2:
-            if not what.follow_projects:
-                break
-            directories = sorted({summary.cwd for summary in found.values() if summary.cwd})
-            places = tuple(more_places(what.around, directories, what.places, what.agents))
-        walk = discover(
-            places,
-            include_nested=what.include_hidden,
-            include_archived=what.include_archived,
-            cancelled=cancelled,
-            skipped=skipped,
-        )
-        files = [file for file in newest_first(walk) if (file.device, file.inode) not in seen]
-        seen |= {(file.device, file.inode) for file in files}
+    for places, files in turns(what, found, cancelled=cancelled, skipped=skipped):
         total += len(files)
         pending: list[Summary] = []
         # The first rows must not wait for a batch to fill.
@@ -99,11 +83,42 @@ def scan(
                 yield Batch(pending, done, total)
                 pending = []
                 deadline = time.monotonic() + BATCH_SECONDS
-        if pending or (turn == 1 and not files):
+        if pending or (places is what.places and not files):
             yield Batch(pending, done, total)
     linked = link_parents(found.values())
     if linked:
         yield Batch(linked, done, total)
+
+
+def turns(
+    what: Scan,
+    found: Mapping[str, Summary],
+    *,
+    cancelled: Callable[[], bool] = lambda: False,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+) -> Iterator[tuple[tuple[Place, ...], list[FoundFile]]]:
+    """Yield the scan's places with their files, newest first, then further places with the files not seen before.
+
+    The caller fills `found` with the first turn's sessions: the settings of their directories may name more places.
+    """
+    seen: set[tuple[int, int]] = set()
+    places = what.places
+    for turn in (1, 2):
+        if turn == 2:
+            if not what.follow_projects:
+                return
+            directories = sorted({summary.cwd for summary in found.values() if summary.cwd})
+            places = tuple(more_places(what.around, directories, what.places, what.agents))
+        walk = discover(
+            places,
+            include_nested=what.include_hidden,
+            include_archived=what.include_archived,
+            cancelled=cancelled,
+            skipped=skipped,
+        )
+        files = [file for file in newest_first(walk) if (file.device, file.inode) not in seen]
+        seen |= {(file.device, file.inode) for file in files}
+        yield places, files
 
 
 def summaries_of(

@@ -57,7 +57,6 @@ class Here(Struct, frozen=True, kw_only=True):
     has_rows: bool = True
     has_session: bool = False
     has_filter: bool = False
-    has_entry: bool = False
     foldable: bool = False
     has_folder: bool = True
     branch_points: int = 0
@@ -91,10 +90,6 @@ class Command(Struct, frozen=True, kw_only=True):
 
 def _needs_session(here: Here) -> str | None:
     return None if here.has_session else "There is no session under the cursor."
-
-
-def _needs_entry(here: Here) -> str | None:
-    return None if here.has_entry else "There is no entry under the cursor."
 
 
 def _needs_rows(here: Here) -> str | None:

@@ -117,7 +117,6 @@ class SessionScreen(CommandScreen[None]):
         return Here(
             has_rows=bool(self.rows),
             has_session=True,
-            has_entry=row is not None,
             has_filter=bool(self.state.query),
             foldable=row is not None and row.foldable,
             branch_points=len(self._branch_rows),
