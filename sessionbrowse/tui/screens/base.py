@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import events, on
 from textual.message import Message
@@ -35,6 +36,9 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
     AUTO_FOCUS: ClassVar[str | None] = ""
     """Each screen gives the keys to one of its panes itself; None would mean the app's choice, the first pane."""
 
+    ACTIONS: ClassVar[tuple[Callable[[Any], object], ...]] = ()
+    """Classes of commands that several screens share: made with the screen, a method `do_<id>` for each command."""
+
     class Delivered(Message):
         """A background job handed over a value."""
 
@@ -45,6 +49,7 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
     def __init__(self, *, name: str | None = None) -> None:
         super().__init__(name=name)
         self._lanes: dict[str, Lane] = {}
+        self._actions = [kind(self) for kind in self.ACTIONS]
 
     @property
     def browser(self) -> BrowseApp:
@@ -129,14 +134,20 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
             self.browser.say(reason, "warning")
             return
         try:
-            getattr(self, f"do_{command.id}")()
+            self._doer(command)()
         except SessionBrowseError as error:
             self.browser.say(str(error), "error")
         self.update_footer()
 
     def can_give(self, command: Command) -> bool:
         """Whether this screen knows what the command does."""
-        return hasattr(self, f"do_{command.id}")
+        return any(hasattr(owner, f"do_{command.id}") for owner in (self, *self._actions))
+
+    def _doer(self, command: Command) -> Callable[[], None]:
+        name = f"do_{command.id}"
+        owner = next((owner for owner in (self, *self._actions) if hasattr(owner, name)), self)
+        doer: Callable[[], None] = getattr(owner, name)
+        return doer
 
     # -- the footer ---------------------------------------------------------------------------------------------
 
