@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -12,6 +12,9 @@ from sessionbrowse.errors import InUse
 from sessionbrowse.services import catalog
 from sessionbrowse.services.changes import Changed, target_of
 from sessionbrowse.text import clean, clean_lines, parse_time
+
+if TYPE_CHECKING:
+    from sessionbrowse.services.undo import Undoable
 
 
 def run_rename(arguments: argparse.Namespace, located: catalog.Located) -> int:
@@ -60,7 +63,7 @@ def run_undo(arguments: argparse.Namespace) -> int:
             output.print_json(msgspec.to_builtins(rows))
         else:
             output.print_changes(
-                (row.undo_id, parse_time(row.time), row.verb, row.summary, row.path, row.agent) for row in rows
+                (row.undo_id, parse_time(row.time), row.verb, _what(row), row.path, row.agent) for row in rows
             )
         return 0
     with ForceNamed():
@@ -69,6 +72,10 @@ def run_undo(arguments: argparse.Namespace) -> int:
         output.note(sentence)
     _say(arguments, undone, f"undone: {undone.verb} of {', '.join(clean(path) for path in undone.paths)}")
     return 1 if undone.failed else 0
+
+
+def _what(row: Undoable) -> str:
+    return row.summary if row.count == 1 else f"{row.count} at once, the last: {row.summary}"
 
 
 def _say(arguments: argparse.Namespace, changed: Changed, sentence: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import secrets
 import sys
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -12,12 +11,16 @@ import msgspec
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.changes import ForceNamed, document_of
-from sessionbrowse.errors import RefusedWrite, SessionBrowseError
+from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.services import catalog
+from sessionbrowse.services.bench import Bench
+from sessionbrowse.services.bulk import in_bulk
 from sessionbrowse.services.changes import Changed, target_of
+from sessionbrowse.store.admission import Target
 from sessionbrowse.store.trash import NoTrash
 from sessionbrowse.text import clean, clean_lines, parse_time, size
 
+T = TypeVar("T")
 C = TypeVar("C", bound=Changed)
 
 
@@ -40,7 +43,6 @@ def run_fork(arguments: argparse.Namespace, located: catalog.Located) -> int:
 def run_delete(arguments: argparse.Namespace, located: Sequence[catalog.Located], scope: catalog.Scope) -> int:
     """`delete`: asks, then each session to the trash; one undo brings all back."""
     from sessionbrowse.services import delete as service
-    from sessionbrowse.services.bench import Bench
 
     targets = [target_of(one, reference) for one, reference in zip(located, arguments.refs, strict=True)]
     bench = Bench.real()
@@ -50,20 +52,18 @@ def run_delete(arguments: argparse.Namespace, located: Sequence[catalog.Located]
         if not _confirmed(units, arguments.permanent):
             raise RefusedWrite("Nothing was deleted. On a terminal you are asked; elsewhere name --yes.")
     into: service.Into = "nowhere" if arguments.permanent else "own" if arguments.own_trash else "trash"
-    group = secrets.token_hex(4) if len(targets) > 1 else None
 
-    def remove(number: int) -> service.Deleted:
+    def remove(target: Target, bench: Bench, group: str | None) -> service.Deleted:
         try:
-            return service.delete(targets[number], into=into, force=arguments.force, bench=bench, group=group)
+            return service.delete(target, into=into, force=arguments.force, bench=bench, group=group)
         except NoTrash as error:
             raise NoTrash(f"{error.sentence} Say --own-trash for that.") from error
 
-    return _each(arguments, len(targets), remove, lambda deleted: f"{_into(deleted.into)}: {clean(deleted.path)}")
+    return _each(arguments, targets, remove, lambda deleted: f"{_into(deleted.into)}: {clean(deleted.path)}")
 
 
 def run_restore(arguments: argparse.Namespace) -> int:
     """`restore`: back from the trash; `--list` shows what there is."""
-    from sessionbrowse.services.bench import Bench
     from sessionbrowse.services.delete import restorable
     from sessionbrowse.services.restore import restore
 
@@ -83,8 +83,8 @@ def run_restore(arguments: argparse.Namespace) -> int:
     wanted: list[str | None] = list(arguments.ids) or [None]
     return _each(
         arguments,
-        len(wanted),
-        lambda number: restore(wanted[number], bench=bench),
+        wanted,
+        lambda change_id, bench, _: restore(change_id, bench=bench),
         lambda restored: f"restored: {clean(restored.path)}",
     )
 
@@ -94,14 +94,13 @@ def run_archive(arguments: argparse.Namespace, located: Sequence[catalog.Located
     from sessionbrowse.services.archive import Archived, archive, unarchive
 
     targets = [target_of(one, reference) for one, reference in zip(located, arguments.refs, strict=True)]
-    group = secrets.token_hex(4) if len(targets) > 1 else None
 
-    def move(number: int) -> Archived:
+    def move(target: Target, bench: Bench, group: str | None) -> Archived:
         if arguments.command == "unarchive":
-            return unarchive(targets[number], group=group)
-        return archive(targets[number], force=arguments.force, group=group)
+            return unarchive(target, bench=bench, group=group)
+        return archive(target, force=arguments.force, bench=bench, group=group)
 
-    return _each(arguments, len(targets), move, lambda moved: f"{moved.done}d: {clean(moved.path)}")
+    return _each(arguments, targets, move, lambda moved: f"{moved.done}d: {clean(moved.path)}")
 
 
 def run_relocate(arguments: argparse.Namespace, scope: catalog.Scope) -> int:
@@ -122,28 +121,31 @@ def run_relocate(arguments: argparse.Namespace, scope: catalog.Scope) -> int:
     return 0
 
 
-def _each(arguments: argparse.Namespace, count: int, change: Callable[[int], C], sentence: Callable[[C], str]) -> int:
+def _each(
+    arguments: argparse.Namespace,
+    items: Sequence[T],
+    change: Callable[[T, Bench, str | None], C],
+    sentence: Callable[[C], str],
+) -> int:
     """Change one after another; what fails is said, and does not stop the others."""
-    done: list[C] = []
-    failed: list[SessionBrowseError] = []
-    for number in range(count):
-        try:
-            with ForceNamed():
-                done.append(change(number))
-        except SessionBrowseError as error:
-            if count == 1:
-                raise
-            failed.append(error)
-    for one in done:
+
+    def forced(item: T, bench: Bench, group: str | None) -> C:
+        with ForceNamed():
+            return change(item, bench, group)
+
+    bulk = in_bulk(items, forced)
+    if len(items) == 1 and bulk.failed:
+        raise bulk.failed[0].error
+    for one in bulk.done:
         _notes(one)
         if not arguments.json:
             output.note(sentence(one))
-    for failure in failed:
-        output.note(failure.sentence)
+    for failure in bulk.failed:
+        output.note(failure.error.sentence)
     if arguments.json:
-        documents = [document_of(one) for one in done]
-        output.print_json(documents[0] if count == 1 else documents)
-    return 1 if failed else 0
+        documents = [document_of(one) for one in bulk.done]
+        output.print_json(documents[0] if len(items) == 1 else documents)
+    return 1 if bulk.failed else 0
 
 
 def _confirmed(units: Sequence[msgspec.Struct], permanent: bool) -> bool:

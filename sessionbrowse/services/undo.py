@@ -6,15 +6,16 @@ gets back its older bytes exactly, its own `updatedAt` included, so that a renam
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec import Struct
 
-from sessionbrowse.errors import CannotUndo, NotASession, RefusedWrite
+from sessionbrowse.errors import CannotUndo
 from sessionbrowse.format.title_slot import SLOT_BYTES, slot_line
 from sessionbrowse.model.session import ROOT, Session
 from sessionbrowse.services.bench import Bench
+from sessionbrowse.services.bulk import Cancelled, Progress, in_bulk
 from sessionbrowse.services.changes import Changed, Origin, changing, retried
 from sessionbrowse.services.checkout import Place, write_checkout
 from sessionbrowse.services.file_undo import FILE_UNDOERS
@@ -31,16 +32,21 @@ _SAID = frozenset({"message", "custom_message", "compaction", "branch_summary", 
 class Undone(Changed, frozen=True, kw_only=True):
     """What was taken back: the verb, and every change of the group with its own file.
 
-    `undo_id` is that of the change taken back. `failed` holds a sentence for each change of a group that could not be.
+    `undo_id` is that of the change taken back. `failed` holds a sentence for each change of a group that could not be,
+    `left` the files of those that a stop left for another undo.
     """
 
     verb: str
     paths: tuple[str, ...]
     failed: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 class Undoable(Struct, frozen=True, kw_only=True):
-    """One line of the list of changes, newest first; times are ISO 8601."""
+    """One line of the list of changes, newest first; times are ISO 8601.
+
+    `count` changes that one command made are one line, which speaks of the last of them; `undo_id` takes all back.
+    """
 
     undo_id: str
     time: str
@@ -49,10 +55,20 @@ class Undoable(Struct, frozen=True, kw_only=True):
     path: str
     summary: str
     group: str | None
+    count: int = 1
 
 
-def undo(change_id: str | None = None, *, force: bool = False, bench: Bench | None = None) -> Undone:
+def undo(
+    change_id: str | None = None,
+    *,
+    force: bool = False,
+    bench: Bench | None = None,
+    on_progress: Progress = lambda finished, total: None,
+    cancelled: Cancelled = lambda: False,
+) -> Undone:
     """Take back a change and its whole group: the last one that still can be, or the one of this id.
+
+    The changes of a group are taken back one after another, the newest first; `cancelled` is asked before each.
 
     Raises:
         CannotUndo: there is none, or it cannot be taken back any more; the sentence says what can be done instead.
@@ -62,45 +78,63 @@ def undo(change_id: str | None = None, *, force: bool = False, bench: Bench | No
     bench = bench or Bench.real()
     with changing(bench):
         chosen = _choose(bench, change_id)
-    done: list[Change] = []
-    notes: list[str] = []
-    failed: list[str] = []
-    for change in chosen:
-        try:
-            notes += retried(partial(_take_back, change, bench, force)).notes
-            done.append(change)
-        except (RefusedWrite, NotASession) as error:
-            if len(chosen) == 1:
-                raise
-            failed.append(error.sentence)
-    if not done:
-        raise CannotUndo(" ".join(dict.fromkeys(failed)))
+    if len(chosen) == 1:
+        taken = retried(partial(_take_back, chosen[0], bench, force))
+        return _undone(chosen, chosen, taken.notes)
+    bulk = in_bulk(
+        chosen,
+        lambda change, bench, _: retried(partial(_take_back, change, bench, force)),
+        bench=bench,
+        on_progress=on_progress,
+        cancelled=cancelled,
+    )
+    sentences = tuple(dict.fromkeys(one.error.sentence for one in bulk.failed))
+    if not bulk.done and sentences:
+        raise CannotUndo(" ".join(sentences))
+    out = [*(one.item for one in bulk.failed), *bulk.left]
+    done = [change for change in chosen if change not in out]
+    return _undone(chosen, done, bulk.notes, failed=sentences, left=tuple(change.path for change in bulk.left))
+
+
+def _undone(
+    chosen: Sequence[Change],
+    done: Sequence[Change],
+    notes: tuple[str, ...],
+    *,
+    failed: tuple[str, ...] = (),
+    left: tuple[str, ...] = (),
+) -> Undone:
     return Undone(
         done="undo",
         path=chosen[0].path,
         undo_id=chosen[0].group if len(chosen) > 1 else chosen[0].id,
-        notes=tuple(dict.fromkeys(notes)),
+        notes=notes,
         verb=chosen[0].verb,
         paths=tuple(change.path for change in done),
-        failed=tuple(failed),
+        failed=failed,
+        left=left,
     )
 
 
 def undoable(bench: Bench | None = None) -> list[Undoable]:
     """Return the changes that can be taken back, newest first. Nothing is changed."""
     bench = bench or Bench.real()
-    changes = [change for change in bench.journal.changes().values() if change.can_be_tried and change.verb in UNDOERS]
+    rows: dict[str, list[Change]] = {}
+    for change in reversed(bench.journal.changes().values()):
+        if change.can_be_tried and change.verb in UNDOERS:
+            rows.setdefault(change.group or change.id, []).append(change)
     return [
         Undoable(
-            undo_id=change.id,
-            time=change.time,
-            verb=change.verb,
-            agent=change.agent,
-            path=change.path,
-            summary=UNDOERS[change.verb].summary(change),
-            group=change.group,
+            undo_id=undo_id if len(changes) > 1 else changes[0].id,
+            time=changes[0].time,
+            verb=changes[0].verb,
+            agent=changes[0].agent,
+            path=changes[0].path,
+            summary=UNDOERS[changes[0].verb].summary(changes[0]),
+            group=changes[0].group,
+            count=len(changes),
         )
-        for change in reversed(changes)
+        for undo_id, changes in rows.items()
     ]
 
 
