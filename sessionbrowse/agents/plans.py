@@ -13,9 +13,7 @@ from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.entries import Json
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.title_slot import Source
-
-CHECKOUT_TYPE = "sessionbrowse"
-"""`customType` of the entry that a check out appends; every program hides custom entries in its default tree."""
+from sessionbrowse.model.left_behind import CHECKOUT_TYPE
 
 _LINE_ENDS = re.compile(r"[\r\n]+")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")

@@ -135,32 +135,10 @@ def run_labels(arguments: argparse.Namespace) -> int:
 
 
 def run_resume(arguments: argparse.Namespace) -> int:
-    """`resume`: hand the terminal to the agent, or print how."""
-    from sessionbrowse.errors import CannotResume
-    from sessionbrowse.services.resume import plan
-    from sessionbrowse.services.run_agent import run_agent
+    """`resume`: find the session, then hand the terminal to its agent."""
+    from sessionbrowse.cli import resume_command
 
-    located = _find(arguments)
-    command = plan(
-        located.path,
-        located.agent,
-        real_surroundings(),
-        place=located.place,
-        settings_command=load_settings().settings.agents.get(located.agent),
-        must_start=not arguments.only_print,
-    )
-    for note in command.notes:
-        output.note(note)
-    if arguments.json:
-        output.print_json({"agent": command.agent, "argv": list(command.argv), "cwd": command.cwd, "env": command.env})
-        return 0
-    if arguments.only_print:
-        print(command.shell_line())
-        return 0
-    try:
-        return run_agent(command, os.environ)
-    except OSError as error:
-        raise CannotResume(f"{command.argv[0]} could not be started: {error.strerror or error}") from error
+    return resume_command.run_resume(arguments, _find(arguments))
 
 
 def run_index(arguments: argparse.Namespace) -> int:

@@ -86,7 +86,9 @@ def _parser() -> argparse.ArgumentParser:
 
     resume = add("resume", "Run the agent on a session, in the session's directory.")
     _add_ref(resume)
-    resume.add_argument("--print", action="store_true", dest="only_print", help="print the command, shell-quoted")
+    resume.add_argument("--at", metavar="ENTRY", help="at this entry: it is checked out first, which adds one line")
+    resume.add_argument("--print", action="store_true", dest="only_print", help="print the commands, shell-quoted")
+    _add_force(resume)
 
     rename = add("rename", "Give a session another name. For omp its first line changes, else one line is added.")
     _add_ref(rename)

@@ -14,6 +14,7 @@ from sessionbrowse.format.envelope import Envelope, whole
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
 from sessionbrowse.format.listing_line import REFUSALS, ListedToolResult, ListedUser, decode_listed
+from sessionbrowse.model.left_behind import is_left_behind, is_move
 from sessionbrowse.model.reading import Reader, Record, is_workflow_stage
 from sessionbrowse.model.session import next_name
 from sessionbrowse.model.usage import counted
@@ -30,7 +31,8 @@ _SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 class Summary(Struct, frozen=True, kw_only=True):
     """The facts of one session for a list; times are milliseconds since 1970, None where unknown.
 
-    `modified`, `message_count`, `first_message`, `name` and `hidden` follow the program's own list.
+    `modified`, `message_count`, `first_message`, `name` and `hidden` follow the program's own list. `left_behind`: the
+    program resumes without the newest message.
     """
 
     agent: str
@@ -58,6 +60,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     problem_count: int = 0
     mtime_ns: int = 0
     is_transcript: bool = False
+    left_behind: bool = False
 
     @property
     def title(self) -> str:
@@ -117,6 +120,7 @@ class Summariser:
         self._is_message: bytearray = bytearray()
         self._models: dict[int, tuple[str, bool]] = {}
         self._labels: dict[str, bool] = {}
+        self._moves: set[int] = set()
         self._short_summary: str | None = None
         self._first_at: tuple[int, int] | None = None
         self._observer: Observer | None = None
@@ -155,8 +159,7 @@ class Summariser:
         self._is_message = bytearray([envelope.type == "message" for envelope in envelopes])
         for index, envelope in enumerate(envelopes):
             self._note_model(index, envelope)
-            if envelope.type == "label" and envelope.target_id is not None:
-                self._labels[envelope.target_id] = bool(envelope.text)
+            self._note_mark(index, envelope)
 
     def observe(self, observer: Observer) -> None:
         """Show every entry to somebody else too, ordinary messages as that one wants them decoded."""
@@ -177,8 +180,7 @@ class Summariser:
             self._tokens += spent.tokens
             self._cost += spent.cost
         self._note_model(index, envelope)
-        if envelope.type == "label" and envelope.target_id is not None:
-            self._labels[envelope.target_id] = bool(envelope.text)
+        self._note_mark(index, envelope)
         if self._rules.list_splits_at_separators and any(mark in record.raw for mark in _SEPARATORS):
             # pi's list reads with node's readline, which cuts the line there and cannot parse the pieces.
             return
@@ -330,6 +332,7 @@ class Summariser:
             problem_count=reader.problem_count,
             mtime_ns=mtime_ns,
             is_transcript=reader.is_transcript,
+            left_behind=self._is_left_behind(),
         )
 
     def _takes_ordinary_lines(self) -> bool:
@@ -391,6 +394,28 @@ class Summariser:
                 self._models[index] = (f"{envelope.provider}/{envelope.model}", False)
         elif envelope.role == "assistant" and envelope.type == "message" and envelope.model:
             self._models[index] = (f"{envelope.provider}/{envelope.model}", False)
+
+    def _note_mark(self, index: int, envelope: Envelope) -> None:
+        if envelope.type == "label" and envelope.target_id is not None:
+            self._labels[envelope.target_id] = bool(envelope.text)
+        elif is_move(envelope.type, envelope.custom_type):
+            self._moves.add(index)
+
+    def _is_left_behind(self) -> bool:
+        """Tell whether the path to the leaf, the last entry, is without the newest message."""
+        newest = self._is_message.rfind(1)
+        if newest < 0:
+            return False
+        index = self._entries - 1
+        passed: set[str | None] = {None}
+        # What stands behind the newest message mostly hangs on the entry before it; else ids have to be looked up.
+        while index > newest and index not in self._moves:
+            passed.add(self._ids[index])
+            above = self._ids[index - 1]
+            if above in passed or self._parents[index] != above:
+                break
+            index -= 1
+        return index != newest and is_left_behind(newest, index, self._entries, self._parent, self._moves.__contains__)
 
     def _leaf_model(self) -> str | None:
         """The model at the leaf: the nearest change or answer above; omp's explicit change outranks answers."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from sessionbrowse.agents.plans import CHECKOUT_TYPE, checkout_entry
+from sessionbrowse.agents.plans import checkout_entry
 from sessionbrowse.errors import RefusedWrite, UnsafeEntry
 from sessionbrowse.format.entries import Content, CustomMessage, MessageEntry, TextBlock, UserMessage
+from sessionbrowse.model.left_behind import CHECKOUT_TYPE
 from sessionbrowse.model.session import ROOT, Session
 from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.changes import (
@@ -154,6 +155,11 @@ def refuse_unsafe(session: Session, index: int, place: Place) -> None:
         f"it.{offer}",
         nearest_id,
     )
+
+
+def safe_place(session: Session, index: int) -> int | None:
+    """Return the entry to check out in order to go on at one: itself, or the nearest that can be; None for none."""
+    return nearest_safe(session, index) if _has_open_calls(session, place_of(session, index).index) else index
 
 
 def nearest_safe(session: Session, index: int) -> int | None:

@@ -66,6 +66,7 @@ def summary_document(summary: Summary) -> Document:
         "model": summary.model,
         "problem": summary.problem,
         "problem_count": summary.problem_count,
+        "left_behind": summary.left_behind,
     }
     if summary.first_message_cut:
         document["first_message_cut"] = True

@@ -14,6 +14,7 @@ from sessionbrowse.agents import Marks, Place, Surroundings, marks_of_head
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.foreign import recognise
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
+from sessionbrowse.model.left_behind import left_behind
 from sessionbrowse.model.reading import Reader
 from sessionbrowse.model.rules import RULES
 from sessionbrowse.model.session import Session, build_session
@@ -311,6 +312,7 @@ def summarise_transcript(descriptor: int, path: str, status: os.stat_result) -> 
         problem_count=len(session.problems),
         mtime_ns=status.st_mtime_ns,
         is_transcript=True,
+        left_behind=left_behind(session) is not None,
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.format.envelope import Envelope
+from sessionbrowse.model.summary import Summary
 
 APPLICATION_ID = 0x5E551085
 SCHEMA_VERSION = 1
@@ -19,8 +20,8 @@ SHARD_PREFIX = "text-"
 HASH_BYTES = 16 * 1024 * 1024
 """How much of the word lists FTS5 collects before it writes them: the setting that decides how fast it builds."""
 
-# Entry facts are stored as they are declared: another declaration is another schema.
-_ENVELOPE_FIELDS = ",".join(Envelope.__struct_fields__)
+# Facts of entries and sessions are stored as they are declared: another declaration is another schema.
+_ENVELOPE_FIELDS = ",".join((*Envelope.__struct_fields__, *Summary.__struct_fields__))
 
 TABLES = """
 CREATE TABLE files (

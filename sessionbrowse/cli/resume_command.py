@@ -1,0 +1,95 @@
+"""The command `resume`: what has to be told or asked first, a check out with `--at`, then the agent in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from sessionbrowse.cli import output
+from sessionbrowse.config import load_settings
+from sessionbrowse.errors import CannotResume, InUse
+from sessionbrowse.services import catalog
+from sessionbrowse.services.before_resume import before_resume
+from sessionbrowse.services.changes import target_of
+from sessionbrowse.services.resume import ResumeCommand, plan
+from sessionbrowse.services.run_agent import run_agent
+from sessionbrowse.store.roots import real_surroundings
+from sessionbrowse.text import clean, clean_lines, shell_quote
+
+
+def run_resume(arguments: argparse.Namespace, located: catalog.Located) -> int:
+    """`resume`: hand the terminal to the agent, or print how; with `--at` at another entry."""
+    command = plan(
+        located.path,
+        located.agent,
+        real_surroundings(),
+        place=located.place,
+        settings_command=load_settings().settings.agents.get(located.agent),
+        must_start=not arguments.only_print,
+    )
+    for note in command.notes:
+        output.note(note)
+    before = before_resume(located.path, located.agent)
+    if arguments.at is None and before.left_behind is not None:
+        found = before.left_behind
+        offer = f" --at {clean(found.entry_id)} goes there." if found.entry_id else ""
+        output.note(f"{found.sentence}{offer}")
+    if arguments.json:
+        output.print_json(_document(command, located.path, arguments.at))
+        return 0
+    if arguments.only_print:
+        for line in _lines(command, located.path, arguments.at):
+            print(line)
+        return 0
+    if before.warning is not None and not arguments.force and not _goes_on(before.warning):
+        raise InUse(f"{before.warning} On a terminal you are asked; --force does it anyway.")
+    if arguments.at is not None:
+        _check_out(arguments, located)
+    try:
+        return run_agent(command, os.environ)
+    except OSError as error:
+        raise CannotResume(f"{command.argv[0]} could not be started: {error.strerror or error}") from error
+
+
+def _check_out(arguments: argparse.Namespace, located: catalog.Located) -> None:
+    from sessionbrowse.services.checkout import checkout
+
+    # What a running program means for both steps is asked already; omp alone bears no added line at all.
+    force = arguments.force or located.agent != "omp"
+    checked_out = checkout(target_of(located, arguments.ref), arguments.at, force=force)
+    for note in checked_out.notes:
+        output.note(note)
+    if checked_out.text is not None:
+        for line in clean_lines(checked_out.text):
+            output.note(line)
+
+
+def _document(command: ResumeCommand, path: str, at: str | None) -> dict[str, object]:
+    document: dict[str, object] = {
+        "agent": command.agent,
+        "argv": list(command.argv),
+        "cwd": command.cwd,
+        "env": command.env,
+    }
+    if at is not None:
+        document["first"] = _first(path, at)
+    return document
+
+
+def _lines(command: ResumeCommand, path: str, at: str | None) -> list[str]:
+    first = [" ".join(map(shell_quote, _first(path, at)))] if at is not None else []
+    return [*first, command.shell_line()]
+
+
+def _first(path: str, at: str) -> list[str]:
+    return ["sessionbrowse", "checkout", path, "--", at]
+
+
+def _goes_on(warning: str) -> bool:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    output.note(warning)
+    sys.stderr.write("Resume it all the same? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
