@@ -8,12 +8,14 @@ import pytest
 
 from sessionbrowse.tui.commands import (
     COMMANDS,
+    DIALOG,
     GROUPS,
     LIST,
     OVERLAY,
     PLACES,
     PREVIEW,
     PROJECTS,
+    PROMPT,
     SESSION,
     SESSIONS,
     TOGETHER,
@@ -21,13 +23,16 @@ from sessionbrowse.tui.commands import (
     TYPING,
     VIEW,
     WELCOME,
+    WORKING,
     Here,
 )
 from sessionbrowse.tui.keymap import Keys, key_label, key_name, key_table
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.screens.browse import BrowseScreen
+from sessionbrowse.tui.screens.dialogs import AskScreen, PromptScreen
 from sessionbrowse.tui.screens.help import HelpScreen, help_parts
 from sessionbrowse.tui.screens.palette import PaletteScreen
+from sessionbrowse.tui.screens.progress import ProgressScreen
 from sessionbrowse.tui.screens.session import SessionScreen
 from sessionbrowse.tui.screens.welcome import WelcomeScreen
 
@@ -44,7 +49,10 @@ SCREENS: dict[str, tuple[type[CommandScreen], ...]] = {
     OVERLAY: (HelpScreen, PaletteScreen),
     WELCOME: (WelcomeScreen,),
     TYPING: (BrowseScreen, SessionScreen, PaletteScreen),
-    "everywhere": (BrowseScreen, SessionScreen, HelpScreen, PaletteScreen, WelcomeScreen),
+    DIALOG: (AskScreen, PromptScreen),
+    PROMPT: (PromptScreen,),
+    WORKING: (ProgressScreen,),
+    "everywhere": (BrowseScreen, SessionScreen, HelpScreen, PaletteScreen, WelcomeScreen, AskScreen, ProgressScreen),
 }
 
 

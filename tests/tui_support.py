@@ -72,7 +72,7 @@ class Driven:
 
     def _is_calm(self) -> bool:
         screen = self.app.screen
-        if self.app.scan_lane.busy or (isinstance(screen, CommandScreen) and screen.busy):
+        if self.app.scan_lane.busy or self.app.desk.busy or (isinstance(screen, CommandScreen) and screen.busy):
             return False
         if screen._layout_required or screen._dirty_widgets or screen._callbacks or not screen.is_running:
             return False

@@ -221,10 +221,12 @@ def run_demo(arguments: argparse.Namespace) -> int:
     loaded = load_settings()
     with tempfile.TemporaryDirectory(prefix="sessionbrowse-demo-") as directory:
         root = make_demo(Path(directory))
-        return _open_interface([str(root)], [], loaded.settings, loaded.problems)
+        return _open_interface([str(root)], [], loaded.settings, loaded.problems, demo=str(root))
 
 
-def _open_interface(roots: list[str], agents: list[str], settings: Settings, problems: tuple[str, ...]) -> int:
+def _open_interface(
+    roots: list[str], agents: list[str], settings: Settings, problems: tuple[str, ...], demo: str | None = None
+) -> int:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         output.note("The terminal interface needs a terminal; see sessionbrowse --help for commands.")
         return 1
@@ -233,7 +235,7 @@ def _open_interface(roots: list[str], agents: list[str], settings: Settings, pro
     if hasattr(signal, "SIGHUP"):
         # A terminal that is closed ends the program, but not before a demo store is removed.
         signal.signal(signal.SIGHUP, _hang_up)
-    return run(BrowseOptions(roots=roots, agents=agents, settings=settings, problems=problems))
+    return run(BrowseOptions(roots=roots, agents=agents, settings=settings, problems=problems, demo=demo))
 
 
 def _hang_up(number: int, _frame: object) -> None:

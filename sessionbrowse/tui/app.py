@@ -18,8 +18,10 @@ from textual.notifications import SeverityLevel
 from sessionbrowse.config import Settings
 from sessionbrowse.model.session import Session
 from sessionbrowse.model.summary import Summary
+from sessionbrowse.services.bench import Bench
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui import theme
+from sessionbrowse.tui.actions.desk import Desk
 from sessionbrowse.tui.jobs import Job, Lane
 from sessionbrowse.tui.keymap import Keys
 from sessionbrowse.tui.library import Library
@@ -49,7 +51,8 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
     """What the browser is started with.
 
     `roots` and `agents` are those of the command line; `environ`, `home`, `here` (the directory it was started in)
-    and `now_ms` are parameters so that tests need no patching. `source` replaces the disk.
+    and `now_ms` are parameters so that tests need no patching. `source` replaces the disk. `demo` is the directory of
+    the made-up store that is browsed; `bench` is what changes are made with, where it is not that of `environ`.
     """
 
     roots: Sequence[str] = ()
@@ -60,6 +63,8 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
     here: str | None = field(default_factory=_here)
     now_ms: Callable[[], float] = _now_ms
     source: Source | None = None
+    bench: Bench | None = None
+    demo: str | None = None
     problems: Sequence[str] = ()
 
 
@@ -87,9 +92,11 @@ class BrowseApp(App[int], inherit_bindings=False):
         self._problems = [*options.problems, *self.keys.clashes]
         self.library = Library(here=options.here)
         self.scan_lane = lane or Lane("scan")
+        self.desk = Desk(self)
         self._opened: OrderedDict[tuple[str, str | None], tuple[tuple[int, int], Session]] = OrderedDict()
         for own in theme.THEMES:
             self.register_theme(own)
+        self._leaving = False
         self.theme = self._chosen_theme()
         self.animation_level = "none"
 
@@ -223,7 +230,8 @@ class BrowseApp(App[int], inherit_bindings=False):
         target = Path(tempfile.mkdtemp(prefix="sessionbrowse-demo-"))
         self.demo_directory = target
         make_demo(target)
-        self.options = structs.replace(self.options, roots=[str(target)])
+        self.options = structs.replace(self.options, roots=[str(target)], demo=str(target))
+        self.desk.forget_bench()
         self.home = str(target / "home" / "dev")
         self.source = source_of(self.options)
         self.pop_screen()
@@ -256,7 +264,12 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.say(f"Colours: {self.theme.removeprefix('sessionbrowse-').replace('-', ' ')}.")
 
     def leave(self) -> None:
-        """End the program; what runs in the background is left behind."""
+        """End the program when the change at work is made; what only reads in the background is left behind."""
+        if self.desk.busy and not self._leaving:
+            self._leaving = True
+            self.say("Leaving when the change is made; once more leaves at once.")
+            self.desk.drain(self.leave)
+            return
         self.scan_lane.cancel()
         self.exit(0)
 

@@ -22,6 +22,9 @@ VIEW = "view"
 OVERLAY = "overlay"  # help and palette
 WELCOME = "welcome"  # no session anywhere
 TYPING = "typing"  # a filter line has the keys
+DIALOG = "dialog"  # a question over a screen
+PROMPT = "prompt"  # the line of a question has the keys
+WORKING = "working"  # changes under way
 
 PLACES = {
     EVERYWHERE: "everywhere",
@@ -35,6 +38,9 @@ PLACES = {
     OVERLAY: "help, palette",
     WELCOME: "first run",
     TYPING: "filter line",
+    DIALOG: "questions",
+    PROMPT: "questions with a line",
+    WORKING: "work under way",
 }
 """Each place and how a person calls it."""
 
@@ -47,6 +53,9 @@ TOGETHER = (
     (OVERLAY, EVERYWHERE),
     (WELCOME, EVERYWHERE),
     (TYPING,),
+    (DIALOG, EVERYWHERE),
+    (PROMPT,),
+    (WORKING, EVERYWHERE),
 )
 """The places that can hold at the same time; a key means one thing in each of these."""
 
@@ -117,8 +126,9 @@ def _needs_labels(here: Here) -> str | None:
 
 
 MOVE, OPEN, FIND, SHOW, TREE_GROUP, PROGRAM = "Move", "Open", "Find and sort", "Show", "Tree", "Program"
+CHANGE = "Change"
 
-GROUPS = (MOVE, OPEN, FIND, SHOW, TREE_GROUP, PROGRAM)
+GROUPS = (MOVE, OPEN, FIND, SHOW, TREE_GROUP, CHANGE, PROGRAM)
 """The groups of help and README, in order."""
 
 _PANES = (PROJECTS, SESSIONS, PREVIEW)
@@ -148,6 +158,43 @@ def _row(
         reason=reason,
     )
 
+
+CHANGES: tuple[Command, ...] = (
+    _row(
+        "rename",
+        "ctrl+r",
+        "Rename",
+        "Name the session; an empty name takes its name away.",
+        (LIST, SESSION),
+        CHANGE,
+        footer=10,
+        typing=True,
+        reason=_needs_session,
+    ),
+    _row(
+        "undo",
+        "u",
+        "Undo",
+        "Take the last change back that sessionbrowse made, also one of an earlier day.",
+        (LIST, SESSION),
+        CHANGE,
+        footer=16,
+    ),
+    _row(
+        "changes",
+        "U",
+        "Changes",
+        "List the changes that can be taken back, and choose one.",
+        (LIST, SESSION),
+        CHANGE,
+    ),
+    _row("accept", "enter y", "Accept", "Take the answer, or what stands in the line.", (DIALOG, PROMPT), CHANGE),
+    _row("cancel", "escape ctrl+c n q", "Cancel", "Go back; nothing is changed.", (DIALOG, PROMPT), CHANGE),
+    _row(
+        "stop", "escape ctrl+c", "Stop", "Stop after what is at work now; what is done stays done.", (WORKING,), CHANGE
+    ),
+)
+"""What changes sessions, and the answers to its questions."""
 
 COMMANDS: tuple[Command, ...] = (
     _row("up", "up k", "Up", "Move up by one row.", (EVERYWHERE,), MOVE, typing=True),
@@ -404,6 +451,7 @@ COMMANDS: tuple[Command, ...] = (
         FIND,
         reason=_needs_filter,
     ),
+    *CHANGES,
     _row("close", "escape q question_mark enter", "Close", "Close the help.", (OVERLAY,), PROGRAM, footer=1),
     _row(
         "demo",

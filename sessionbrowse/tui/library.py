@@ -83,6 +83,12 @@ class Library:
             del self._summaries[path]
         self._forget()
 
+    def replace(self, summaries: Iterable[Summary], gone: Iterable[str]) -> None:
+        """Take sessions that were read anew, and forget those that are gone."""
+        for path in gone:
+            self._summaries.pop(path, None)
+        self.add(summaries)
+
     def get(self, path: object) -> Summary | None:
         """Return the summary of the file at `path`."""
         return self._summaries.get(path) if isinstance(path, str) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -15,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.model.summary import Summary
 from sessionbrowse.tui.commands import BY_ID, EVERYWHERE, TYPING, Command, Here
 from sessionbrowse.tui.jobs import Lane, Outcome
 from sessionbrowse.tui.widgets.bars import KeyBar
@@ -22,6 +23,7 @@ from sessionbrowse.tui.widgets.row_list import RowList
 from sessionbrowse.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
+    from sessionbrowse.tui.actions.fresh import Fresh
     from sessionbrowse.tui.app import BrowseApp
 
 Result = TypeVar("Result")
@@ -35,6 +37,9 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
 
     AUTO_FOCUS: ClassVar[str | None] = ""
     """Each screen gives the keys to one of its panes itself; None would mean the app's choice, the first pane."""
+
+    TYPED_IN: ClassVar[str] = TYPING
+    """The place that holds while a line of text has the keys."""
 
     ACTIONS: ClassVar[tuple[Callable[[Any], object], ...]] = ()
     """Classes of commands that several screens share: made with the screen, a method `do_<id>` for each command."""
@@ -115,8 +120,8 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
 
     def _command_while_typing(self, key: str) -> Command | None:
         keys = self.browser.keys
-        command = keys.find(key, (TYPING,)) or keys.find(key, self.places())
-        return command if command is not None and (command.typing or TYPING in command.where) else None
+        command = keys.find(key, (self.TYPED_IN,)) or keys.find(key, self.places())
+        return command if command is not None and (command.typing or self.TYPED_IN in command.where) else None
 
     def text_changed(self, text: str) -> None:
         """Take the text of the line that is typed in; asked again with the same text it does nothing."""
@@ -149,6 +154,14 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         doer: Callable[[], None] = getattr(owner, name)
         return doer
 
+    @property
+    def chosen(self) -> Sequence[Summary]:
+        """The sessions that a change is for; none on a screen that shows none."""
+        return ()
+
+    def sessions_changed(self, fresh: Fresh) -> None:
+        """Take what a change touched, read anew; screens that show sessions say what becomes of theirs."""
+
     # -- the footer ---------------------------------------------------------------------------------------------
 
     def update_footer(self) -> None:
@@ -157,7 +170,7 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         if not bars:
             return
         here = self.here()
-        places = (TYPING,) if self.typing else self.places()
+        places = (self.TYPED_IN,) if self.typing else self.places()
         shown = [command for command in self.browser.keys.at(places) if command.footer]
         shown.sort(key=lambda command: command.footer)
         bars.first().show(

@@ -14,6 +14,9 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.store.scan import Batch
 from sessionbrowse.text import clean
+from sessionbrowse.tui.actions.fresh import Fresh
+from sessionbrowse.tui.actions.naming import Naming
+from sessionbrowse.tui.actions.undoing import Undoing
 from sessionbrowse.tui.commands import LIST, PREVIEW, PROJECTS, SESSIONS, Here
 from sessionbrowse.tui.documents import conversation, rule, summary_parts
 from sessionbrowse.tui.jobs import Job, Outcome
@@ -51,6 +54,8 @@ SORT_TITLES = {
 
 class BrowseScreen(CommandScreen[None]):
     """Projects, sessions, preview."""
+
+    ACTIONS = (Naming, Undoing)
 
     def __init__(self, library: Library) -> None:
         super().__init__(name="browse")
@@ -143,6 +148,20 @@ class BrowseScreen(CommandScreen[None]):
     def current(self) -> Summary | None:
         """The session under the cursor."""
         return self.library.get(self.sessions_list.key)
+
+    @property
+    def chosen(self) -> Sequence[Summary]:
+        """The sessions that a change is for: those that are selected and shown, else the one under the cursor."""
+        marks = self.sessions_list.marks
+        selected = [row.summary for row in self._sessions if row.summary.path in marks] if marks else []
+        return selected or ([self.current] if self.current is not None else [])
+
+    def sessions_changed(self, fresh: Fresh) -> None:
+        """Show what a change left."""
+        self.sessions_list.marks -= fresh.gone
+        self.refresh_rows()
+        if self.current is not None and self.current.path in fresh.paths:
+            self._show_preview()
 
     def moving(self) -> RowList | TextView | None:
         """The focused pane; while a filter is typed, its list."""

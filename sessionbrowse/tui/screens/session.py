@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -15,6 +16,9 @@ from sessionbrowse.model import context, tree
 from sessionbrowse.model.session import ROOT, Session
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.text import clean
+from sessionbrowse.tui.actions.fresh import Fresh
+from sessionbrowse.tui.actions.naming import Naming
+from sessionbrowse.tui.actions.undoing import Undoing
 from sessionbrowse.tui.commands import SESSION, TREE, VIEW, Here
 from sessionbrowse.tui.context_view import context_parts
 from sessionbrowse.tui.documents import entry_document, raw_document
@@ -54,6 +58,8 @@ class TreeRows(Struct, frozen=True):
 
 class SessionScreen(CommandScreen[None]):
     """One session."""
+
+    ACTIONS = (Naming, Undoing)
 
     def __init__(self, summary: Summary, entry_id: str | None = None) -> None:
         super().__init__(name="session")
@@ -133,6 +139,19 @@ class SessionScreen(CommandScreen[None]):
         """The entry under the cursor."""
         row = self.row
         return row.index if row is not None else None
+
+    @property
+    def chosen(self) -> Sequence[Summary]:
+        """The session that a change is for."""
+        return [self.summary]
+
+    def sessions_changed(self, fresh: Fresh) -> None:
+        """Read the file again if a change touched it; a file that is gone is said to be by what stays on screen."""
+        for summary in fresh.summaries:
+            if summary.path == self.summary.path:
+                self.summary = summary
+        if self.summary.path in fresh.paths:
+            self._open()
 
     def moving(self) -> RowList | TextView | None:
         """The focused pane; the tree while the search is typed."""

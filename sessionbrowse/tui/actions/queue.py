@@ -1,0 +1,88 @@
+"""One change after the other in the background: unlike on a lane, none is dropped because another one was asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+Deliver = Callable[[Callable[[], None]], object]
+"""Has something called in the interface's own thread."""
+Take = Callable[[Any, Exception | None], None]
+"""Takes what a piece of work returned, or the error that ended it."""
+
+
+class ChangeQueue:
+    """Pieces of work, done in order by a thread that ends when there are none; `take` is called by the interface."""
+
+    def __init__(self, deliver: Deliver) -> None:
+        self._deliver = deliver
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[Callable[[], Any], Take]] = deque()
+        self._runs = False
+        self._when_idle: Callable[[], None] | None = None
+
+    def ask(self, work: Callable[[], Any], take: Take) -> None:
+        """Have `work` done after what was asked for before, and its answer taken."""
+        with self._lock:
+            self._waiting.append((work, take))
+            if self._runs:
+                return
+            self._runs = True
+        threading.Thread(target=self._run, name="sessionbrowse-changes", daemon=True).start()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being done, or waits, or its answer is not taken yet."""
+        return self._runs
+
+    def drain(self, then: Callable[[], None]) -> None:
+        """Have `then` called once nothing is under way any more; at once if nothing is."""
+        with self._lock:
+            if self._runs:
+                self._when_idle = then
+                return
+        then()
+
+    def _run(self) -> None:
+        goes_on = True
+        while goes_on:
+            with self._lock:
+                work, take = self._waiting[0]
+            value, error = None, None
+            try:
+                value = work()
+            except Exception as raised:
+                error = raised
+            turn = _Turn(take, value, error)
+            try:
+                self._deliver(partial(self._take, turn))
+            except RuntimeError:
+                return  # the event loop is closed: the program is on its way out
+            turn.taken.wait()
+            goes_on = turn.goes_on
+
+    def _take(self, turn: _Turn) -> None:
+        then = None
+        try:
+            turn.take(turn.value, turn.error)
+        finally:
+            with self._lock:
+                self._waiting.popleft()
+                turn.goes_on = self._runs = bool(self._waiting)
+                if not self._runs:
+                    then, self._when_idle = self._when_idle, None
+            turn.taken.set()
+        if then is not None:
+            then()
+
+
+class _Turn:
+    """An answer on its way from the thread to the interface, and back the word whether there is more to do."""
+
+    def __init__(self, take: Take, value: Any, error: Exception | None) -> None:
+        self.take, self.value, self.error = take, value, error
+        self.taken = threading.Event()
+        self.goes_on = False
