@@ -13,6 +13,7 @@ import pytest
 
 from sessionbrowse.model.entry_text import said_text, tool_text
 from sessionbrowse.model.search_query import BadSearch, matches, parse_search, snippet, spans_in
+from sessionbrowse.model.titles import is_near
 from sessionbrowse.model.words import fold, literal, original_offsets, words_of
 from sessionbrowse.services import catalog, indexed
 from sessionbrowse.services.indexed import Gathered
@@ -146,6 +147,9 @@ def test_every_answer_is_that_of_a_scan_over_the_decoded_files(tmp_path: Path, s
     gathered = indexed.gather(scope_of(tmp_path / "store"), index)
     assert len(gathered.rows) == 12
     from_index = Searcher(gathered, index)
+    in_memory = Searcher(gathered, index)
+    for each in gathered.summaries[::2]:
+        in_memory.hold_recent(each)
     from_files = Searcher(Gathered(catalog.all_summaries(scope_of(tmp_path / "store")), {}, {}, {}))
     some = 0
     for number in range(queries):
@@ -158,6 +162,7 @@ def test_every_answer_is_that_of_a_scan_over_the_decoded_files(tmp_path: Path, s
             some += bool(expected)
         if number % 5 == 0:
             assert hits_of(from_files, text, tools=tools) == hits, text
+        assert number % 3 or hits_of(in_memory, text, tools=tools) == hits, text
     assert some > queries / 4
 
 
@@ -232,6 +237,35 @@ def test_names_and_labels_come_before_text_and_titles_forgive_a_typo(tmp_path: P
 )
 def test_filters_phrases_and_patterns(tmp_path: Path, query: str, expected: list[str]) -> None:
     assert [hit.entry_id for hit in hits_of(story(tmp_path), query) if hit.entry_id is not None] == expected
+
+
+def test_what_is_held_in_memory_is_forgotten_on_request_and_when_the_file_changes(tmp_path: Path) -> None:
+    searcher = story(tmp_path)
+    first, second = searcher.summaries
+    assert searcher.hold_recent(first) > 0
+    assert searcher.hold_recent(second) > 0
+    before = hits_of(searcher, "login")
+    write(Path(second.path), header("old"), user("1", None, "short"))
+    assert hits_of(searcher, "login") == before, "held as it was"
+    searcher.forget_recent([first.path])
+    assert {hit.id for hit in hits_of(searcher, "login")} == {"new"}
+
+
+def test_checkpoints_are_the_labels_with_their_entries(tmp_path: Path) -> None:
+    searcher = story(tmp_path)
+    found = [mark for summary in searcher.summaries for mark in searcher.checkpoints(summary)]
+    assert [(mark.label, mark.entry_id, mark.entry_index, mark.state) for mark in found] == [
+        ("works now", "2", 1, "abandoned")
+    ]
+    assert "The login is fixed" in found[0].preview
+
+
+def test_titles_forgive_more_the_longer_the_word_is(tmp_path: Path) -> None:
+    assert is_near("authentcation", "authentication")
+    assert is_near("tset_", "test_one")
+    assert not is_near("tset", "test")
+    assert not is_near("authntcatn", "authentication")
+    assert is_near("auth", "authentication")
 
 
 def test_tool_calls_are_found_on_request_only(tmp_path: Path) -> None:

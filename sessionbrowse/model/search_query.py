@@ -117,7 +117,7 @@ def spans_in(query: SearchQuery, text: str) -> list[Span] | None:
         folded = literal(text)
         places: list[Span] = []
         for wanted in (*query.words, *query.phrases):
-            at = _find(wanted, folded)
+            at = find_word(wanted, folded)
             if at < 0:
                 return None
             places.append((at, at + len(wanted)))
@@ -130,11 +130,11 @@ def spans_in(query: SearchQuery, text: str) -> list[Span] | None:
     return sorted(set(spans))
 
 
-def matches(query: SearchQuery, text: str) -> bool:
-    """Tell whether the query's words, phrases and pattern are all in the text."""
+def matches(query: SearchQuery, text: str, folded: str | None = None) -> bool:
+    """Tell whether the query's words, phrases and pattern are all in the text; `folded` is its `literal`, if known."""
     if query.words or query.phrases:
-        folded = literal(text)
-        if any(_find(wanted, folded) < 0 for wanted in (*query.words, *query.phrases)):
+        folded = literal(text) if folded is None else folded
+        if any(find_word(wanted, folded) < 0 for wanted in (*query.words, *query.phrases)):
             return False
     return query.pattern is None or query.pattern.search(text) is not None
 
@@ -155,36 +155,17 @@ def snippet(text: str, spans: list[Span]) -> tuple[str, tuple[Span, ...]]:
     return head + line + tail, marks
 
 
-def is_nearly_in(query: SearchQuery, title: str) -> bool:
-    """Tell whether every word is in the title, or nearly: one letter wrong from five letters on, two from nine."""
-    if query.phrases or query.pattern is not None or not query.words:
-        return False
-    known = words_of(title)
-    return all(any(_is_near(word, other) for other in known) for word in query.words)
-
-
-def _is_near(word: str, other: str) -> bool:
-    if other.startswith(word):
-        return True
-    allowed = 0 if len(word) < 5 else 1 if len(word) < 9 else 2
-    # The title's word may go on: what was typed may be its beginning.
-    heads = {other[:length] for length in range(len(word) - allowed, len(word) + allowed + 1)}
-    return allowed > 0 and any(_distance(word, head) <= allowed for head in heads)
-
-
-def _distance(one: str, two: str) -> int:
-    """Letters to insert, delete, replace or swap (Damerau, adjacent ones only)."""
-    before: list[int] = []
-    above = list(range(len(two) + 1))
-    for row, letter in enumerate(one, 1):
-        current = [row]
-        for column, other in enumerate(two, 1):
-            best = min(above[column] + 1, current[column - 1] + 1, above[column - 1] + (letter != other))
-            if row > 1 and column > 1 and letter == two[column - 2] and one[row - 2] == other:
-                best = min(best, before[column - 2] + 1)
-            current.append(best)
-        before, above = above, current
-    return above[-1]
+def find_word(wanted: str, folded: str) -> int:
+    """Return where `wanted` begins in a folded text at the beginning of a word, -1 if nowhere."""
+    at = folded.find(wanted)
+    if not (wanted[0].isalnum() or wanted[0] == "_") or is_cjk(wanted[0]):
+        return at
+    while at > 0:
+        before = folded[at - 1]
+        if not (before.isalnum() or before == "_") or is_cjk(before):
+            return at
+        at = folded.find(wanted, at + 1)
+    return at
 
 
 # ---- parts of the grammar ---------------------------------------------------------------------------------------
@@ -260,19 +241,6 @@ def _latest(moments: list[float]) -> float | None:
 
 def _earliest(moments: list[float]) -> float | None:
     return min(moments, default=None)
-
-
-def _find(wanted: str, folded: str) -> int:
-    """Return where `wanted` begins in a folded text at the beginning of a word, -1 if nowhere."""
-    at = folded.find(wanted)
-    if not (wanted[0].isalnum() or wanted[0] == "_") or is_cjk(wanted[0]):
-        return at
-    while at > 0:
-        before = folded[at - 1]
-        if not (before.isalnum() or before == "_") or is_cjk(before):
-            return at
-        at = folded.find(wanted, at + 1)
-    return at
 
 
 def _in_original(text: str, folded: str, places: list[Span]) -> list[Span]:

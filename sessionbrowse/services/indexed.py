@@ -140,6 +140,22 @@ def gather(
     return found
 
 
+def as_known(scope: Scope, index: Index) -> Gathered:
+    """Return the sessions of the scope as the index knows them, without a look at the disk."""
+    roots = tuple([place.root.rstrip("/") + "/" for place in scan_of(scope).places])
+    found = Gathered([], {}, {}, {})
+    try:
+        held = {path: row for path, row in index.held().items() if path.startswith(roots)}
+        for row, summary, _ in index.summaries(held.values()):
+            if (scope.hidden or not summary.hidden) and (not scope.agents or summary.agent in scope.agents):
+                found.summaries.append(summary)
+                found.rows[summary.path] = row
+    except (sqlite3.Error, ValueError):
+        # Damaged: whoever gathers next finds out and says so.
+        return Gathered([], {}, {}, {})
+    return found
+
+
 def with_first_messages(summaries: Sequence[Summary], cut: CutMessages) -> list[Summary]:
     """Return the summaries with their first messages whole, as far as a list shows them."""
     return [_whole(summary, cut[summary.path]) if summary.path in cut else summary for summary in summaries]

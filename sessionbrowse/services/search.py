@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -25,7 +25,6 @@ from sessionbrowse.model.rules import RULES
 from sessionbrowse.model.search_query import (
     SearchQuery,
     Span,
-    is_nearly_in,
     matches,
     parse_search,
     snippet,
@@ -33,10 +32,12 @@ from sessionbrowse.model.search_query import (
 )
 from sessionbrowse.model.session import Session
 from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.titles import Titles
+from sessionbrowse.model.tree import row_text
 from sessionbrowse.model.words import literal
 from sessionbrowse.services.indexed import Gathered
 from sessionbrowse.services.inspect import compacted_entries
-from sessionbrowse.store.index.index import Index
+from sessionbrowse.store.index.index import Held, Index
 from sessionbrowse.store.index.session import session_from_index
 from sessionbrowse.store.session_file import file_blocks, open_regular, open_session
 from sessionbrowse.text import parse_time
@@ -44,7 +45,6 @@ from sessionbrowse.text import parse_time
 NAME_SCORE, LABEL_SCORE, TEXT_SCORE, NEAR_SCORE = 3.0, 2.0, 1.0, 0.0
 _SCORE_SPAN_MS = 1e13
 """Recency adds less than one to a score: milliseconds since 1970, divided by this."""
-TITLE_CHARACTERS = 200
 
 Cancelled = Callable[[], bool]
 
@@ -52,7 +52,8 @@ Cancelled = Callable[[], bool]
 class Hit(Struct, frozen=True):
     """An entry that was found, or a session by its name (`entry_index` None).
 
-    `state` is active, abandoned or compacted. `marks` are the places of the matches in `snippet`.
+    `state` is active, abandoned or compacted. `marks` are the places of the matches in `snippet`. `time_ms` is when it
+    was said, None where the entry does not tell.
     """
 
     path: str
@@ -67,70 +68,183 @@ class Hit(Struct, frozen=True):
     snippet: str
     marks: tuple[Span, ...]
     score: float
+    time_ms: float | None = None
+
+
+class EntryFacts(Struct, frozen=True):
+    """What queries ask of an entry. `model` is lower case, with its provider before a slash."""
+
+    text: str
+    role: str
+    time_ms: float | None
+    model: str
+    tool_names: tuple[str, ...]
+
+
+class Checkpoint(Struct, frozen=True):
+    """A label of a session, and the entry that bears it. `time_ms` is when it was set, `preview` the entry's row."""
+
+    path: str
+    id: str | None
+    agent: str
+    cwd: str
+    session: str | None
+    entry_index: int
+    entry_id: str | None
+    label: str
+    time_ms: float | None
+    said_ms: float | None
+    state: str
+    preview: str
 
 
 class Searcher:
-    """Answers queries about sessions that were gathered once; `index` None streams every file."""
+    """Answers queries about sessions that were gathered once; `index` None streams every file.
 
-    def __init__(self, gathered: Gathered, index: Index | None = None) -> None:
+    What was worked out for one query is kept for the next; `before` is a searcher of an earlier gathering, from which
+    is taken what did not change.
+    """
+
+    def __init__(self, gathered: Gathered, index: Index | None = None, before: Searcher | None = None) -> None:
         self._index = index
         self._rows = gathered.rows if index is not None else {}
-        self._summaries = sorted(gathered.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
-        self._segments: dict[int, dict[int, list[tuple[int, int, int]]]] | None = None
+        self.summaries = sorted(gathered.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
+        self._segments: dict[int, dict[int, list[tuple[int, int, int]]]] = {}
         self._trees: dict[str, _Tree] = {}
+        self._titles = Titles(self.summaries)
+        self._by_path: dict[str, Summary] | None = None
+        self._checkpoints: dict[str, tuple[object, list[Checkpoint]]] = before._checkpoints if before else {}
+        self._recent: dict[str, tuple[Held, list[_Recent]]] = before._recent if before else {}
 
-    def find(self, query: SearchQuery, *, tools: bool = False, cancelled: Cancelled = lambda: False) -> Iterator[Hit]:
+    @property
+    def indexed_paths(self) -> Collection[str]:
+        """The files of which the index says where their words are."""
+        return self._rows.keys()
+
+    def summary(self, path: str) -> Summary | None:
+        """Return the session of a file."""
+        if self._by_path is None:
+            self._by_path = {summary.path: summary for summary in self.summaries}
+        return self._by_path.get(path)
+
+    def find(
+        self,
+        query: SearchQuery,
+        *,
+        tools: bool = False,
+        cancelled: Cancelled = lambda: False,
+        wait_for_labels: bool = True,
+        looked_at: Callable[[int], object] = lambda count: None,
+    ) -> Iterator[Hit]:
         """Yield hits, best first; stop at any hit, or by `cancelled`.
 
-        `tools` looks at tool calls and results too; so does a `tool:` filter.
+        `tools` looks at tool calls and results too; so does a `tool:` filter. `wait_for_labels` False looks at those
+        labels only that are known already. `looked_at` is told how many sessions are behind.
         """
         if query.is_empty:
             return
         tools = tools or bool(query.tools)
-        sessions = [summary for summary in self._summaries if _fits_session(query, summary)]
-        near: list[Hit] = []
-        if not query.is_about_entries:
-            yield from self._titles(query, sessions, near, cancelled)
-        candidates = self._candidates(query, tools)
-        for summary in sessions:
+        sessions = [summary for summary in self.summaries if _fits_session(query, summary)]
+        by_title = query.has_text and not query.is_about_entries
+        if by_title:
+            for summary in sessions:
+                spans = self._titles.spans(query, summary) if _is_in_time(query, summary.modified) else None
+                if spans is not None:
+                    yield _session_hit(summary, summary.name or "", spans, NAME_SCORE)
+            for summary in sessions:
+                if cancelled():
+                    return
+                if summary.label_count and (wait_for_labels or self._knows_checkpoints(summary)):
+                    yield from self._labels(query, summary)
+        candidates = _Candidates(lambda: self._candidates(query, tools))
+        for number, summary in enumerate(sessions):
             if cancelled():
                 return
+            looked_at(number)
             yield from self._in_session(query, summary, candidates, tools, cancelled)
-        # A title that is only nearly right is for those who find nothing else.
-        yield from near
+        if by_title:
+            # A title that is only nearly right is for those who find nothing else.
+            for summary in self._titles.near(query, sessions, cancelled):
+                if _is_in_time(query, summary.modified):
+                    yield _session_hit(summary, self._titles.title(summary), [], NEAR_SCORE)
 
-    # ---- names and labels ----------------------------------------------------------------------------------
+    # ---- labels --------------------------------------------------------------------------------------------
 
-    def _titles(
-        self, query: SearchQuery, sessions: Sequence[Summary], near: list[Hit], cancelled: Cancelled
-    ) -> Iterator[Hit]:
-        if not query.has_text:
-            return
-        for summary in sessions:
-            if not _is_in_time(query, summary.modified):
-                continue
-            name = summary.name or ""
-            spans = spans_in(query, name) if name else None
-            title = name or (summary.first_message or "")[:TITLE_CHARACTERS]
-            if spans is not None:
-                yield _session_hit(summary, name, spans, NAME_SCORE)
-            elif is_nearly_in(query, title) and not matches(query, title):
-                near.append(_session_hit(summary, title, [], NEAR_SCORE))
-        for summary in sessions:
-            if cancelled():
-                return
-            if summary.label_count:
-                yield from self._labels(query, summary)
+    def checkpoints(self, summary: Summary) -> list[Checkpoint]:
+        """Return the labels of a session, latest entry first; a session that did not change is read once."""
+        known = self._checkpoints.get(summary.path)
+        if known is not None and known[0] == _version(summary):
+            return known[1]
+        tree = self._tree(summary)
+        found = _checkpoints_of(summary, tree) if tree is not None else []
+        self._checkpoints[summary.path] = (_version(summary), found)
+        return found
+
+    def _knows_checkpoints(self, summary: Summary) -> bool:
+        known = self._checkpoints.get(summary.path)
+        return known is not None and known[0] == _version(summary)
 
     def _labels(self, query: SearchQuery, summary: Summary) -> Iterator[Hit]:
-        tree = self._tree(summary)
-        if tree is None:
-            return
-        for index, mark in sorted(tree.session.labels.items(), reverse=True):
-            time = _envelope_time(tree.session, index)
-            spans = spans_in(query, mark.text)
-            if spans is not None and _is_in_time(query, time if time is not None else summary.modified):
-                yield self._hit(summary, index, "label", mark.text, spans, LABEL_SCORE, tree)
+        for checkpoint in self.checkpoints(summary):
+            spans = spans_in(query, checkpoint.label)
+            said_ms = checkpoint.said_ms
+            if spans is not None and _is_in_time(query, said_ms if said_ms is not None else summary.modified):
+                yield _hit(
+                    summary,
+                    checkpoint.entry_index,
+                    checkpoint.entry_id,
+                    "label",
+                    checkpoint.state,
+                    checkpoint.label,
+                    spans,
+                    LABEL_SCORE,
+                    said_ms,
+                )
+
+    # ---- the newest sessions, held in memory ---------------------------------------------------------------
+
+    def hold_recent(self, summary: Summary) -> int:
+        """Keep what was said in a session in memory, so that it is searched at once; return the characters held."""
+        row = self._rows.get(summary.path)
+        if row is None or self._index is None:
+            return 0
+        held = self._recent.get(summary.path)
+        if held is None or held[0] != row:
+            entries: list[_Recent] = []
+            tree = self._tree(summary)
+            if tree is None:
+                return 0
+            try:
+                for index, raw in _lines_at(summary.path, tree.said_places()):
+                    facts = facts_of(raw, tools=False)
+                    if facts is not None and facts.text:
+                        folded = literal(facts.text)
+                        entries.append(_Recent(index, facts, folded, tree.entry_id(index), tree.state(index)))
+            except IndexError:
+                # The file changed under us.
+                return 0
+            held = self._recent[summary.path] = (row, entries)
+        return sum([len(entry.folded) for entry in held[1]])
+
+    def forget_recent(self, kept: Collection[str]) -> None:
+        """Hold no other sessions in memory than these."""
+        for path in [path for path in self._recent if path not in kept]:
+            del self._recent[path]
+
+    def _in_recent(self, query: SearchQuery, summary: Summary, cancelled: Cancelled) -> Iterator[Hit] | None:
+        """Return the hits in a session that is held in memory, None if it is not."""
+        held = self._recent.get(summary.path)
+        if held is None or held[0] != self._rows.get(summary.path):
+            return None
+        wanted = (*query.words, *query.phrases)
+        likely = [entry for entry in held[1] if all(word in entry.folded for word in wanted)]
+        return (
+            hit
+            for entry in likely
+            if not cancelled()
+            if _fits_facts(query, entry.facts) and matches(query, entry.facts.text, entry.folded)
+            if (hit := self._fitting(query, summary, entry.index, entry.facts, entry.entry_id, entry.state)) is not None
+        )
 
     # ---- text ----------------------------------------------------------------------------------------------
 
@@ -138,18 +252,23 @@ class Searcher:
         self,
         query: SearchQuery,
         summary: Summary,
-        candidates: dict[int, list[int]] | None,
+        candidates: _Candidates,
         tools: bool,
         cancelled: Cancelled,
     ) -> Iterator[Hit]:
+        recent = self._in_recent(query, summary, cancelled) if not tools else None
+        if recent is not None:
+            yield from recent
+            return
         row = self._rows.get(summary.path)
         if row is not None and self._index is not None and (not tools or row.has_tools or not query.has_text):
-            if candidates is not None and row.id not in candidates:
+            wanted = candidates.of(row.id)
+            if wanted is not None and not wanted:
                 return
             try:
                 places = self._index.places(row)
-                wanted = candidates[row.id] if candidates is not None else range(len(places.offsets))
-                found = _lines_at(summary.path, [(i, places.offsets[i], places.sizes[i]) for i in reversed(wanted)])
+                chosen = wanted if wanted is not None else range(len(places.offsets))
+                found = _lines_at(summary.path, [(i, places.offsets[i], places.sizes[i]) for i in reversed(chosen)])
                 for index, raw in found:
                     if cancelled():
                         return
@@ -171,53 +290,26 @@ class Searcher:
         yield from reversed(kept)
 
     def _judge(self, query: SearchQuery, summary: Summary, index: int, raw: bytes, tools: bool) -> Hit | None:
-        try:
-            value: Json = loads(raw)
-        except BadJson:
-            return None
-        if not isinstance(value, dict):
-            return None
-        text = said_text(value)
-        if tools:
-            more = tool_text(value)
-            text = f"{text}\n{more}" if text and more else text or more
-        if not text or not _fits_entry(query, value) or not matches(query, text):
+        facts = facts_of(raw, tools=tools)
+        if facts is None or not facts.text or not _fits_facts(query, facts) or not matches(query, facts.text):
             return None
         tree = self._tree(summary)
-        if query.labels:
-            mark = tree.session.labels.get(index) if tree is not None else None
-            if mark is None or not any(wanted in literal(mark.text) for wanted in query.labels):
-                return None
-        if query.states and (tree is None or tree.state(index) not in query.states):
-            return None
-        spans = spans_in(query, text) or []
-        return self._hit(summary, index, _role(value), text, spans, TEXT_SCORE, tree)
+        entry_id = tree.entry_id(index) if tree is not None else None
+        return self._fitting(query, summary, index, facts, entry_id, tree.state(index) if tree is not None else "")
 
-    def _hit(
-        self,
-        summary: Summary,
-        index: int,
-        role: str,
-        text: str,
-        spans: list[Span],
-        score: float,
-        tree: _Tree | None,
-    ) -> Hit:
-        line, marks = snippet(text, spans)
-        envelopes = tree.session.envelopes if tree is not None else []
-        return Hit(
-            path=summary.path,
-            id=summary.id,
-            agent=summary.agent,
-            cwd=summary.cwd,
-            name=summary.name,
-            entry_index=index,
-            entry_id=envelopes[index].id if index < len(envelopes) else None,
-            role=role,
-            state=tree.state(index) if tree is not None else "active",
-            snippet=line,
-            marks=marks,
-            score=_scored(score, summary),
+    def _fitting(
+        self, query: SearchQuery, summary: Summary, index: int, facts: EntryFacts, entry_id: str | None, state: str
+    ) -> Hit | None:
+        """Return the hit, unless its label or its branch is not what is asked for."""
+        if query.labels:
+            marks = [literal(mark.label) for mark in self.checkpoints(summary) if mark.entry_index == index]
+            if not any(wanted in mark for mark in marks for wanted in query.labels):
+                return None
+        if query.states and state not in query.states:
+            return None
+        spans = spans_in(query, facts.text) or []
+        return _hit(
+            summary, index, entry_id, facts.role, state or "active", facts.text, spans, TEXT_SCORE, facts.time_ms
         )
 
     def _tree(self, summary: Summary) -> _Tree | None:
@@ -236,36 +328,61 @@ class Searcher:
 
     # ---- candidates ----------------------------------------------------------------------------------------
 
-    def _candidates(self, query: SearchQuery, tools: bool) -> dict[int, list[int]] | None:
-        """Return, by file id, the entries that have every word of the query; None where every entry may match."""
+    def _candidates(self, query: SearchQuery, tools: bool) -> Callable[[int], list[int]] | None:
+        """Return what tells, by file id, the entries that have every word of the query; None where all may match."""
         tokens = query.tokens()
         if self._index is None or not tokens:
             return None
-        found: dict[int, list[int]] = {}
         try:
-            for number, connection in self._index.databases():
-                rows = _rows_with(connection, tokens, tools)
-                for file, segments in self._segments_of(number, connection).items():
-                    for base, first, count in segments:
-                        low, high = bisect_left(rows, base), bisect_left(rows, base + count)
-                        if low < high:
-                            entries = [row - base + first for row in rows[low:high]]
-                            found.setdefault(file, []).extend(entries)
+            found = [
+                (_rows_with(connection, tokens, tools), self._segments_of(number, connection))
+                for number, connection in self._index.databases()
+            ]
         except sqlite3.Error:
             return None
-        return {file: sorted(entries) for file, entries in found.items()}
+
+        def entries_of(file: int) -> list[int]:
+            entries: list[int] = []
+            for rows, segments in found:
+                for base, first, count in segments.get(file, ()):
+                    low, high = bisect_left(rows, base), bisect_left(rows, base + count)
+                    entries += [row - base + first for row in rows[low:high]]
+            return sorted(entries)
+
+        return entries_of
 
     def _segments_of(self, number: int, connection: sqlite3.Connection) -> dict[int, list[tuple[int, int, int]]]:
-        if self._segments is None:
-            self._segments = {}
         if number not in self._segments:
-            wanted = {row.id for row in self._rows.values()}
             by_file: dict[int, list[tuple[int, int, int]]] = {}
             for base, file, first, count in connection.execute("SELECT base, file, first, count FROM segments"):
-                if file in wanted:
-                    by_file.setdefault(file, []).append((base, first, count))
+                by_file.setdefault(file, []).append((base, first, count))
             self._segments[number] = by_file
         return self._segments[number]
+
+
+class _Recent(Struct, frozen=True):
+    """An entry that is held in memory; `folded` is its text as words are compared."""
+
+    index: int
+    facts: EntryFacts
+    folded: str
+    entry_id: str | None
+    state: str
+
+
+class _Candidates:
+    """The entries that may match, asked of the index when the first session needs them."""
+
+    def __init__(self, ask: Callable[[], Callable[[int], list[int]] | None]) -> None:
+        self._ask = ask
+        self._answer: Callable[[int], list[int]] | None = None
+        self._asked = False
+
+    def of(self, file: int) -> list[int] | None:
+        """Return the entries of a file; None if every one may match."""
+        if not self._asked:
+            self._answer, self._asked = self._ask(), True
+        return self._answer(file) if self._answer is not None else None
 
 
 class _Tree:
@@ -280,6 +397,19 @@ class _Tree:
         if index in self._compacted:
             return "compacted"
         return "active" if index in self._active else "abandoned"
+
+    def entry_id(self, index: int) -> str | None:
+        envelopes = self.session.envelopes
+        return envelopes[index].id if index < len(envelopes) else None
+
+    def said_places(self) -> list[tuple[int, int, int]]:
+        """Index, offset and size of the entries that may say something, the last one first."""
+        session = self.session
+        return [
+            (index, session.offsets[index], session.sizes[index])
+            for index in range(len(session.envelopes) - 1, -1, -1)
+            if session.envelopes[index].role != "toolResult"
+        ]
 
 
 def hit_document(hit: Hit) -> dict[str, object]:
@@ -375,21 +505,32 @@ def _fits_session(query: SearchQuery, summary: Summary) -> bool:
     return not query.names or any(wanted in literal(summary.name or "") for wanted in query.names)
 
 
-def _fits_entry(query: SearchQuery, value: dict[str, Json]) -> bool:
-    if not (query.roles or query.tools or query.models or query.after_ms is not None or query.before_ms is not None):
-        return True
+def facts_of(raw: bytes, *, tools: bool) -> EntryFacts | None:
+    """Return what a query asks of an entry's line; None if it is no JSON object."""
+    try:
+        value: Json = loads(raw)
+    except BadJson:
+        return None
+    if not isinstance(value, dict):
+        return None
+    text = said_text(value)
+    if tools:
+        more = tool_text(value)
+        text = f"{text}\n{more}" if text and more else text or more
     found = value.get("message")
     message: dict[str, Json] = found if isinstance(found, dict) else {}
-    role = _role(value).lower()
-    if query.roles and not any(role.startswith(wanted) for wanted in query.roles):
+    model = f"{message.get('provider')}/{message.get('model')}".lower() if message.get("model") else ""
+    return EntryFacts(text, _role(value), _time(value, message), model, tuple(_tool_names(message)))
+
+
+def _fits_facts(query: SearchQuery, facts: EntryFacts) -> bool:
+    if query.roles and not any(facts.role.lower().startswith(wanted) for wanted in query.roles):
         return False
-    if query.tools and not any(name.lower() in query.tools for name in _tool_names(message)):
+    if query.tools and not any(name.lower() in query.tools for name in facts.tool_names):
         return False
-    if query.models:
-        model = f"{message.get('provider')}/{message.get('model')}".lower() if message.get("model") else ""
-        if not any(wanted in model for wanted in query.models):
-            return False
-    return _is_in_time(query, _time(value, message))
+    if query.models and not any(wanted in facts.model for wanted in query.models):
+        return False
+    return _is_in_time(query, facts.time_ms)
 
 
 def _tool_names(message: dict[str, Json]) -> list[str]:
@@ -435,21 +576,62 @@ def _is_in_time(query: SearchQuery, moment: float | None) -> bool:
 
 
 def _session_hit(summary: Summary, title: str, spans: list[Span], score: float) -> Hit:
-    line, marks = snippet(title, spans)
+    return _hit(summary, None, None, "name", "active", title, spans, score, summary.modified)
+
+
+def _hit(
+    summary: Summary,
+    index: int | None,
+    entry_id: str | None,
+    role: str,
+    state: str,
+    text: str,
+    spans: list[Span],
+    score: float,
+    time_ms: float | None,
+) -> Hit:
+    line, marks = snippet(text, spans)
     return Hit(
         path=summary.path,
         id=summary.id,
         agent=summary.agent,
         cwd=summary.cwd,
         name=summary.name,
-        entry_index=None,
-        entry_id=None,
-        role="name",
-        state="active",
+        entry_index=index,
+        entry_id=entry_id,
+        role=role,
+        state=state,
         snippet=line,
         marks=marks,
         score=_scored(score, summary),
+        time_ms=time_ms,
     )
+
+
+def _checkpoints_of(summary: Summary, tree: _Tree) -> list[Checkpoint]:
+    session = tree.session
+    return [
+        Checkpoint(
+            path=summary.path,
+            id=summary.id,
+            agent=summary.agent,
+            cwd=summary.cwd,
+            session=summary.name,
+            entry_index=index,
+            entry_id=tree.entry_id(index),
+            label=mark.text,
+            time_ms=parse_time(mark.time) if isinstance(mark.time, str) else mark.time,
+            said_ms=_envelope_time(session, index),
+            state=tree.state(index),
+            preview=row_text(session, index),
+        )
+        for index, mark in sorted(session.labels.items(), reverse=True)
+    ]
+
+
+def _version(summary: Summary) -> object:
+    """Return what changes when the file does."""
+    return (summary.bytes, summary.modified, summary.entry_count, summary.label_count)
 
 
 def _scored(score: float, summary: Summary) -> float:

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from sessionbrowse.agents import Place
+from sessionbrowse.config import cache_dir
 from sessionbrowse.model.session import Session
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.services import resume
 from sessionbrowse.services.catalog import Scope, scan_of
 from sessionbrowse.services.resume import ResumeCommand
+from sessionbrowse.services.search_link import Receive, SearchLink, SearchProcess
+from sessionbrowse.services.search_messages import Start
 from sessionbrowse.store.directories import exists_many
 from sessionbrowse.store.discover import Skipped
 from sessionbrowse.store.roots import real_surroundings
@@ -41,6 +45,8 @@ class Source(Struct, frozen=True, kw_only=True):
     """Where is looked."""
     skipped: Callable[[], Sequence[Skipped]] = tuple
     """Returns what the last scan could not look at, and why."""
+    open_search: Callable[[Receive], SearchLink] | None = None
+    """Starts somebody who searches all sessions and hands the answers to the receiver, from another thread."""
 
 
 def disk_source(
@@ -80,7 +86,19 @@ def disk_source(
             settings_command=(commands or {}).get(summary.agent),
         )
 
+    def open_search(receive: Receive) -> SearchLink:
+        start = Start(
+            index_directory=str(cache_dir(around.environ, Path(around.home))),
+            home=around.home,
+            environ=dict(around.environ),
+            roots=tuple(roots),
+            extra_roots=tuple(extra_roots),
+            agents=tuple(agents),
+        )
+        return SearchProcess(start, receive)
+
     return Source(
+        open_search=open_search,
         scan=scan_all,
         open_session=open_session,
         exists_many=exists_many,

@@ -1,0 +1,208 @@
+"""The process that answers searches: the newest question, page by page, from the index first and then from the disk."""
+
+from __future__ import annotations
+
+import io
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sessionbrowse.services import indexed
+from sessionbrowse.services.search_link import SearchProcess
+from sessionbrowse.services.search_messages import (
+    Answer,
+    Checkpoints,
+    Find,
+    Known,
+    ListCheckpoints,
+    More,
+    Page,
+    Refresh,
+    Refused,
+    Searched,
+    Start,
+    Stop,
+    read_message,
+    write_message,
+)
+from sessionbrowse.services.search_server import SearchServer
+from tests.index_support import answer, append, entry, folder, header, scope_of, user, write
+
+Wanted = TypeVar("Wanted")
+PATIENCE = 30
+
+
+class Asked:
+    """A server in a thread, and what it answered."""
+
+    def __init__(self, server: SearchServer, answers: queue.Queue[Answer]) -> None:
+        self.server = server
+        self._answers = answers
+        self.ask = server.ask
+
+    def until(self, kind: type[Wanted], is_it: Callable[[Any], bool] = lambda _: True) -> Wanted:
+        """The next answer of a kind that is as asked for."""
+        while True:
+            answered = self._answers.get(timeout=PATIENCE)
+            if isinstance(answered, kind) and is_it(answered):
+                return answered
+
+    def hits(self, stamp: int) -> list[Any]:
+        """All hits of a search, as far as it goes."""
+        found: list[Any] = []
+        while True:
+            answered = self._answers.get(timeout=PATIENCE)
+            if isinstance(answered, Page) and answered.stamp == stamp:
+                assert answered.at <= len(found), "a gap between pages"
+                found[answered.at :] = answered.hits
+            elif isinstance(answered, Searched) and answered.stamp == stamp and (answered.finished or answered.paused):
+                return found
+
+
+@contextmanager
+def asking(store: Path, cache: Path) -> Iterator[Asked]:
+    answers: queue.Queue[Answer] = queue.Queue()
+    server = SearchServer(scope_of(store, hidden=True, archived=True), cache, answers.put)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield Asked(server, answers)
+    finally:
+        server.end()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+def many(store: Path, sessions: int = 30) -> None:
+    for number in range(sessions):
+        text = f"common word {number}"
+        write(
+            folder(store) / f"{number:02}.jsonl", header(f"s{number}"), user("1", None, text), answer("2", "1", "Yes")
+        )
+
+
+def indexed_store(tmp_path: Path) -> tuple[Path, Path]:
+    store, cache = tmp_path / "store", tmp_path / "cache"
+    many(store)
+    index = indexed.open_or_create(cache, print)
+    assert index is not None
+    indexed.gather(scope_of(store), index, everything=True)
+    index.close()
+    return store, cache
+
+
+def test_it_says_what_is_searched_and_then_answers(tmp_path: Path) -> None:
+    with asking(*indexed_store(tmp_path)) as asked:
+        known = asked.until(Known)
+        assert (known.sessions, known.has_index, known.has_tools) == (30, True, False)
+        asked.ask(Find(1, "common 7"))
+        assert [hit.entry_id for hit in asked.hits(1)] == ["1"]
+
+
+def test_hits_come_in_pages_and_go_on_when_more_are_wanted(tmp_path: Path) -> None:
+    with asking(*indexed_store(tmp_path)) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(1, "common", limit=10))
+        first = asked.hits(1)
+        assert len(first) == 10
+        asked.ask(More(1, 1000))
+        page = asked.until(Page)
+        assert page.at == 10
+        assert asked.until(Searched, lambda it: it.finished).finished
+
+
+def test_a_page_brings_the_sessions_of_its_hits_once(tmp_path: Path) -> None:
+    with asking(*indexed_store(tmp_path)) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(1, "common 3", limit=100))
+        page = asked.until(Page, lambda it: bool(it.hits))
+        assert {each.path for each in page.sessions} >= {hit.path for hit in page.hits}
+
+
+def test_without_an_index_every_file_is_read(tmp_path: Path) -> None:
+    many(tmp_path / "store")
+    with asking(tmp_path / "store", tmp_path / "none") as asked:
+        known = asked.until(Known, lambda known: not known.reading)
+        assert not known.has_index
+        assert known.sessions == 30
+        asked.ask(Find(1, "common", limit=100))
+        assert len(asked.hits(1)) == 30
+    assert not (tmp_path / "none").exists()
+
+
+def test_what_was_appended_is_found_after_a_fresh_look_at_the_disk(tmp_path: Path) -> None:
+    store, cache = indexed_store(tmp_path)
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(1, "zebra"))
+        assert asked.hits(1) == []
+        append(folder(store) / "03.jsonl", user("3", "2", "A zebra", 1_800_000_000_000))
+        asked.ask(Refresh())
+        page = asked.until(Page, lambda it: bool(it.hits))
+        assert [(hit.entry_id, page.stamp) for hit in page.hits] == [("3", 1)]
+
+
+def test_a_newer_question_makes_the_older_one_stale(tmp_path: Path) -> None:
+    with asking(*indexed_store(tmp_path)) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        for stamp, text in enumerate(["c", "co", "com", "common 11"], 1):
+            asked.ask(Find(stamp, text))
+        assert len(asked.hits(4)) == 1
+
+
+def test_what_cannot_be_asked_is_refused_with_the_reason(tmp_path: Path) -> None:
+    with asking(*indexed_store(tmp_path)) as asked:
+        asked.ask(Find(1, "re:("))
+        assert "not valid" in asked.until(Refused).sentence
+
+
+def test_a_stopped_search_says_how_far_it_came(tmp_path: Path) -> None:
+    with asking(*indexed_store(tmp_path)) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.server.ask(Stop(1))
+        asked.ask(Find(1, "re:common"))
+        searched = asked.until(Searched, lambda it: it.stamp == 1)
+        assert not searched.finished
+        assert not searched.paused
+
+
+def test_every_label_is_listed_with_its_session(tmp_path: Path) -> None:
+    store, cache = indexed_store(tmp_path)
+    append(folder(store) / "05.jsonl", entry("label", "9", "2", targetId="1", label="good here"))
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(ListCheckpoints(7))
+        found = asked.until(Checkpoints, lambda it: bool(it.checkpoints))
+        assert [(mark.label, mark.entry_id, mark.entry_index) for mark in found.checkpoints] == [("good here", "1", 0)]
+        assert [each.path for each in found.sessions] == [str(folder(store) / "05.jsonl")]
+
+
+def test_messages_keep_every_text(tmp_path: Path) -> None:
+    pipe = io.BytesIO()
+    sent = Find(3, "\ud800 \x00 日本 \udcff")
+    write_message(pipe, sent)
+    pipe.seek(0)
+    assert read_message(pipe) == sent
+    assert read_message(pipe) is None
+    assert read_message(io.BytesIO(pipe.getvalue()[:-1])) is None
+
+
+def test_the_process_answers_and_ends_when_it_is_closed(tmp_path: Path) -> None:
+    store, cache = indexed_store(tmp_path)
+    answers: queue.Queue[Answer | None] = queue.Queue()
+    environ = {"PATH": os.environ.get("PATH", "")}
+    start = Start(index_directory=str(cache), home=str(tmp_path), environ=environ, roots=(str(store),))
+    process = SearchProcess(start, answers.put)
+    try:
+        assert isinstance(answers.get(timeout=PATIENCE), Known)
+        process.ask(Find(1, "common 12"))
+        while not (isinstance(found := answers.get(timeout=PATIENCE), Page) and found.hits):
+            assert found is not None, "the process ended"
+        assert found.hits[0].entry_id == "1"
+    finally:
+        process.close()
+    process._process.wait(PATIENCE)
