@@ -1,0 +1,189 @@
+"""A program in a terminal of its own: real key bytes in, and what stands on the screen at each moment."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pyte
+
+ROWS, COLUMNS = 40, 120
+PATIENCE_SECONDS = 30.0
+DOWN, UP, LEFT, RIGHT = "\x1b[B", "\x1b[A", "\x1b[D", "\x1b[C"
+PAGE_DOWN, PAGE_UP = "\x1b[6~", "\x1b[5~"
+ENTER, ESCAPE, TAB, BACKSPACE = "\r", "\x1b", "\t", "\x7f"
+
+# What asks the terminal for the kitty keyboard protocol: our terminal draws what it does not know.
+_KITTY = re.compile(rb"\x1b\[[<>=][0-9;]*u")
+_TORN_KITTY = re.compile(rb"\x1b(?:\[(?:[<>=][0-9;]*)?)?\Z")
+
+
+class TimedOut(AssertionError):
+    """What was waited for did not appear; the message holds what stood on the screen instead."""
+
+
+class Screen:
+    """What stands on a terminal's screen."""
+
+    def __init__(self, rows: int = ROWS, columns: int = COLUMNS) -> None:
+        self._screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self._screen)
+        self._waiting = b""
+
+    def feed(self, given: bytes) -> None:
+        """Take what the program wrote."""
+        text = self._waiting + given
+        torn = _TORN_KITTY.search(text)
+        self._waiting = torn[0] if torn is not None else b""
+        self._stream.feed(_KITTY.sub(b"", text[: torn.start()] if torn is not None else text))
+
+    def lines(self) -> list[str]:
+        """Return the screen's lines without the blanks at their ends."""
+        return [line.rstrip() for line in self._screen.display]
+
+    def text(self) -> str:
+        """Return the whole screen."""
+        return "\n".join(self.lines())
+
+
+class Terminal:
+    """A running program in a terminal; leave with `close`.
+
+    `controlling` is whether the terminal's end reaches the program as a signal. With `captured` its standard output is
+    no terminal but a pipe, as in a shell's `$(…)`.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str | Path],
+        env: Mapping[str, str],
+        cwd: Path,
+        *,
+        rows: int = ROWS,
+        columns: int = COLUMNS,
+        controlling: bool = True,
+        captured: bool = False,
+    ) -> None:
+        self.screen = Screen(rows, columns)
+        self.seen = b""
+        """All bytes that the program sent to the terminal."""
+        self._descriptor, slave = os.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.started = self.last_output = time.perf_counter()
+        self.process = subprocess.Popen(
+            [os.fspath(part) for part in command],
+            stdin=slave,
+            stdout=subprocess.PIPE if captured else slave,
+            stderr=slave,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+            preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0) and None) if controlling else None,
+        )
+        os.close(slave)
+        self._closed = False
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        """The program's process."""
+        return self.process.pid
+
+    def press(self, *keys: str) -> float:
+        """Send keys all at once; return the moment at which they were sent."""
+        moment = time.perf_counter()
+        os.write(self._descriptor, "".join(keys).encode())
+        return moment
+
+    def wait(self, seen: str | Callable[[Screen], bool], seconds: float = PATIENCE_SECONDS) -> float:
+        """Wait for a text, or until the screen's text is as asked for; return when the bytes came that made it so.
+
+        Raises:
+            TimedOut: it never was, or the program ended.
+        """
+        wanted = (lambda screen: seen in screen.text()) if isinstance(seen, str) else seen
+        end = time.perf_counter() + seconds
+        if wanted(self.screen):
+            return time.perf_counter()
+        while (left := end - time.perf_counter()) > 0 and self._read(left):
+            if wanted(self.screen):
+                return self.last_output
+        what = f"“{seen}”" if isinstance(seen, str) else "what was asked for"
+        raise TimedOut(f"{what} did not appear within {seconds:g} s; on the screen:\n{self.screen.text()}")
+
+    def until_quiet(self, seconds: float = 0.15, most: float = 10) -> float:
+        """Return the moment of the last output before a pause of this length, or now if there was none."""
+        last = time.perf_counter()
+        end = last + most
+        while time.perf_counter() < end and self._read(seconds):
+            last = self.last_output
+        return last
+
+    def wait_end(self, seconds: float = PATIENCE_SECONDS) -> float:
+        """Return the moment at which the program ended.
+
+        Raises:
+            TimedOut: it still runs.
+        """
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            self._read(0.002)
+            if self.process.poll() is not None:
+                return time.perf_counter()
+        raise TimedOut(f"it did not end within {seconds:g} s; on the screen:\n{self.screen.text()}")
+
+    def output(self) -> bytes:
+        """Return the standard output of a `captured` program that has ended."""
+        assert self.process.stdout is not None
+        return self.process.stdout.read()
+
+    def hang_up(self) -> None:
+        """Close the terminal, as its window does."""
+        if not self._closed:
+            self._closed = True
+            os.close(self._descriptor)
+
+    def close(self) -> None:
+        """End the program, kindly at first."""
+        for how in (signal.SIGHUP, signal.SIGKILL):
+            if self.process.poll() is not None:
+                break
+            self.process.send_signal(how)
+            end = time.perf_counter() + 2
+            while self.process.poll() is None and time.perf_counter() < end:
+                self._read(0.01)
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        self.hang_up()
+
+    def _read(self, seconds: float) -> bool:
+        """Take what the program writes next; False if it writes nothing in time or has ended."""
+        if self._closed:
+            return False
+        ready, _, _ = select.select([self._descriptor], [], [], max(0.0, seconds))
+        if not ready:
+            return False
+        try:
+            given = os.read(self._descriptor, 1 << 16)
+        except OSError:  # Linux's way to say that the other end is closed
+            return False
+        # Textual asks what the terminal can do; a terminal that does not know answers nothing.
+        self.last_output = time.perf_counter()
+        self.seen += given
+        self.screen.feed(given)
+        return bool(given)
