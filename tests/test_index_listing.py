@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.services import catalog
-from sessionbrowse.store import parallel
+from sessionbrowse.store import feed, parallel
 from sessionbrowse.store.parallel import chunked, fork_map
 from sessionbrowse.store.scan import summarise_path
 from tests.index_support import answer, entry, folder, header, line_of, result, scope_of, user, write
@@ -56,6 +56,55 @@ def test_mutated_files_are_summed_up_the_same(
         content[at : at + data.draw(st.integers(0, 3))] = what
     path.write_bytes(content)
     quick, careful = both_ways(path, agent)
+    assert quick == careful
+
+
+USAGE = {"input": 5, "cost": {"total": 2}}
+STRANGE = [
+    line_of(user("f", "u", "one"))[:-1] + b" " + line_of(answer("g", "f", "two")),
+    line_of(answer("h", "u", "split")).replace(b",", b",\n", 1),
+    line_of(answer("j", "u", "split")).replace(b'"message"', b'\n"message"', 1),
+    line_of(user("k", "u", "carriage return"))[:-1] + b"\r\n",
+    line_of(result("q", "u", "not UTF-8")).replace(b"not", b"\xff\xfe"),
+    line_of(result("v", "u", "half of a character")).replace(b"half", b"\xe2\x80"),
+    line_of(answer("w", "u", "deep")).replace(b'"deep"', b"[" * 2000 + b"]" * 2000),
+    line_of(entry("custom", "x", "w", customType="x", data={"type": "message"})),
+    line_of(entry("thinking_level_change", "y", "x", thinkingLevel="high")),
+    line_of(entry("model_change", "z", "y", provider="p", modelId="m", role="fallback")),
+    line_of(entry("model_change", "z", "y", model="p/m", usage={"input": 1})),
+    line_of(entry("custom", "E", "u", customType="sessionbrowse")),
+    line_of(entry("custom", "x", "w", message={"role": "user", "content": "no"})),
+    line_of(entry("message", "A", "z", message={"role": "toolResult", "usage": {"input": 5, "cost": {"total": 2}}})),
+    line_of(
+        entry(
+            "message", "B", "A", message={"role": "toolResult", "toolName": "task", "details": {"usage": {"input": 5}}}
+        )
+    ),
+    b'{"type":"custom","id":"C","parentId":"A","timestamp":"t","type":"message"}\n',
+    b'{"id":"D","parentId":"A","timestamp":"2026-08-13T08:00:00.000Z","message":{"role":"user","content":"untold"}}\n',
+    b"\xef\xbb\xbf",
+    b" \n\r\n",
+    b"\0\0\n",
+    b'{"type":"mess',
+]
+
+
+@given(
+    st.lists(st.sampled_from(ORDINARY[:10] + STRANGE), max_size=14),
+    st.sampled_from(list(AGENTS)),
+    st.sampled_from([64, 301, 1000, feed.BUFFER_BYTES]),
+    st.booleans(),
+)
+def test_lines_that_are_no_one_record_are_summed_up_the_same_wherever_a_block_ends(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], agent: str, block: int, ends: bool
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "strange.jsonl"
+    content = line_of(header("a")) + b"".join(lines)
+    path.write_bytes(content if ends else content.rstrip(b"\n"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(feed, "BUFFER_BYTES", block)
+        patched.setattr(feed, "_spare_buffers", [])
+        quick, careful = both_ways(path, agent)
     assert quick == careful
 
 

@@ -54,7 +54,11 @@ def is_omp_folder(name: str) -> bool:
 def marks_of_head(head: bytes) -> Marks:
     """Return the marks in a file's first bytes, at line starts only: what a message quotes is no mark."""
     head = head.removeprefix(b"\xef\xbb\xbf")
-    types = [(found[1].decode("ascii"), at) for at in _line_starts(head) if (found := _TYPE.match(head, at))]
+    types = [
+        (found[1].decode("ascii"), at)
+        for at in _line_starts(head)
+        if not head.startswith(_MESSAGE, at) and (found := _TYPE.match(head, at))
+    ]
     names = {name for name, _ in types}
     agents = set()
     if types[:1] == [("title", 0)] or names & OMP_ONLY_TYPES:
@@ -73,6 +77,8 @@ def marks_of_head(head: bytes) -> Marks:
 # 17.2.5 to 17.2.8 named folders by a hash; omp moves them back only when their project is used again.
 _HASHED_FOLDER = re.compile(r"(?:home|tmp|abs)-.+-[0-9a-f]{64}")
 _TYPE = re.compile(rb'[ \t\r]*\{[ \t]*"type"[ \t]*:[ \t]*"([a-z_]+)"')
+# Most lines are messages, which mark nothing.
+_MESSAGE = b'{"type":"message"'
 _TRANSCRIPT = re.compile(rb'\s*\{[^\n]{0,200}?"schema"[ \t]*:[ \t]*"indus/transcript@1"')
 
 
@@ -92,6 +98,8 @@ def _is_verbatim(line: bytes) -> bool:
 
 
 def _is_workflow(line: bytes) -> bool:
+    if b"internal" not in line:
+        return False
     header = decode_line(line)
     return isinstance(header, Header) and is_workflow_stage(header)
 

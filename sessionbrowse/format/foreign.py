@@ -11,7 +11,8 @@ V4 = "pi-agent-core's version 4 store, which sessionbrowse does not support"
 EVENT_STREAM = "an event stream of a pi-family agent, not a session"
 CLAUDE_CODE = "a transcript of Claude Code, not of a pi-family agent"
 CODEX = "a rollout of Codex, not of a pi-family agent"
-_PROBED_LINES = 5
+PROBED_LINES = 5
+"""How many lines tell what a file is."""
 
 
 def recognise(head: bytes) -> str | None:
@@ -34,7 +35,7 @@ def recognise(head: bytes) -> str | None:
 
 
 def _first_objects(head: bytes) -> Iterator[dict[str, Json]]:
-    for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n", _PROBED_LINES)[:_PROBED_LINES]:
+    for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n", PROBED_LINES)[:PROBED_LINES]:
         try:
             value = loads(line)
         except BadJson:

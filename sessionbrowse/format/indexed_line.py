@@ -71,7 +71,7 @@ class IndexedToolResult(Struct, gc=False, tag_field="role", tag="toolResult"):
     content: list[IndexedBlock] | str
     toolName: str | None = None
     timestamp: float | None = None
-    usage: ListedUsage | None = None
+    usage: None = None
     provider: None = None
     model: None = None
     stopReason: None = None

@@ -7,7 +7,8 @@ line gives the same facts there, without a problem.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -52,16 +53,15 @@ class ListedAssistant(Struct, gc=False, tag_field="role", tag="assistant"):
 
 
 class ListedToolResult(Struct, gc=False, tag_field="role", tag="toolResult"):
-    """What a tool gave back."""
+    """What a tool gave back. Few tools ask models: with `usage` the line is an odd one."""
 
     toolName: str | None = None
-    usage: ListedUsage | None = None
+    usage: None = None
 
 
-class ListedLine(Struct, gc=False):
-    """An ordinary message entry. The type is no tag: msgspec would take a line without one for tagged."""
+class ListedLine(Struct, gc=False, tag_field="type", tag="message"):
+    """An ordinary message entry."""
 
-    type: Literal["message"]
     id: str
     parentId: str | None
     timestamp: str
@@ -69,8 +69,70 @@ class ListedLine(Struct, gc=False):
     schema: None = None
 
 
-decode_listed = msgspec.json.Decoder(ListedLine).decode
-"""Decodes one line (bytes or a view of bytes) that is an ordinary message; raises on every other line."""
+class ListedModelChange(Struct, gc=False, tag_field="type", tag="model_change"):
+    """The choice of another model. Here and below, fields of type None would make it an odd entry."""
+
+    id: str
+    parentId: str | None
+    timestamp: str
+    provider: str | None = None
+    modelId: str | None = None
+    model: str | None = None
+    role: str | None = None
+    attribution: None = None
+    usage: None = None
+    message: None = None
+    schema: None = None
+
+
+class ListedLevelChange(Struct, gc=False, tag_field="type", tag="thinking_level_change"):
+    """The choice of another thinking level, of which a list only counts that it is there."""
+
+    id: str
+    parentId: str | None
+    timestamp: str
+    usage: None = None
+    message: None = None
+    schema: None = None
+
+
+class ListedCustom(Struct, gc=False, tag_field="type", tag="custom"):
+    """An extension's state."""
+
+    id: str
+    parentId: str | None
+    timestamp: str
+    customType: str | None = None
+    usage: None = None
+    message: None = None
+    schema: None = None
+
+
+class Kinds(Struct, frozen=True):
+    """The types of messages that a decoder of ordinary lines makes."""
+
+    user: type
+    answer: type
+    result: type
+
+
+LISTED_KINDS = Kinds(ListedUser, ListedAssistant, ListedToolResult)
+
+decode_listed = msgspec.json.Decoder(ListedLine | ListedModelChange | ListedLevelChange | ListedCustom).decode
+"""Decodes one ordinary line, newline or not; raises on every other line."""
 
 REFUSALS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What `decode_listed` raises."""
+
+
+def decode_each(lines: Iterable[bytes], decode: Callable[[bytes], Any], refused: Any) -> list[Any]:
+    """Decode every line; `refused` stands for those that `decode` refuses."""
+    decoded: list[Any] = []
+    rest = map(decode, lines)
+    while True:
+        try:
+            decoded.extend(rest)
+            return decoded
+        except REFUSALS:
+            # What came before is kept, and the map goes on behind the line it failed on.
+            decoded.append(refused)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -10,11 +12,13 @@ from msgspec import Struct
 from sessionbrowse.format.big_line import reduce_line
 from sessionbrowse.format.codec import BadJson, loads
 from sessionbrowse.format.entries import Json
-from sessionbrowse.format.envelope import Envelope, whole
+from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
-from sessionbrowse.format.listing_line import REFUSALS, ListedToolResult, ListedUser, decode_listed
-from sessionbrowse.model.left_behind import is_left_behind, is_move
+from sessionbrowse.format.listing_line import LISTED_KINDS, Kinds, ListedCustom, ListedModelChange, decode_listed
+from sessionbrowse.model.left_behind import is_move
+from sessionbrowse.model.lineage import Lineage
+from sessionbrowse.model.ordinary_lines import Block, add_costs, decode_block, odd_lines, tokens_of
 from sessionbrowse.model.reading import Reader, Record, is_workflow_stage
 from sessionbrowse.model.session import next_name
 from sessionbrowse.model.usage import counted
@@ -85,10 +89,9 @@ class SummaryProgress(Struct, frozen=True, array_like=True):
 class Observer(Protocol):
     """Somebody who wants every entry while a file is summarised, ordinary messages decoded by `decode`."""
 
-    user_kind: type
-    result_kind: type
+    kinds: Kinds
 
-    def decode(self, line: memoryview) -> Any:
+    def decode(self, line: bytes) -> Any:
         """Decode an ordinary message line into what has the fields of a `ListedLine`; raise `REFUSALS` otherwise."""
 
     def ordinary(self, entry: Any, line: int, offset: int, size: int) -> None:
@@ -114,19 +117,13 @@ class Summariser:
         self._active_ms: float | None = None
         self._tokens = 0
         self._cost = 0.0
-        self._ids: list[str | None] = []
-        self._index_by_id: dict[str | None, int] | None = None
-        self._parents: list[str | None] = []
-        self._is_message: bytearray = bytearray()
-        self._models: dict[int, tuple[str, bool]] = {}
+        self._lineage = Lineage()
         self._labels: dict[str, bool] = {}
-        self._moves: set[int] = set()
         self._short_summary: str | None = None
         self._first_at: tuple[int, int] | None = None
         self._observer: Observer | None = None
-        self._decode: Callable[[memoryview], Any] = decode_listed
-        self._user_kind: type = ListedUser
-        self._result_kind: type = ListedToolResult
+        self._decode: Callable[[bytes], Any] = decode_listed
+        self._kinds = LISTED_KINDS
 
     @property
     def first_at(self) -> tuple[int, int] | None:
@@ -154,17 +151,15 @@ class Summariser:
         self._first, self._first_of_others = progress.first, progress.first_of_others
         self._first_at, self._active_ms = progress.first_at, progress.active_ms
         self._tokens, self._cost, self._short_summary = progress.tokens, progress.cost, progress.short_summary
-        self._ids = [envelope.id for envelope in envelopes]
-        self._parents = [envelope.parent_id for envelope in envelopes]
-        self._is_message = bytearray([envelope.type == "message" for envelope in envelopes])
         for index, envelope in enumerate(envelopes):
+            self._lineage.append(envelope.id, envelope.parent_id, envelope.type == "message")
             self._note_model(index, envelope)
             self._note_mark(index, envelope)
 
     def observe(self, observer: Observer) -> None:
         """Show every entry to somebody else too, ordinary messages as that one wants them decoded."""
         self._observer = observer
-        self._decode, self._user_kind, self._result_kind = observer.decode, observer.user_kind, observer.result_kind
+        self._decode, self._kinds = observer.decode, observer.kinds
 
     def add(self, record: Record) -> None:
         """Take the next entry."""
@@ -172,9 +167,7 @@ class Summariser:
         index = self._entries
         self._entries += 1
         is_message = envelope.type == "message"
-        self._parents.append(envelope.parent_id if self._reader.generation > 1 else "")
-        self._is_message.append(is_message)
-        self._ids.append(envelope.id)
+        self._lineage.append(envelope.id, envelope.parent_id, is_message)
         spent = counted(self._rules, envelope)
         if spent is not None:
             self._tokens += spent.tokens
@@ -194,90 +187,30 @@ class Summariser:
         elif envelope.type == "compaction" and record.offset + record.size <= OMP_LISTED_HEAD_BYTES:
             self._short_summary = _short_summary(record.raw) or self._short_summary
 
-    def add_lines(self, buffer: bytearray, view: memoryview, stop: int, offset: int) -> None:
-        """Take the lines that fill the first `stop` bytes of a buffer, each with its newline; `view` is of the buffer.
+    def add_lines(self, lines: list[bytes], offset: int) -> None:
+        """Take whole lines, each with its newline; `offset` is where the first begins in the file.
 
-        `offset` is where the first line begins in the file. Ordinary messages are folded in from the little that a
-        list needs; every other line goes through the reader as it stands.
+        Ordinary lines are folded in from the little that a list needs; every other one goes through the reader as it
+        stands.
         """
-        reader = self._reader
-        at = 0
-        find = buffer.find
-        while at < stop and not self._takes_ordinary_lines():
-            end = find(b"\n", at, stop)
-            self._add_line(view[at:end], offset + at)
-            at = end + 1
-        decode, user_kind, result_kind = self._decode, self._user_kind, self._result_kind
-        observer = self._observer
-        splits_at_separators = self._rules.list_splits_at_separators
-        keep_id, keep_parent, keep_kind = self._ids.append, self._parents.append, self._is_message.append
-        models = self._models
-        index = len(self._ids)
-        ordinary = 0
-        active = self._active_ms or 0
-        tokens, cost = self._tokens, self._cost
-        provider = model = None
-        last = ("", False)
-        entry: Any = None
-        message: Any = None
-        while at < stop:
-            end = find(b"\n", at, stop)
-            line = view[at:end]
-            kind: type | None = None
-            if end - at <= MAX_LISTED_LINE_BYTES:
-                try:
-                    entry = decode(line)
-                    text = str(line, "utf-8")
-                    message = entry.message
-                    kind = message.__class__
-                    if (
-                        (kind is user_kind and self._first is None)
-                        or (kind is result_kind and message.toolName == "task")
-                        or (splits_at_separators and len(text) != end - at and ("\u2028" in text or "\u2029" in text))
-                    ):
-                        kind = None
-                except REFUSALS:
-                    kind = None
-            if kind is None:
-                self._take_totals(ordinary, active, tokens, cost)
-                self._add_line(line, offset + at)
-                ordinary, active, tokens, cost = 0, self._active_ms or 0, self._tokens, self._cost
-                index = len(self._ids)
-                at = end + 1
-                continue
-            ordinary += 1
-            if observer is not None:
-                observer.ordinary(entry, reader.lines_read + ordinary, offset + at, end - at)
-            at = end + 1
-            keep_id(entry.id)
-            keep_parent(entry.parentId)
-            keep_kind(1)
-            if kind is result_kind:
-                usage = message.usage
-            else:
-                moment = message.timestamp
-                if moment is None:
-                    moment = parse_time(entry.timestamp)
-                if moment is not None and moment > active:
-                    active = moment
-                if kind is user_kind:
-                    index += 1
-                    continue
-                usage = message.usage
-                if message.model:
-                    if message.model != model or message.provider != provider:
-                        provider, model = message.provider, message.model
-                        last = (f"{provider}/{model}", False)
-                    models[index] = last
-            index += 1
-            if usage is not None:
-                tokens += whole(usage.input + usage.output + usage.cacheRead + usage.cacheWrite)
-                # An answer without a price costs nothing: adding 0 keeps the sum the same to the last bit.
-                if usage.cost is not None:
-                    cost += usage.cost.total
-        self._take_totals(ordinary, active, tokens, cost)
-        reader.bytes_read = offset + stop
-        reader.torn = False
+        begin = 0
+        while begin < len(lines) and not self._takes_ordinary_lines():
+            offset = self._add_line(lines[begin], offset)
+            begin += 1
+        if begin:
+            lines = lines[begin:]
+        block = decode_block(lines, self._decode)
+        odd = odd_lines(block, cut_at_separators=self._rules.list_splits_at_separators)
+        odd.append(len(lines))
+        begin = 0
+        while begin < len(lines):
+            end = self._fold(block, begin, odd[bisect_left(odd, begin)], offset)
+            offset += sum(map(len, lines[begin:end]))
+            if end < len(lines):
+                offset = self._add_line(lines[end], offset)
+            begin = end + 1
+        self._reader.bytes_read = offset
+        self._reader.torn = False
 
     def add_block(self, block: LineBlock) -> None:
         """Take lines that need the reader's whole attention."""
@@ -288,7 +221,8 @@ class Summariser:
 
     def finish(self, path: str, size: int, mtime_ns: int) -> Summary:
         """Return the summary of the file at `path`; call it after the reader's own `finish`."""
-        reader, rules, header = self._reader, self._rules, self._reader.header
+        reader, rules, header, lineage = self._reader, self._rules, self._reader.header, self._lineage
+        lineage.is_linear = reader.generation == 1
         mtime_ms = milliseconds_of(mtime_ns)
         created = parse_time(header.timestamp) if header is not None and header.timestamp else None
         if rules.modified_is_mtime or reader.is_transcript or header is None:
@@ -323,16 +257,16 @@ class Summariser:
             bytes=size,
             hidden=rules.agent == "atomic" and header is not None and is_workflow_stage(header),
             entry_count=self._entries,
-            branch_count=self._branches(),
-            label_count=self._label_count(),
+            branch_count=lineage.branches(),
+            label_count=lineage.count_known([target for target, is_on in self._labels.items() if is_on]),
             tokens=self._tokens,
             cost=round(self._cost, 10),
-            model=self._leaf_model(),
+            model=lineage.leaf_model(explicit_first=rules.agent == "omp"),
             problem=f"{rules.agent} {problem}" if problem else None,
             problem_count=reader.problem_count,
             mtime_ns=mtime_ns,
             is_transcript=reader.is_transcript,
-            left_behind=self._is_left_behind(),
+            left_behind=lineage.is_left_behind(),
         )
 
     def _takes_ordinary_lines(self) -> bool:
@@ -346,18 +280,75 @@ class Summariser:
             and not reader.is_transcript
         )
 
-    def _take_totals(self, ordinary: int, active: float, tokens: int, cost: float) -> None:
-        self._reader.skip_ordinary(ordinary)
-        self._entries += ordinary
-        self._messages += ordinary
-        self._tokens, self._cost = tokens, cost
-        if active:
-            self._active_ms = active
+    def _fold(self, block: Block, begin: int, end: int, offset: int) -> int:
+        """Take ordinary lines, the first of which begins at `offset`; return the number of the first not taken.
 
-    def _add_line(self, line: memoryview, offset: int) -> None:
-        whole = bytes(line)
-        is_large = len(whole) > MAX_LISTED_LINE_BYTES
-        self.add_block(LineBlock(offset, [reduce_line(whole) if is_large else whole], len(whole) if is_large else 0))
+        That is `end`, or a line that turned out to need the reader's attention.
+        """
+        kinds, lineage, reader = self._kinds, self._lineage, self._reader
+        messages, entries = block.messages, block.entries
+        index = self._entries - begin
+        active = self._active_ms or 0
+        used = []
+        others = 0
+        provider = model = None
+        named = ("", False)
+        for number in range(begin, end):
+            kind = block.types[number]
+            message = messages[number]
+            if kind is kinds.result:
+                if message.toolName == "task":
+                    # omp counts what subagents spent, which its details tell.
+                    end = number
+                    break
+                continue
+            if kind is NoneType:
+                others += 1
+                self._note_change(index + number, entries[number])
+                continue
+            if kind is kinds.user:
+                if self._first is None:
+                    end = number
+                    break
+            else:
+                if message.model:
+                    if message.model != model or message.provider != provider:
+                        model, provider = message.model, message.provider
+                        named = (f"{provider}/{model}", False)
+                    lineage.models[index + number] = named
+                if message.usage is not None:
+                    used.append(message.usage)
+            moment = message.timestamp
+            if moment is None:
+                moment = parse_time(entries[number].timestamp) or 0
+            if moment > active:
+                active = moment
+        if end == begin:
+            return end
+        if self._observer is not None:
+            self._show(self._observer, block, begin, end, offset)
+        taken = entries[begin:end]
+        lineage.ids += [entry.id for entry in taken]
+        lineage.parents += [entry.parentId for entry in taken]
+        lineage.is_message += bytes([kind is not NoneType for kind in block.types[begin:end]])
+        self._active_ms = active or self._active_ms
+        self._tokens += tokens_of(used)
+        self._cost = add_costs(self._cost, used)
+        self._entries += end - begin
+        self._messages += end - begin - others
+        reader.skip_ordinary(end - begin)
+        return end
+
+    def _show(self, observer: Observer, block: Block, begin: int, end: int, offset: int) -> None:
+        """Show ordinary lines to somebody else."""
+        for number in range(begin, end):
+            size = len(block.lines[number])
+            observer.ordinary(block.entries[number], self._reader.lines_read + 1 + number - begin, offset, size - 1)
+            offset += size
+
+    def _add_line(self, line: bytes, offset: int) -> int:
+        self.add_block(LineBlock(offset, [line[:-1]]))
+        return offset + len(line)
 
     def _take_message(self, envelope: Envelope, raw: bytes) -> None:
         self._messages += 1
@@ -387,94 +378,28 @@ class Summariser:
 
     def _note_model(self, index: int, envelope: Envelope) -> None:
         if envelope.type == "model_change":
-            if self._rules.agent == "omp":
-                if envelope.model and envelope.role in ("", "default"):
-                    self._models[index] = (envelope.model, True)
-            elif envelope.model or envelope.provider:
-                self._models[index] = (f"{envelope.provider}/{envelope.model}", False)
+            self._note_choice(index, envelope.provider, envelope.model, envelope.role)
         elif envelope.role == "assistant" and envelope.type == "message" and envelope.model:
-            self._models[index] = (f"{envelope.provider}/{envelope.model}", False)
+            self._lineage.models[index] = (f"{envelope.provider}/{envelope.model}", False)
 
     def _note_mark(self, index: int, envelope: Envelope) -> None:
         if envelope.type == "label" and envelope.target_id is not None:
             self._labels[envelope.target_id] = bool(envelope.text)
         elif is_move(envelope.type, envelope.custom_type):
-            self._moves.add(index)
+            self._lineage.moves.add(index)
 
-    def _is_left_behind(self) -> bool:
-        """Tell whether the path to the leaf, the last entry, is without the newest message."""
-        newest = self._is_message.rfind(1)
-        if newest < 0:
-            return False
-        index = self._entries - 1
-        passed: set[str | None] = {None}
-        # What stands behind the newest message mostly hangs on the entry before it; else ids have to be looked up.
-        while index > newest and index not in self._moves:
-            passed.add(self._ids[index])
-            above = self._ids[index - 1]
-            if above in passed or self._parents[index] != above:
-                break
-            index -= 1
-        return index != newest and is_left_behind(newest, index, self._entries, self._parent, self._moves.__contains__)
+    def _note_change(self, index: int, entry: Any) -> None:
+        if entry.__class__ is ListedModelChange:
+            self._note_choice(index, entry.provider, entry.modelId or entry.model, entry.role)
+        elif entry.__class__ is ListedCustom and is_move("custom", entry.customType):
+            self._lineage.moves.add(index)
 
-    def _leaf_model(self) -> str | None:
-        """The model at the leaf: the nearest change or answer above; omp's explicit change outranks answers."""
-        nearest: str | None = None
-        index = self._entries - 1
-        for _ in range(self._entries):
-            found = self._models.get(index)
-            if found is not None:
-                if found[1] or self._rules.agent != "omp":
-                    return found[0]
-                nearest = nearest or found[0]
-            index = self._parent(index)
-            if index < 0:
-                break
-        return nearest
-
-    def _parent(self, index: int) -> int:
-        if self._reader.generation == 1:
-            return index - 1
-        parent = self._parents[index]
-        return -1 if parent is None else self._by_id().get(parent, -1)
-
-    def _by_id(self) -> dict[str | None, int]:
-        if self._index_by_id is None:
-            self._index_by_id = dict(zip(self._ids, range(len(self._ids)), strict=True))
-            self._index_by_id.pop(None, None)
-        return self._index_by_id
-
-    def _label_count(self) -> int:
-        if not self._labels:
-            return 0
-        by_id = self._by_id()
-        return sum(1 for target, on in self._labels.items() if on and target in by_id)
-
-    def _is_chain(self) -> bool:
-        """Tell, without looking at each entry, whether every entry hangs on the one before it."""
-        ids, parents = self._ids, self._parents
-        return (
-            self._reader.generation > 1
-            and parents[1:] == ids[:-1]
-            and parents[:1] == [None]
-            and None not in ids
-            and len(set(ids)) == len(ids)
-        )
-
-    def _branches(self) -> int:
-        """Count messages without a message below them, at least 1."""
-        if self._is_chain():
-            return 1
-        above = bytearray(self._entries)
-        for start in range(self._entries - 1, -1, -1):
-            if not self._is_message[start]:
-                continue
-            index = self._parent(start)
-            # Everything above an entry that is already marked is marked too.
-            while index >= 0 and not above[index]:
-                above[index] = 1
-                index = self._parent(index)
-        return max(1, sum(1 for index in range(self._entries) if self._is_message[index] and not above[index]))
+    def _note_choice(self, index: int, provider: str | None, model: str | None, role: str | None) -> None:
+        if self._rules.agent == "omp":
+            if model and role in (None, "", "default"):
+                self._lineage.models[index] = (model, True)
+        elif model or provider:
+            self._lineage.models[index] = (f"{provider}/{model}", False)
 
 
 def joined_text(raw: bytes) -> str:

@@ -1,18 +1,19 @@
-"""A session file's lines, fed to a `Summariser` out of one buffer that is used again: no copies, bounded memory."""
+"""A session file's lines, fed to a `Summariser` out of one buffer that is used again; bounded memory."""
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
 
-from sessionbrowse.format.big_line import BigLine, reduce_line
+from sessionbrowse.format.big_line import BigLine
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
 from sessionbrowse.model.summary import Summariser
 
-BUFFER_BYTES = 512 * 1024
-"""More than a listed line may have, so that a full buffer without a newline is a line to be streamed."""
+BUFFER_BYTES = MAX_LISTED_LINE_BYTES + 1
+"""What a listed line may have with its newline: a full buffer without a newline is a line to be streamed."""
 
-_spare_buffers: list[bytearray] = []
+_spare_buffers: list[io.BytesIO] = []
 
 
 def feed_lines(
@@ -26,34 +27,42 @@ def feed_lines(
     `before_torn` is called once, with the offset behind the last whole line.
     """
     # A fresh buffer for each file costs more in page faults than reading the file does.
-    buffer = _spare_buffers.pop() if _spare_buffers else bytearray(BUFFER_BYTES)
-    with memoryview(buffer) as view:
+    buffer = _spare_buffers.pop() if _spare_buffers else io.BytesIO(bytes(BUFFER_BYTES + 1))
+    with buffer.getbuffer() as view:
         held = 0
         while True:
-            got = os.preadv(descriptor, [view[held:]], offset + held)
+            got = os.preadv(descriptor, [view[held:BUFFER_BYTES]], offset + held)
             held += got
-            stop = buffer.rfind(b"\n", 0, held) + 1
-            if stop:
-                summariser.add_lines(buffer, view, stop, offset)
-                view[: held - stop] = view[stop:held]
-                held -= stop
-                offset += stop
+            lines, rest = _lines(buffer, view, held)
+            if lines:
+                summariser.add_lines(lines, offset)
+                offset += held - len(rest)
             elif held == BUFFER_BYTES:
-                offset, rest = _feed_big_line(descriptor, summariser, bytes(view), offset, before_torn)
-                if rest is None:
+                offset, next_line = _feed_big_line(descriptor, summariser, rest, offset, before_torn)
+                if next_line is None:
                     held = 0
                     break
-                view[: len(rest)] = rest
-                held = len(rest)
+                rest = next_line
+            view[: len(rest)] = rest
+            held = len(rest)
             if not got:
                 before_torn(offset)
                 break
         if held:
-            line = bytes(view[:held])
-            is_large = held > MAX_LISTED_LINE_BYTES
-            lines = [reduce_line(line) if is_large else line]
-            summariser.add_block(LineBlock(offset, lines, held if is_large else 0, torn=True))
+            summariser.add_block(LineBlock(offset, [bytes(view[:held])], torn=True))
     _spare_buffers.append(buffer)
+
+
+def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes], bytes]:
+    """Return the whole lines among the first bytes of a buffer, each with its newline, and what follows them."""
+    if not held:
+        return [], b""
+    # A newline behind the last byte: whether that ends a line is then told by where the reading ends.
+    view[held] = 10
+    buffer.seek(0)
+    lines = buffer.readlines(held)
+    rest = b"" if buffer.tell() == held else lines.pop()[:-1]
+    return lines, rest
 
 
 def _feed_big_line(

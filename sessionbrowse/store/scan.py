@@ -24,7 +24,7 @@ from sessionbrowse.store.discover import FoundFile, Skipped, discover, newest_fi
 from sessionbrowse.store.feed import feed_lines
 from sessionbrowse.store.parallel import chunked, fork_map, workers_for
 from sessionbrowse.store.roots import more_places
-from sessionbrowse.store.session_file import HEAD_BYTES, file_blocks, open_content, read_at
+from sessionbrowse.store.session_file import file_blocks, head_of, open_content, read_at
 
 BATCH_SECONDS = 0.05
 PREVIEW_CHARACTERS = 72
@@ -183,7 +183,7 @@ def summarise_path(
     agent = ""
     try:
         status = os.stat(path) if is_packed(path) else os.fstat(descriptor)
-        head = os.pread(descriptor, HEAD_BYTES, 0)
+        head = head_of(descriptor)
         marks = marks_of_head(head)
         agent = agent_of(marks)
         foreign = recognise(head)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from sessionbrowse.agents.base import Marks, marks_of_head
 from sessionbrowse.errors import Unreadable, UnsupportedFormat
 from sessionbrowse.format.big_line import BigLine
-from sessionbrowse.format.foreign import recognise
+from sessionbrowse.format.foreign import PROBED_LINES, recognise
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.rules import RULES
 from sessionbrowse.model.session import Session, build_session
@@ -20,6 +20,7 @@ BLOCK_BYTES = 512 * 1024
 MAX_SHOWN_BYTES = 64 * 1024 * 1024
 """An entry larger than this is shown with its long strings cut."""
 HEAD_BYTES = 64 * 1024
+SHORT_HEAD_BYTES = 8 * 1024
 
 
 def file_blocks(descriptor: int, offset: int = 0, end: int | None = None) -> Iterator[bytes]:
@@ -31,6 +32,14 @@ def file_blocks(descriptor: int, offset: int = 0, end: int | None = None) -> Ite
             return
         offset += len(piece)
         yield piece
+
+
+def head_of(descriptor: int) -> bytes:
+    """Return the beginning of an open file, enough to recognise what it is: its first lines, as a rule no more."""
+    head = os.pread(descriptor, SHORT_HEAD_BYTES, 0)
+    if len(head) < SHORT_HEAD_BYTES or head.count(b"\n") >= PROBED_LINES:
+        return head
+    return os.pread(descriptor, HEAD_BYTES, 0)
 
 
 def read_at(path: str | os.PathLike[str], offset: int, size: int) -> bytes:

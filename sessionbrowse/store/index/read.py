@@ -28,6 +28,7 @@ from sessionbrowse.format.indexed_line import (
     envelope_of,
 )
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
+from sessionbrowse.format.listing_line import Kinds
 from sessionbrowse.model.entry_text import said_text, strings_in, tool_text
 from sessionbrowse.model.reading import Progress, Reader, Record
 from sessionbrowse.model.rules import RULES
@@ -35,7 +36,7 @@ from sessionbrowse.model.summary import KEPT_FIRST_CHARACTERS, Summariser, Summa
 from sessionbrowse.store.feed import feed_lines
 from sessionbrowse.store.index.packed import Entries, no_entries
 from sessionbrowse.store.scan import summarise_transcript, without_content
-from sessionbrowse.store.session_file import HEAD_BYTES, file_blocks, open_regular
+from sessionbrowse.store.session_file import file_blocks, head_of, open_regular
 
 HEAD_HASH_BYTES = 4096
 TAIL_HASH_BYTES = 64 * 1024
@@ -82,8 +83,7 @@ class IndexedFile(Struct, frozen=True):
 class Collector:
     """Keeps the entries of one file while it is summarised, and hands on their texts."""
 
-    user_kind: type = IndexedUser
-    result_kind: type = IndexedToolResult
+    kinds = Kinds(IndexedUser, IndexedAssistant, IndexedToolResult)
     decode = staticmethod(decode_indexed)
 
     def __init__(self, take_text: TakeText, *, tools: bool, first: int = 0) -> None:
@@ -149,7 +149,7 @@ def read_for_index(
         return None
     try:
         status = os.fstat(descriptor)
-        head = os.pread(descriptor, HEAD_BYTES, 0)
+        head = head_of(descriptor)
         marks = marks_of_head(head)
         agent = agent_of(marks)
         foreign = recognise(head)
