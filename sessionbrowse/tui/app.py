@@ -22,6 +22,7 @@ from sessionbrowse.services.bench import Bench
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui import theme
 from sessionbrowse.tui.actions.desk import Desk
+from sessionbrowse.tui.handed_over import HandedOver
 from sessionbrowse.tui.jobs import Job, Lane
 from sessionbrowse.tui.keymap import Keys
 from sessionbrowse.tui.library import Library
@@ -93,6 +94,7 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.library = Library(here=options.here)
         self.scan_lane = lane or Lane("scan")
         self.desk = Desk(self)
+        self.handed = HandedOver()
         self._opened: OrderedDict[tuple[str, str | None], tuple[tuple[int, int], Session]] = OrderedDict()
         for own in theme.THEMES:
             self.register_theme(own)
@@ -302,6 +304,7 @@ def run(options: BrowseOptions, lane: Lane | None = None) -> int:
         return app.return_code or 0
     finally:
         app.remove_demo()
+        app.handed.remove_all()
 
 
 def source_of(options: BrowseOptions) -> Source:

@@ -70,6 +70,8 @@ class Here(Struct, frozen=True, kw_only=True):
     has_folder: bool = True
     branch_points: int = 0
     labels: int = 0
+    blocks: bool = False
+    image: bool = False
 
 
 Reason = Callable[[Here], str | None]
@@ -115,6 +117,14 @@ def _needs_fold(here: Here) -> str | None:
 
 def _needs_folder(here: Here) -> str | None:
     return None if here.has_folder else "There is no folder to switch to: no session is under this directory."
+
+
+def _needs_block(here: Here) -> str | None:
+    return None if here.blocks else "Nothing is folded on this page."
+
+
+def _needs_image(here: Here) -> str | None:
+    return None if here.image else "No image is on this page."
 
 
 def _needs_branches(here: Here) -> str | None:
@@ -195,6 +205,64 @@ CHANGES: tuple[Command, ...] = (
     ),
 )
 """What changes sessions, and the answers to its questions."""
+
+READING: tuple[Command, ...] = (
+    _row(
+        "open_marked",
+        "enter space",
+        "Open fold",
+        "Open or close the fold that is marked; an image is opened in the system's viewer.",
+        (VIEW,),
+        SHOW,
+        footer=1,
+        reason=_needs_block,
+    ),
+    _row(
+        "open_block",
+        "o",
+        "Unfold",
+        "Open or close the fold beside the tree that is marked: a long text, thinking, details.",
+        (SESSION,),
+        SHOW,
+        reason=_needs_block,
+    ),
+    _row(
+        "open_all",
+        "O",
+        "Unfold all",
+        "Open all folds of the view, also of what is looked at next, or close them all.",
+        (SESSION,),
+        SHOW,
+    ),
+    _row(
+        "next_block",
+        "right_square_bracket",
+        "Next fold",
+        "Mark the next fold or image.",
+        (VIEW,),
+        SHOW,
+        reason=_needs_block,
+    ),
+    _row(
+        "previous_block",
+        "left_square_bracket",
+        "Fold before",
+        "Mark the fold or image before.",
+        (VIEW,),
+        SHOW,
+        reason=_needs_block,
+    ),
+    _row(
+        "open_image",
+        "i",
+        "Open image",
+        "Open the image that is marked, or else the first one shown, in the system's viewer.",
+        (SESSION,),
+        OPEN,
+        reason=_needs_image,
+    ),
+)
+"""What looks closer at an entry."""
 
 COMMANDS: tuple[Command, ...] = (
     _row("up", "up k", "Up", "Move up by one row.", (EVERYWHERE,), MOVE, typing=True),
@@ -308,6 +376,7 @@ COMMANDS: tuple[Command, ...] = (
     _row("reload", "f5", "Reload", "Read the disk again.", (LIST, SESSION, WELCOME), SHOW),
     _row("next_view", "tab", "Switch view", "Show the next of Entry, Context and Raw.", (SESSION,), SHOW, footer=4),
     _row("previous_view", "shift+tab", "View before", "Show the view before.", (SESSION,), SHOW),
+    *READING,
     _row("tree_page_up", "left ctrl+b", "Page up", "Move up by one page, as in pi.", (TREE,), TREE_GROUP),
     _row("tree_page_down", "right ctrl+f", "Page down", "Move down by one page, as in pi.", (TREE,), TREE_GROUP),
     _row("fold", "ctrl+left alt+left h", "Fold", "Fold the branch, or jump to where it starts.", (TREE,), TREE_GROUP),

@@ -8,13 +8,13 @@ from sessionbrowse import text
 from sessionbrowse.format.entries import BranchSummary, Compaction
 from sessionbrowse.model.context import Context, ContextMessage, LeftOut
 from sessionbrowse.text import clean
-from sessionbrowse.tui.markup import markdown_parts
-from sessionbrowse.tui.messages import Reading, message_heading, message_parts
+from sessionbrowse.tui.messages import message_heading, message_parts
 from sessionbrowse.tui.parts import FittedPart, LazyPart, LinePart, Part
 from sessionbrowse.tui.render import plural
 from sessionbrowse.tui.spans import Line
+from sessionbrowse.tui.texts import Reading, said_parts
 
-READING = Reading(lines=40, thinking_lines=6)
+READING = Reading(lines=40, output_lines=12)
 KINDS = ("system", "summary", "user", "assistant", "tool", "other")
 KIND_ROLES = {
     "system": "note",
@@ -111,7 +111,7 @@ def message_block(message: ContextMessage) -> list[Part]:
         size = [("  in the list, but not sent", "warning")]
     if isinstance(body, Compaction | BranchSummary):
         sign = "∑ compaction summary" if isinstance(body, Compaction) else "⌥ branch summary"
-        return [LinePart([(sign, "branch strong"), *size]), *markdown_parts(message.text), LinePart([])]
+        return [LinePart([(sign, "branch strong"), *size]), *said_parts(message.text, READING), LinePart([])]
     name, roles = message_heading(body)
     return [LinePart([(f"● {name}", f"{roles} strong"), *size]), *message_parts(body, READING), LinePart([])]
 

@@ -31,26 +31,21 @@ from sessionbrowse.format.entries import (
 from sessionbrowse.model.session import ROOT, Session
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.text import clean
-from sessionbrowse.tui.markup import markdown_parts, style_json
-from sessionbrowse.tui.messages import (
-    Reading,
-    call_parts,
-    content_parts,
-    extra_parts,
-    message_heading,
-    message_parts,
-    pretty_json,
-    spent_line,
-    value_parts,
-)
+from sessionbrowse.tui.json_style import style_json
+from sessionbrowse.tui.markdown import markdown_parts
+from sessionbrowse.tui.messages import content_parts, message_heading, message_parts, spent_line
 from sessionbrowse.tui.parts import FittedPart, LazyPart, LinePart, Part, text_parts
 from sessionbrowse.tui.render import GLYPHS, folder_name, one_line, plural
 from sessionbrowse.tui.spans import Line
+from sessionbrowse.tui.texts import Reading, extra_parts, folded_value, pretty_json, value_parts
+from sessionbrowse.tui.tools import call_parts
 
 RESULT_DISTANCE = 400
 """Entries after a tool call among which its result is looked for."""
 
-PREVIEW_READING = Reading(lines=12, thinking_lines=2)
+PREVIEW_READING = Reading(lines=12, output_lines=6, thinking_lines=2, foldable=False)
+ENTRY_OUTPUT_LINES = 20
+"""Lines of what a tool took and gave back that show beside the entry that called it."""
 
 
 def rule(label: str = "", roles: str = "dim") -> Part:
@@ -141,7 +136,7 @@ def usage_line(usage: Usage) -> Line:
 
 def entry_body(session: Session, index: int, entry: Entry) -> list[Part]:
     """Return what an entry holds, below its heading."""
-    reading = Reading(results=lambda call_id: find_result(session, index, call_id))
+    reading = Reading(output_lines=ENTRY_OUTPUT_LINES, results=lambda call_id: find_result(session, index, call_id))
     match entry:
         case MessageEntry():
             if entry.message is None:
@@ -189,13 +184,13 @@ def _message_body(session: Session, index: int, entry: MessageEntry, reading: Re
     message = entry.message
     assert message is not None
     parts: list[Part] = []
-    if isinstance(message, ToolResultMessage) and message.tool_call_id is not None:
-        call = find_call(session, index, message.tool_call_id)
-        if call is not None:
-            parts += [*call_parts(call, Reading()), LinePart([("╰ ", "rule"), ("result", "dim")])]
-    parts += message_parts(message, reading)
     if isinstance(message, ToolResultMessage):
+        call = find_call(session, index, message.tool_call_id) if message.tool_call_id is not None else None
+        parts += call_parts(call, Reading(), message) if call is not None else message_parts(message, Reading())
         parts += _details(message.details)
+    else:
+        own = reading if isinstance(message, AssistantMessage) else Reading()
+        parts += message_parts(message, own)
     if message.extra:
         parts += extra_parts(message.extra)
     return [*parts, *extra_parts(entry.extra)]
@@ -251,7 +246,7 @@ def _usage_part(usage: Usage | None) -> list[Part]:
 def _details(details: Any) -> list[Part]:
     if details in (None, {}, []):
         return []
-    return [LinePart([]), LinePart([("details", "dim")]), *value_parts(details, Reading())]
+    return [LinePart([]), folded_value("details", details)]
 
 
 def _rest(entry: EntryBase) -> list[Part]:

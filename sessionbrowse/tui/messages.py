@@ -5,11 +5,8 @@ Shared by the entry, the context and the preview; only how much of a long text i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, assert_never
-
-import msgspec
-from msgspec import Struct
 
 from sessionbrowse import text
 from sessionbrowse.format.entries import (
@@ -36,24 +33,14 @@ from sessionbrowse.format.entries import (
     UserMessage,
     type_name,
 )
-from sessionbrowse.text import clean, json_exact
-from sessionbrowse.tui.markup import diff_parts, markdown_parts, style_json
+from sessionbrowse.text import clean
+from sessionbrowse.tui.folds import Fold
+from sessionbrowse.tui.highlight import lexer_for_path, lexer_named
+from sessionbrowse.tui.images import ImagePart
 from sessionbrowse.tui.parts import LinePart, Part, text_parts
 from sessionbrowse.tui.spans import Line
-
-BAR: Line = [("│ ", "rule")]
-"""What stands before each row of something that belongs to the line above it."""
-
-Results = Callable[[str], ToolResultMessage | None]
-"""Finds what a tool gave back, by the id of its call."""
-
-
-class Reading(Struct, frozen=True, kw_only=True):
-    """How much of a message to show: lines of one text (None: all), and where to find the results of its calls."""
-
-    lines: int | None = None
-    thinking_lines: int | None = None
-    results: Results | None = None
+from sessionbrowse.tui.texts import BAR, Reading, extra_parts, output_parts, said_parts, value_parts
+from sessionbrowse.tui.tools import call_parts, result_parts
 
 
 def message_parts(message: Message, reading: Reading) -> list[Part]:
@@ -111,26 +98,28 @@ def content_parts(content: Content, reading: Reading) -> list[Part]:
         case None:
             return [LinePart([("(no content)", "dim italic")])]
         case str():
-            return folded(content, reading.lines)
+            return said_parts(content, reading)
+    # Thinking stands aside for what was said; where nothing was, it is all there is.
+    only_thought = all(isinstance(block, ThinkingBlock | RedactedThinkingBlock) for block in content)
     parts: list[Part] = []
     for block in content:
         if parts:
             parts.append(LinePart([]))
-        parts += block_parts(block, reading)
+        parts += block_parts(block, reading, only_thought=only_thought)
     return parts or [LinePart([("(no content)", "dim italic")])]
 
 
-def block_parts(block: Block, reading: Reading) -> list[Part]:
+def block_parts(block: Block, reading: Reading, *, only_thought: bool = False) -> list[Part]:
     """Return the parts of one content block."""
     match block:
         case TextBlock():
-            return folded(block.text or "", reading.lines)
+            return said_parts(block.text or "", reading)
         case ThinkingBlock():
-            return _thinking_parts(block, reading)
+            return _thinking_parts(block, reading, is_open=only_thought)
         case RedactedThinkingBlock():
             return [LinePart([("✧ thinking, kept encrypted by the provider", "thinking")])]
         case ImageBlock():
-            return [LinePart(image_line(block.mime_type, block.data))]
+            return [ImagePart(block.mime_type, block.data)]
         case ToolCallBlock():
             return call_parts(block, reading)
         case FallbackBlock():
@@ -145,135 +134,24 @@ def block_parts(block: Block, reading: Reading) -> list[Part]:
             assert_never(block)
 
 
-def call_parts(call: ToolCallBlock, reading: Reading) -> list[Part]:
-    """Return a tool call: its name, its arguments, and what it gave back where that can be found."""
-    heading: Line = [("⚙ ", "tool"), (clean(call.name or "(no name)"), "tool strong")]
-    if call.intent:
-        heading.append((f"  {clean(call.intent)}", "dim"))
-    arguments = call.arguments
-    parts: list[Part] = []
-    if isinstance(arguments, dict):
-        short = [(key, value) for key, value in arguments.items() if _is_short(value)]
-        for key, value in short:
-            heading += [(f"  {clean(str(key))} ", "dim"), (clean(_scalar(value)), "")]
-        parts.append(LinePart(heading, indent=2))
-        edits = _edits(arguments)
-        for key, value in arguments.items():
-            if _is_short(value) or (edits and key in _EDIT_KEYS):
-                continue
-            parts.append(LinePart([*BAR, (clean(str(key)), "name")]))
-            parts += value_parts(value, reading, prefix=BAR)
-        for old, new in edits:
-            parts += diff_parts(*[_cut(side, reading.lines) for side in (old, new)], prefix=BAR)
-    else:
-        parts.append(LinePart(heading))
-        if arguments is not None:
-            parts += value_parts(arguments, reading, prefix=BAR)
-    result = reading.results(call.id) if reading.results is not None and call.id is not None else None
-    if result is not None:
-        failed = bool(result.is_error)
-        word = "failed" if failed else "result"
-        parts.append(LinePart([("╰ ", "rule"), (word, "error" if failed else "dim")]))
-        parts += result_parts(result, reading, prefix=[("  ", "")])
-    return parts
-
-
-def result_parts(result: ToolResultMessage, reading: Reading, *, prefix: Line | None = None) -> list[Part]:
-    """Return what a tool gave back."""
-    roles = "error" if result.is_error else ""
-    content = result.content
-    if content is None or content == () or content == "":
-        return [LinePart([*(prefix or []), ("(nothing)", "dim italic")])]
-    parts: list[Part] = []
-    for block in (TextBlock(text=content),) if isinstance(content, str) else content:
-        if isinstance(block, TextBlock):
-            parts += folded(block.text or "", reading.lines, roles=roles, prefix=prefix, plain=True)
-        else:
-            parts += block_parts(block, reading)
-    return parts
-
-
-def value_parts(value: Any, reading: Reading, *, prefix: Line | None = None) -> list[Part]:
-    """Return a JSON value to read: a text as it is, anything else as indented JSON."""
-    if isinstance(value, str):
-        return folded(value, reading.lines, prefix=prefix, plain=True)
-    shown = pretty_json(json_exact(value).encode("utf-8", "replace"))
-    return text_parts(_cut(shown, reading.lines), prefix=prefix, styler=style_json)
-
-
-def extra_parts(extra: dict[str, Any]) -> list[Part]:
-    """Return the keys that nobody told us about, as they stand."""
-    if not extra:
-        return []
-    return [LinePart([("other keys", "dim")]), *value_parts(extra, Reading())]
-
-
-def pretty_json(document: bytes) -> str:
-    """Return JSON indented by two; what cannot be indented comes back as it stands."""
-    try:
-        return msgspec.json.format(document, indent=2).decode("utf-8", "replace")
-    except (msgspec.MsgspecError, RecursionError, ValueError):
-        return document.decode("utf-8", "replace")
-
-
-def folded(
-    source: str, lines: int | None, *, roles: str = "", prefix: Line | None = None, plain: bool = False
-) -> list[Part]:
-    """Return a text, its first lines only if it is long, and then how many more there are."""
-    shown = _cut(source, lines)
-    parts = (
-        text_parts(shown, roles=roles, prefix=prefix) if plain else markdown_parts(shown, roles=roles, prefix=prefix)
-    )
-    hidden = source.count("\n") - shown.count("\n")
-    if hidden > 0:
-        parts.append(LinePart([*(prefix or []), (f"… {hidden:,} more {'line' if hidden == 1 else 'lines'}", "faint")]))
-    elif len(shown) < len(source):
-        more = text.size(len(source) - len(shown))
-        parts.append(LinePart([*(prefix or []), (f"… {more} more", "faint")]))
-    return parts
-
-
-def image_line(mime_type: str | None, data: str | None) -> Line:
-    """Return the placeholder of an image: its kind and size."""
-    kind = clean(mime_type or "image")
-    if data is None:
-        return [("▣ ", "accent"), (kind, ""), ("  not in the file", "dim")]
-    if data.startswith("blob:"):
-        return [("▣ ", "accent"), (kind, ""), (f"  kept beside the sessions as {clean(data[:24])}…", "dim")]
-    return [("▣ ", "accent"), (kind, ""), (f"  {text.size(len(data) * 3 // 4)}", "dim")]
-
-
-_EDIT_KEYS = ("oldText", "newText", "old_string", "new_string", "edits")
-_CHARACTERS_PER_LINE = 400
-
-
-def _edits(arguments: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the pairs of old and new text of an edit tool's arguments; none if it is another tool."""
-    pairs: list[tuple[str, str]] = []
-    listed = arguments.get("edits")
-    for edit in listed if isinstance(listed, list) else [arguments]:
-        if not isinstance(edit, dict):
-            return []
-        for old_key, new_key in (("oldText", "newText"), ("old_string", "new_string")):
-            old, new = edit.get(old_key), edit.get(new_key)
-            if isinstance(old, str) and isinstance(new, str):
-                pairs.append((old, new))
-                break
-        else:
-            return []
-    return pairs
-
-
-def _thinking_parts(block: ThinkingBlock, reading: Reading) -> list[Part]:
-    thought = block.thinking or ""
-    if not thought.strip():
+def _thinking_parts(block: ThinkingBlock, reading: Reading, *, is_open: bool) -> list[Part]:
+    thought = (block.thinking or "").strip()
+    if not thought:
         reason = "thinking, redacted by the provider" if block.redacted else "thinking, empty"
         return [LinePart([(f"✧ {reason}", "thinking")])]
-    limit = reading.thinking_lines if reading.thinking_lines is not None else reading.lines
-    return [
-        LinePart([("✧ thinking", "thinking strong")]),
-        *folded(thought, limit, roles="thinking", prefix=BAR, plain=True),
-    ]
+
+    def body() -> list[Part]:
+        return said_parts(thought, Reading(), roles="thinking", prefix=BAR)
+
+    lines = thought.count("\n") + 1
+    if not reading.foldable:
+        shown = Reading(lines=reading.thinking_lines, foldable=False)
+        return [
+            LinePart([("✧ thinking", "thinking strong")]),
+            *said_parts(thought, shown, roles="thinking", prefix=BAR),
+        ]
+    label: Line = [("✧ thinking", "thinking strong"), (f"  {lines:,} {'line' if lines == 1 else 'lines'}", "faint")]
+    return [Fold(label, body, hint=clean(thought[:200].replace("*", "")), is_open=is_open)]
 
 
 def _execution_parts(
@@ -282,9 +160,10 @@ def _execution_parts(
     message: BashExecutionMessage | PythonExecutionMessage,
     reading: Reading,
 ) -> list[Part]:
-    lines = (source or "").split("\n")
-    parts: list[Part] = [LinePart([(prompt, "tool strong"), (clean(line), "strong")], indent=2) for line in lines[:40]]
-    parts += folded(message.output or "", reading.lines, plain=True)
+    language = "bash" if isinstance(message, BashExecutionMessage) else "python"
+    parts = output_parts(source or "", reading, prefix=[(prompt, "tool strong")], lexer=lexer_named(language))
+    parts += output_parts(message.output or "", reading)
+    parts += _attached_parts(message.images) if isinstance(message, BashExecutionMessage) else []
     facts: Line = []
     if message.exit_code:
         facts.append((f"exit {message.exit_code:g}  ", "error"))
@@ -306,30 +185,22 @@ def _file_parts(message: FileMentionMessage, reading: Reading) -> list[Part]:
         parts.append(LinePart([("@ ", "tool"), (clean(str(file.get("path", "?"))), "strong")]))
         content = file.get("content")
         if isinstance(content, str):
-            parts += folded(content, reading.lines, prefix=BAR, plain=True)
+            lexer = lexer_for_path(str(file.get("path", "")))
+            parts += output_parts(content, reading, prefix=BAR, lexer=lexer)
+        image = file.get("image")
+        if isinstance(image, dict):
+            parts.append(ImagePart(_text(image.get("mimeType")), _text(image.get("data")), prefix=BAR))
     return parts or [LinePart([("(no files)", "dim italic")])]
 
 
-def _is_short(value: Any) -> bool:
-    if isinstance(value, str):
-        return len(value) <= 120 and "\n" not in value
-    return value is None or isinstance(value, bool | int | float)
+def _attached_parts(images: Sequence[Any] | None) -> list[Part]:
+    """Return the images that omp keeps beside a command."""
+    shown = [image for image in images or () if isinstance(image, dict)]
+    return [ImagePart(_text(image.get("mimeType")), _text(image.get("data"))) for image in shown]
 
 
-def _scalar(value: Any) -> str:
-    return value if isinstance(value, str) else json_exact(value)
-
-
-def _cut(source: str, lines: int | None) -> str:
-    if lines is None:
-        return source
-    end = -1
-    for _ in range(lines):
-        end = source.find("\n", end + 1)
-        if end < 0:
-            end = len(source)
-            break
-    return source[: min(end, lines * _CHARACTERS_PER_LINE)]
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def spent_line(parts: Sequence[tuple[str, float | None]]) -> str:

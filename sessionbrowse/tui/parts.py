@@ -120,23 +120,29 @@ class TextPart:
 
 
 class LazyPart:
-    """Parts that are built when they are seen: an entry that has yet to be read from its file."""
+    """Parts that are built when they are seen: an entry that has yet to be read from its file.
+
+    The text view puts the parts in its place.
+    """
 
     def __init__(self, make: Callable[[], list[Part]], *, about: int = 3) -> None:
         self._make = make
         self._about = about
+
+    def build(self) -> list[Part]:
+        """Return the parts; where the file is gone, the sentence that says so."""
+        try:
+            return self._make()
+        except SessionBrowseError as error:
+            return [LinePart([("✗ ", "error"), (clean(str(error)), "error")])]
 
     def estimate(self, width: int) -> int:
         """Return the guess it was made with."""
         return self._about
 
     def rows(self, width: int) -> list[Line]:
-        """Build the parts and return all their rows; where the file is gone, the sentence that says so."""
-        try:
-            parts = self._make()
-        except SessionBrowseError as error:
-            parts = [LinePart([("✗ ", "error"), (clean(str(error)), "error")])]
-        return [row for part in parts for row in part.rows(width)]
+        """Build the parts and return all their rows."""
+        return [row for part in self.build() for row in part.rows(width)]
 
     def plain(self) -> str:
         """Return the text of the parts."""
@@ -158,10 +164,10 @@ def text_parts(
     ]
 
 
-def text_cuts(source: str) -> list[tuple[int, int]]:
+def text_cuts(source: str, start: int = 0) -> list[tuple[int, int]]:
     """Return where each part of a long text starts and ends; the end of line between two parts belongs to neither."""
     cuts: list[tuple[int, int]] = []
-    start, length = 0, len(source)
+    length = len(source)
     while length - start > LONGEST_PART:
         end = source.find("\n", start + CHUNK, start + LONGEST_PART)
         if end < 0:

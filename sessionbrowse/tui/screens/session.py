@@ -19,6 +19,7 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.actions.fresh import Fresh
 from sessionbrowse.tui.actions.naming import Naming
 from sessionbrowse.tui.actions.undoing import Undoing
+from sessionbrowse.tui.actions.viewing import Viewing
 from sessionbrowse.tui.commands import SESSION, TREE, VIEW, Here
 from sessionbrowse.tui.context_view import context_parts
 from sessionbrowse.tui.documents import entry_document, raw_document
@@ -59,7 +60,7 @@ class TreeRows(Struct, frozen=True):
 class SessionScreen(CommandScreen[None]):
     """One session."""
 
-    ACTIONS = (Naming, Undoing)
+    ACTIONS = (Naming, Undoing, Viewing)
 
     def __init__(self, summary: Summary, entry_id: str | None = None) -> None:
         super().__init__(name="session")
@@ -127,6 +128,8 @@ class SessionScreen(CommandScreen[None]):
             foldable=row is not None and row.foldable,
             branch_points=len(self._branch_rows),
             labels=len(self.session.labels) if self.session is not None else 0,
+            blocks=self.text_view.spot is not None,
+            image=self.text_view.shown_image() is not None,
         )
 
     @property

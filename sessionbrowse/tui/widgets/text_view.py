@@ -7,22 +7,22 @@ view is shifted so that the text under the eye stays where it is.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Sequence
-from itertools import accumulate
 
 from textual import events
 from textual.geometry import Size
 from textual.selection import Selection
 from textual.strip import Strip
 
+from sessionbrowse.tui.folds import Fold
+from sessionbrowse.tui.images import ImagePart
+from sessionbrowse.tui.measured import Measured
 from sessionbrowse.tui.parts import Part, overlay
 from sessionbrowse.tui.spans import Line, line_width, wrap_words
 from sessionbrowse.tui.widgets.painted import Painted
 
-KEPT_PARTS = 256
-MEASURED_AT_ONCE = 300
-"""Estimated rows up to which a whole document is measured at once, so that its scroll bar is exact."""
+Spot = Fold | ImagePart
+"""A row that can be acted on: it opens when it is chosen."""
 
 
 class TextView(Painted, can_focus=True):
@@ -33,13 +33,10 @@ class TextView(Painted, can_focus=True):
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.empty = empty
-        self._parts: Sequence[Part] = ()
-        self._heights: list[int] = []
-        self._measured = bytearray()
-        self._tops: list[int] = []
-        self._rows: OrderedDict[int, list[Line]] = OrderedDict()
+        self._measured = Measured((), 1)
         self._width = 0
         self._settling = False
+        self._spot: Part | None = None
 
     # -- the document -------------------------------------------------------------------------------------------
 
@@ -48,57 +45,25 @@ class TextView(Painted, can_focus=True):
         if empty is not None:
             self.empty = empty
         top = self.scroll_offset.y if keep_place else 0
-        self._parts = parts
         self._width = self.room
-        self._reset_heights()
+        self._spot = None
+        self._measured = Measured(parts, self._width, open_all=self._measured.open_all)
+        self._update_size()
         self._settle(top)
         self.refresh()
 
     @property
     def has_parts(self) -> bool:
         """Whether there is anything to read."""
-        return bool(self._parts)
+        return bool(self._measured.parts)
 
     def plain(self) -> str:
         """Return the whole document's text."""
-        return "\n".join([part.plain() for part in self._parts])
+        return "\n".join([part.plain() for part in self._measured.parts])
 
-    def _reset_heights(self) -> None:
-        width = max(1, self._width)
-        self._rows.clear()
-        self._heights = [part.estimate(width) for part in self._parts]
-        self._measured = bytearray(len(self._parts))
-        if sum(self._heights) <= MEASURED_AT_ONCE:
-            for index in range(len(self._parts)):
-                self._measure(index)
-        self._update_tops()
-
-    def _update_tops(self) -> None:
-        self._tops = list(accumulate(self._heights, initial=0))
-        height = self._tops[-1]
-        if self.virtual_size.height != height:
-            self.virtual_size = Size(0, height)
-
-    def _measure(self, index: int) -> int:
-        """Replace the estimate of a part by its true height; return the difference."""
-        if self._measured[index]:
-            return 0
-        height = len(self._rows_of(index))
-        difference = height - self._heights[index]
-        self._heights[index] = height
-        self._measured[index] = 1
-        return difference
-
-    def _rows_of(self, index: int) -> list[Line]:
-        rows = self._rows.get(index)
-        if rows is None:
-            rows = self._parts[index].rows(max(1, self._width))
-            self._rows[index] = rows
-            while len(self._rows) > KEPT_PARTS:
-                self._rows.popitem(last=False)
-        else:
-            self._rows.move_to_end(index)
-        return rows
+    def _update_size(self) -> None:
+        if self.virtual_size.height != self._measured.height:
+            self.virtual_size = Size(0, self._measured.height)
 
     # -- keeping the place --------------------------------------------------------------------------------------
 
@@ -109,7 +74,7 @@ class TextView(Painted, can_focus=True):
         self._settling = True
         try:
             for _ in range(4):
-                limit = max(0, self._tops[-1] - self.size.height)
+                limit = max(0, self._measured.height - self.size.height)
                 top = limit if at_end else max(0, min(top, limit))
                 changed, top = self._measure_from(top)
                 if not changed:
@@ -120,25 +85,30 @@ class TextView(Painted, can_focus=True):
             self._settling = False
 
     def _measure_from(self, top: int) -> tuple[bool, int]:
-        index = max(0, bisect_right(self._tops, top) - 1)
-        if index >= len(self._parts):
+        measured = self._measured
+        index = self._index_at(top)
+        if index >= len(measured.parts):
             return False, top
-        position = self._tops[index]
+        position = measured.tops[index]
         bottom = top + self.size.height
         changed = False
-        while index < len(self._parts) and position < bottom:
-            difference = self._measure(index)
+        while index < len(measured.parts) and position < bottom:
+            difference = measured.measure(index)
             if difference:
                 changed = True
                 if position < top:
                     # The part reaches above the screen: hold what follows it in place.
                     top = max(position, top + difference)
                     bottom = top + self.size.height
-            position += self._heights[index]
+            position += measured.heights[index]
             index += 1
-        if changed:
-            self._update_tops()
+        if changed or len(measured.tops) != len(measured.parts) + 1:
+            measured.update_tops()
+            self._update_size()
         return changed, top
+
+    def _index_at(self, row: int) -> int:
+        return max(0, bisect_right(self._measured.tops, row) - 1)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Measure what came into view."""
@@ -153,12 +123,13 @@ class TextView(Painted, can_focus=True):
             self._settle(self.scroll_offset.y)
             return
         top = self.scroll_offset.y
-        index = max(0, bisect_right(self._tops, top) - 1) if self._tops else 0
-        into = top - self._tops[index] if self._tops else 0
+        index = self._index_at(top)
+        into = top - self._measured.tops[index]
         self._width = width
-        self._reset_heights()
-        if index < len(self._heights):
-            top = self._tops[index] + min(into, max(0, self._heights[index] - 1))
+        self._measured.fit(width)
+        self._update_size()
+        if index < len(self._measured.heights):
+            top = self._measured.tops[index] + min(into, max(0, self._measured.heights[index] - 1))
         self._settle(top)
         self.refresh()
 
@@ -197,21 +168,115 @@ class TextView(Painted, can_focus=True):
         """Scroll to the end."""
         self._settle(0, at_end=True)
 
+    # -- folds and images ---------------------------------------------------------------------------------------
+
+    @property
+    def spot(self) -> Spot | None:
+        """The row that Enter acts on: the one that was chosen while it is on screen, else the first on screen."""
+        index = self._spot_index()
+        part = self._measured.parts[index] if index is not None else None
+        return part if isinstance(part, Spot) else None
+
+    def _spot_index(self) -> int | None:
+        shown = self._spots(self.scroll_offset.y, self.scroll_offset.y + self.size.height)
+        return next(
+            (index for index in shown if self._measured.parts[index] is self._spot), shown[0] if shown else None
+        )
+
+    def _spots(self, top: int, bottom: int) -> list[int]:
+        """Return the indexes of the folds and images whose row lies between two rows."""
+        measured = self._measured
+        found: list[int] = []
+        index = bisect_right(measured.tops, top - 1)
+        for at in range(index, len(measured.parts)):
+            if measured.tops[at] >= bottom:
+                break
+            if isinstance(measured.parts[at], Spot):
+                found.append(at)
+        return found
+
+    def shown_image(self) -> ImagePart | None:
+        """Return the image that is marked, else the first one on screen."""
+        spot = self.spot
+        if isinstance(spot, ImagePart):
+            return spot
+        shown = self._spots(self.scroll_offset.y, self.scroll_offset.y + self.size.height)
+        parts = [self._measured.parts[index] for index in shown]
+        return next((part for part in parts if isinstance(part, ImagePart)), None)
+
+    def toggle_spot(self) -> None:
+        """Open or close the fold that is chosen."""
+        index = self._spot_index()
+        if index is not None and isinstance(self._measured.parts[index], Fold):
+            self._spot = self._measured.parts[index]
+            self._measured.toggle(index)
+            self._laid_anew()
+
+    def toggle_all(self) -> None:
+        """Open or close every fold; the part at the top stays there."""
+        top = self.scroll_offset.y
+        index = self._index_at(top)
+        part = self._measured.parts[index] if self.has_parts else None
+        self._measured.toggle_all()
+        at = next((at for at, other in enumerate(self._measured.parts) if other is part), None)
+        self._laid_anew(self._measured.tops[at] if at is not None and top else top)
+
+    def _laid_anew(self, top: int | None = None) -> None:
+        self._update_size()
+        self._settle(self.scroll_offset.y if top is None else top)
+        self.refresh()
+
+    def go_spot(self, step: int) -> None:
+        """Choose the next fold or image, below (1) or above (-1), and bring it on screen."""
+        measured = self._measured
+        index = self._spot_index()
+        if index is None:
+            index = self._index_at(self.scroll_offset.y) - (step > 0)
+        at = index + step
+        while 0 <= at < len(measured.parts):
+            before = len(measured.parts)
+            measured.measure(at)
+            if len(measured.parts) != before and step < 0:
+                at += len(measured.parts) - before
+            if isinstance(measured.parts[at], Spot):
+                break
+            at += step
+        measured.update_tops()
+        self._update_size()
+        if not 0 <= at < len(measured.parts):
+            self.refresh()
+            return
+        self._spot = measured.parts[at]
+        row, top = measured.tops[at], self.scroll_offset.y
+        if not top <= row < top + self.size.height:
+            self._settle(max(0, row - self.size.height // 3))
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """Open or close the fold under the mouse; an image is only chosen."""
+        offset = event.get_content_offset(self)
+        row = self.scroll_offset.y + offset.y if offset is not None else -1
+        clicked = self._spots(row, row + 1) if row >= 0 else []
+        if clicked and self.text_selection is None:
+            self._spot = self._measured.parts[clicked[0]]
+            self.toggle_spot()
+            self.refresh()
+
     # -- drawing ------------------------------------------------------------------------------------------------
 
     def line_at(self, row: int) -> Line:
         """Return the spans of a row of the document; empty below its end."""
-        if not 0 <= row < self._tops[-1]:
+        if not 0 <= row < self._measured.height:
             return []
-        index = bisect_right(self._tops, row) - 1
-        rows = self._rows_of(index)
-        within = row - self._tops[index]
+        index = bisect_right(self._measured.tops, row) - 1
+        rows = self._measured.rows(index)
+        within = row - self._measured.tops[index]
         return rows[within] if within < len(rows) else []
 
     def render_line(self, y: int) -> Strip:
         """Draw the line `y` of the visible part."""
         width = self.room
-        if not self._parts:
+        if not self.has_parts:
             return self._render_empty(y, width)
         row = self.scroll_offset.y + y
         line = self.line_at(row)
@@ -219,7 +284,14 @@ class TextView(Painted, can_focus=True):
         if selection is not None and (span := selection.get_span(row)) is not None:
             start, end = span
             line = overlay(line, [(start, len("".join([text for text, _ in line])) if end < 0 else end)], "selection")
-        return self.paint(line, width).apply_offsets(0, row)
+        return self.paint(line, width, "cursor-blurred" if self._is_chosen(row) else "").apply_offsets(0, row)
+
+    def _is_chosen(self, row: int) -> bool:
+        index = self._index_at(row)
+        measured = self._measured
+        if not self.has_focus or index >= len(measured.parts) or measured.tops[index] != row:
+            return False
+        return isinstance(measured.parts[index], Spot) and self._spot_index() == index
 
     def _render_empty(self, y: int, width: int) -> Strip:
         rows = wrap_words(self.empty, max(1, width - 4))
@@ -236,7 +308,7 @@ class TextView(Painted, can_focus=True):
         if selection.start is None and selection.end is None:
             return self.plain(), "\n"
         first = selection.start.y if selection.start is not None else 0
-        last = selection.end.y if selection.end is not None else self._tops[-1] - 1
+        last = selection.end.y if selection.end is not None else self._measured.height - 1
         rows: list[str] = []
         for row in range(first, last + 1):
             text = "".join([piece for piece, _ in self.line_at(row)])

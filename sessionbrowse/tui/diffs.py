@@ -1,0 +1,96 @@
+"""Edits as lines taken out and put in: by comparing two texts, or as the agent itself wrote the difference down."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+from sessionbrowse.text import clean_lines
+from sessionbrowse.tui.parts import Part, text_parts
+from sessionbrowse.tui.spans import Line
+
+CONTEXT_LINES = 3
+MOST_COMPARED = 2_000
+"""Lines of both texts together above which they are not compared: comparing takes the square of them."""
+
+_NUMBERED = re.compile(r"([+\- ])( *\d+)( .*|)$", re.DOTALL)
+_GAP = "⋯"
+
+
+def edit_parts(old: str, new: str, *, prefix: Line | None = None) -> list[Part]:
+    """Return an edit: lines both have as they are, lines taken out with `-`, lines put in with `+`."""
+    before = prefix or []
+    parts: list[Part] = []
+    for sign, source in _stretches(old, new):
+        parts += text_parts(source, roles=_ROLES[sign], prefix=[*before, (f"{sign} ", _ROLES[sign])])
+    return parts
+
+
+def edit_counts(old: str, new: str) -> tuple[int, int]:
+    """Return how many lines an edit puts in and takes out."""
+    counts = {"+": 0, "-": 0}
+    for sign, source in _stretches(old, new):
+        if sign in counts:
+            counts[sign] += source.count("\n") + 1
+    return counts["+"], counts["-"]
+
+
+def written_diff_parts(diff: str, *, prefix: Line | None = None) -> list[Part]:
+    """Return a difference that the agent wrote down (`+12 text`, or a unified diff), its lines in their colours."""
+    return text_parts(diff, prefix=prefix, styler=style_diff, hang=True)
+
+
+def written_diff_counts(diff: str) -> tuple[int, int]:
+    """Return how many lines a written difference puts in and takes out."""
+    lines = diff.split("\n")
+    added = sum([line.startswith("+") and not line.startswith("+++") for line in lines])
+    removed = sum([line.startswith("-") and not line.startswith("---") for line in lines])
+    return added, removed
+
+
+def style_diff(line: str) -> Line:
+    """Return the spans of one line of a difference."""
+    roles = _ROLES.get(line[:1], "dim")
+    numbered = _NUMBERED.match(line)
+    if numbered is not None:
+        sign, number, text = numbered.groups()
+        return [(sign, roles), (number, "faint"), (text, roles)]
+    return [(line, "accent" if line.startswith("@@") else roles)]
+
+
+def count_spans(counts: tuple[int, int]) -> Line:
+    """Return the size of an edit: `+12 −3`."""
+    added, removed = counts
+    return [(f"  +{added:,}", "good"), (f" −{removed:,}", "error")]
+
+
+_ROLES = {"+": "good", "-": "error", " ": "dim"}
+
+
+def _stretches(old: str, new: str) -> Iterator[tuple[str, str]]:
+    """Yield lines that belong together with their sign; long common stretches are cut to their ends."""
+    old_lines, new_lines = clean_lines(old) if old else [], clean_lines(new) if new else []
+    if len(old_lines) + len(new_lines) > MOST_COMPARED:
+        groups: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(old_lines), 0, len(new_lines))]
+    else:
+        groups = SequenceMatcher(None, old_lines, new_lines, autojunk=False).get_opcodes()
+    for number, (kind, old_start, old_end, new_start, new_end) in enumerate(groups):
+        if kind == "equal":
+            at_ends = (number == 0, number == len(groups) - 1)
+            yield from _common(old_lines[old_start:old_end], *at_ends)
+            continue
+        if old_end > old_start:
+            yield "-", "\n".join(old_lines[old_start:old_end])
+        if new_end > new_start:
+            yield "+", "\n".join(new_lines[new_start:new_end])
+
+
+def _common(lines: list[str], is_first: bool, is_last: bool) -> Iterator[tuple[str, str]]:
+    head = 0 if is_first else CONTEXT_LINES
+    tail = 0 if is_last else CONTEXT_LINES
+    if len(lines) <= head + tail + 1:
+        yield " ", "\n".join(lines)
+        return
+    gap = f"{_GAP} {len(lines) - head - tail:,} lines the same"
+    yield " ", "\n".join([*lines[:head], gap, *(lines[-tail:] if tail else [])])

@@ -1,0 +1,37 @@
+"""Temporary files that other programs get to look at: copies, readable by this user only, gone when we leave."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+
+class HandedOver:
+    """A directory of copies, made with the first one."""
+
+    def __init__(self) -> None:
+        self._directory: str | None = None
+        self._count = 0
+
+    def write(self, content: bytes, name: str) -> Path:
+        """Write a copy named `name` with a number before it, and return its path."""
+        if self._directory is None:
+            self._directory = tempfile.mkdtemp(prefix="sessionbrowse-")
+        self._count += 1
+        path = Path(self._directory) / f"{self._count}-{name}"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        return path
+
+    def remove(self, path: Path) -> None:
+        """Remove one copy."""
+        path.unlink(missing_ok=True)
+
+    def remove_all(self) -> None:
+        """Remove every copy."""
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            self._directory = None

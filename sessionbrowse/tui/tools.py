@@ -1,0 +1,175 @@
+"""A tool call and what it gave back as one block: arguments, edits as differences, results folded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from pygments.lexer import Lexer
+
+from sessionbrowse.format.entries import Block, ImageBlock, TextBlock, ToolCallBlock, ToolResultMessage
+from sessionbrowse.text import clean, json_exact
+from sessionbrowse.tui.diffs import count_spans, edit_counts, edit_parts, written_diff_counts, written_diff_parts
+from sessionbrowse.tui.highlight import lexer_for_path, lexer_named
+from sessionbrowse.tui.images import ImagePart
+from sessionbrowse.tui.parts import LinePart, Part
+from sessionbrowse.tui.spans import Line
+from sessionbrowse.tui.texts import BAR, Reading, output_parts, parts_and_rest, value_parts
+
+LONGEST_SHORT = 120
+"""Characters of an argument that stands beside the tool's name."""
+
+_PATH_KEYS = ("path", "file_path", "filePath")
+_EDIT_KEYS = (("oldText", "newText"), ("old_string", "new_string"), ("old_text", "new_text"))
+_WRITTEN_KEYS = ("content", "file_text")
+_RESULT_PREFIX: Line = [("  ", "")]
+# `12:text` or `12|text`: lines that a read tool numbers are no code any more.
+_NUMBERED_LINE = re.compile(r"\s*\d+[:|→\t]")
+
+
+def call_parts(call: ToolCallBlock, reading: Reading, result: ToolResultMessage | None = None) -> list[Part]:
+    """Return a tool call: its name, its arguments, and what it gave back (`result`, or where the reading finds it)."""
+    if result is None and reading.results is not None and call.id is not None:
+        result = reading.results(call.id)
+    arguments = call.arguments
+    heading: Line = [("⚙ ", "tool"), (clean(call.name or "(no name)"), "tool strong")]
+    if call.intent:
+        heading.append((f"  {clean(call.intent)}", "dim"))
+    if not isinstance(arguments, dict):
+        parts: list[Part] = [LinePart(heading)]
+        if arguments is not None:
+            parts += value_parts(arguments, reading, prefix=BAR)
+    else:
+        edits = edits_of(arguments)
+        diff = written_diff(result)
+        for key, value in arguments.items():
+            if is_short(value):
+                sign = "$" if key == "command" else clean(str(key))
+                heading += [(f"  {sign} ", "dim"), (clean(_scalar(value)), "")]
+        if edits or diff:
+            heading += count_spans(_counts(edits, diff))
+        parts = [LinePart(heading, indent=2)]
+        parts += _argument_parts(arguments, edits, diff, reading)
+    if result is not None:
+        parts.append(result_heading(result))
+        parts += result_parts(result, reading, prefix=_RESULT_PREFIX, lexer=_result_lexer(call, result))
+    return parts
+
+
+def result_heading(result: ToolResultMessage) -> Part:
+    """Return the line between a call and its result."""
+    failed = bool(result.is_error)
+    return LinePart([("╰ ", "rule"), ("failed" if failed else "result", "error" if failed else "dim")])
+
+
+def result_parts(
+    result: ToolResultMessage, reading: Reading, *, prefix: Line | None = None, lexer: Lexer | None = None
+) -> list[Part]:
+    """Return what a tool gave back."""
+    roles = "error" if result.is_error else ""
+    content = result.content
+    if content is None or content == () or content == "":
+        return [LinePart([*(prefix or []), ("(nothing)", "dim italic")])]
+    blocks: Sequence[Block] = (TextBlock(text=content),) if isinstance(content, str) else content
+    parts: list[Part] = []
+    for block in blocks:
+        if isinstance(block, TextBlock):
+            parts += output_parts(block.text or "", reading, roles=roles, prefix=prefix, lexer=lexer)
+        elif isinstance(block, ImageBlock):
+            parts.append(ImagePart(block.mime_type, block.data, prefix=prefix))
+        else:
+            parts += value_parts(msgspec.to_builtins(block), reading, prefix=prefix)
+    return parts
+
+
+def edits_of(arguments: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the pairs of old and new text of an edit tool's arguments; none if it is another tool."""
+    pairs: list[tuple[str, str]] = []
+    listed = arguments.get("edits")
+    for edit in listed if isinstance(listed, list) else [arguments]:
+        if not isinstance(edit, dict):
+            return []
+        for old_key, new_key in _EDIT_KEYS:
+            old, new = edit.get(old_key), edit.get(new_key, "" if old_key in edit else None)
+            if isinstance(old, str) and isinstance(new, str):
+                pairs.append((old, new))
+                break
+        else:
+            return []
+    return pairs
+
+
+def written_diff(result: ToolResultMessage | None) -> str | None:
+    """Return the difference that an edit tool wrote down beside its result, with line numbers."""
+    details = result.details if result is not None else None
+    diff = details.get("diff") if isinstance(details, dict) else None
+    return diff if isinstance(diff, str) and diff.strip() else None
+
+
+def path_of(arguments: Any) -> str:
+    """Return the path among a call's arguments; empty if there is none."""
+    if not isinstance(arguments, dict):
+        return ""
+    return next((value for key in _PATH_KEYS if isinstance(value := arguments.get(key), str)), "")
+
+
+def is_short(value: Any) -> bool:
+    """Whether an argument fits beside the tool's name."""
+    if isinstance(value, str):
+        return len(value) <= LONGEST_SHORT and "\n" not in value
+    return value is None or isinstance(value, bool | int | float)
+
+
+def _argument_parts(
+    arguments: dict[str, Any], edits: list[tuple[str, str]], diff: str | None, reading: Reading
+) -> list[Part]:
+    parts: list[Part] = []
+    shown_as_edit = {key for keys in _EDIT_KEYS for key in keys} | {"edits"} if edits else set()
+    for key, value in arguments.items():
+        if is_short(value) and not (isinstance(value, str) and key in shown_as_edit):
+            continue
+        if key in shown_as_edit:
+            continue
+        if key in _WRITTEN_KEYS and isinstance(value, str) and (path := path_of(arguments)):
+            parts += output_parts(
+                value, reading, prefix=[*BAR, ("+ ", "good")], lexer=lexer_for_path(path), roles="good"
+            )
+        elif key == "command" and isinstance(value, str):
+            parts += output_parts(value, reading, prefix=[*BAR, ("$ ", "dim")], lexer=lexer_named("bash"))
+        else:
+            parts.append(LinePart([*BAR, (clean(str(key)), "name")]))
+            parts += value_parts(value, reading, prefix=BAR)
+    if diff is not None:
+        parts += parts_and_rest(written_diff_parts(diff, prefix=BAR), reading, prefix=BAR)
+    else:
+        made = [part for old, new in edits for part in edit_parts(old, new, prefix=BAR)]
+        parts += parts_and_rest(made, reading, prefix=BAR)
+    return parts
+
+
+def _counts(edits: list[tuple[str, str]], diff: str | None) -> tuple[int, int]:
+    if diff is not None:
+        return written_diff_counts(diff)
+    counts = [edit_counts(old, new) for old, new in edits]
+    return sum([added for added, _ in counts]), sum([removed for _, removed in counts])
+
+
+def _result_lexer(call: ToolCallBlock, result: ToolResultMessage) -> Lexer | None:
+    """Return the lexer for what a read tool gave back: that of the file, unless its lines are numbered."""
+    path = path_of(call.arguments)
+    if call.name not in ("read", "cat", "view") or result.is_error or not path:
+        return None
+    content = result.content
+    text = (
+        content
+        if isinstance(content, str)
+        else next((block.text for block in content or () if isinstance(block, TextBlock) and block.text), "")
+    )
+    head = text[:400].split("\n")[:2]
+    return None if any(_NUMBERED_LINE.match(line) for line in head) else lexer_for_path(path)
+
+
+def _scalar(value: Any) -> str:
+    return value if isinstance(value, str) else json_exact(value)

@@ -1,0 +1,78 @@
+"""An image in the system's viewer: a temporary copy, opened by a program that we do not wait for."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.tui.handed_over import HandedOver
+from sessionbrowse.tui.images import EXTENSIONS, image_bytes, kind_of
+
+Start = Callable[[Sequence[str], Mapping[str, str]], None]
+"""Starts a program and leaves it alone."""
+
+
+class NoViewer(SessionBrowseError):
+    """An image cannot be opened here."""
+
+
+def show_image(
+    data: str | None,
+    handed: HandedOver,
+    environ: Mapping[str, str],
+    *,
+    platform: str = sys.platform,
+    start: Start | None = None,
+) -> str:
+    """Open base64 image data in the system's viewer; return a sentence that says so.
+
+    Raises:
+        NoViewer: there is no data, it is no image, or nothing here shows images.
+    """
+    if data is None or data.startswith("blob:"):
+        raise NoViewer("The picture is not here: the file holds it elsewhere.")
+    content = image_bytes(data)
+    kind = kind_of(content) if content is not None else None
+    if content is None or kind is None:
+        raise NoViewer("This is no PNG, JPEG, GIF or WebP image, so it is not opened.")
+    command = viewer_command(environ, platform)
+    path = handed.write(content, f"image{EXTENSIONS[kind]}")
+    try:
+        (start or _start)([*command, str(path)], environ)
+    except OSError as error:
+        handed.remove(path)
+        raise NoViewer(f"{command[0]} could not be started: {error.strerror or error}.") from error
+    return f"Opened in the viewer of {command[0]}."
+
+
+def viewer_command(environ: Mapping[str, str], platform: str) -> list[str]:
+    """Return the program that opens a file as the desktop would.
+
+    Raises:
+        NoViewer: there is none, or no desktop.
+    """
+    path = environ.get("PATH")
+    if platform == "darwin":
+        return ["open"]
+    if shutil.which("wslview", path=path):
+        return ["wslview"]
+    # Without a desktop xdg-open would look for a browser that draws in this terminal.
+    if not (environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")):
+        raise NoViewer("There is no desktop here that could show an image.")
+    if not shutil.which("xdg-open", path=path):
+        raise NoViewer("There is no viewer here: xdg-open is not installed.")
+    return ["xdg-open"]
+
+
+def _start(command: Sequence[str], environ: Mapping[str, str]) -> None:
+    subprocess.Popen(
+        command,
+        env=dict(environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
