@@ -220,9 +220,11 @@ class _Layout:
         cells = [_cells(row, self._roles) for row in rows]
         shown = "".join([text for line in [first, *[cell for row in cells for cell in row]] for text, _ in line])
         if letters(shown) == letters(written) and all(len(row) == len(sides) for row in cells):
-            self._parts.append(TablePart(cells, sides, written, first, rest))
+            as_written = text_parts(written, roles=self._roles, prefix=self._prefix)
+            self._parts.append(TablePart(cells, sides, as_written, first, rest))
         else:
-            self._parts += _as_written(written, self._roles, first, rest)
+            # The lines stand as in the file, with the signs of the containers they are in.
+            self._parts += text_parts(written, roles=self._roles, prefix=self._prefix)
         return end
 
 

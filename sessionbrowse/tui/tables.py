@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from sessionbrowse.tui.parts import text_parts, wrap_line
+from sessionbrowse.tui.parts import Part, wrap_line
 from sessionbrowse.tui.spans import Line, line_width
 
 NARROWEST = 5
@@ -20,7 +20,7 @@ class TablePart:
     """Rows of cells; the first row is the heading."""
 
     def __init__(
-        self, cells: Sequence[Sequence[Line]], sides: Sequence[str], written: str, first: Line, rest: Line
+        self, cells: Sequence[Sequence[Line]], sides: Sequence[str], written: Sequence[Part], first: Line, rest: Line
     ) -> None:
         self._cells = cells
         self._sides = sides
@@ -37,9 +37,8 @@ class TablePart:
         widths = column_widths(self._cells, width - line_width(self._rest)) if len(self._cells) <= MOST_ROWS else None
         before = self._first
         if widths is None:
-            rows = [row for part in text_parts(self._written, prefix=self._rest) for row in part.rows(width)]
-            return [[*before, *rows[0][len(self._rest) :]], *rows[1:]]
-        rows = []
+            return [row for part in self._written for row in part.rows(width)]
+        rows: list[Line] = []
         for number, cells in enumerate(self._cells):
             for line in _table_row(cells, widths, self._sides, heading=number == 0):
                 rows.append([*before, *line])
@@ -50,7 +49,7 @@ class TablePart:
 
     def plain(self) -> str:
         """Return the table as it was written."""
-        return self._written
+        return "\n".join([part.plain() for part in self._written])
 
 
 def column_widths(cells: Sequence[Sequence[Line]], width: int) -> list[int] | None:

@@ -23,6 +23,7 @@ LONGEST_SHORT = 120
 
 _PATH_KEYS = ("path", "file_path", "filePath")
 _EDIT_KEYS = (("oldText", "newText"), ("old_string", "new_string"), ("old_text", "new_text"))
+_SHOWN_AS_EDIT = frozenset({"edits", *[key for keys in _EDIT_KEYS for key in keys]})
 _WRITTEN_KEYS = ("content", "file_text")
 _RESULT_PREFIX: Line = [("  ", "")]
 # `12:text` or `12|text`: lines that a read tool numbers are no code any more.
@@ -45,7 +46,7 @@ def call_parts(call: ToolCallBlock, reading: Reading, result: ToolResultMessage 
         edits = edits_of(arguments)
         diff = written_diff(result)
         for key, value in arguments.items():
-            if is_short(value):
+            if is_short(value) and not (edits and key in _SHOWN_AS_EDIT):
                 sign = "$" if key == "command" else clean(str(key))
                 heading += [(f"  {sign} ", "dim"), (clean(_scalar(value)), "")]
         if edits or diff:
@@ -126,11 +127,8 @@ def _argument_parts(
     arguments: dict[str, Any], edits: list[tuple[str, str]], diff: str | None, reading: Reading
 ) -> list[Part]:
     parts: list[Part] = []
-    shown_as_edit = {key for keys in _EDIT_KEYS for key in keys} | {"edits"} if edits else set()
     for key, value in arguments.items():
-        if is_short(value) and not (isinstance(value, str) and key in shown_as_edit):
-            continue
-        if key in shown_as_edit:
+        if is_short(value) or (edits and key in _SHOWN_AS_EDIT):
             continue
         if key in _WRITTEN_KEYS and isinstance(value, str) and (path := path_of(arguments)):
             parts += output_parts(

@@ -209,8 +209,13 @@ class TextView(Painted, can_focus=True):
         index = self._spot_index()
         if index is not None and isinstance(self._measured.parts[index], Fold):
             self._spot = self._measured.parts[index]
+            grown = self._measured.height
             self._measured.toggle(index)
-            self._laid_anew()
+            grown = self._measured.height - grown
+            # What came into being below the fold is shown, at the cost of a part of what stands above it.
+            row, height = self._measured.tops[index], self.size.height
+            wanted = min(row - height // 3, row + 1 + grown - height)
+            self._laid_anew(max(self.scroll_offset.y, wanted))
 
     def toggle_all(self) -> None:
         """Open or close every fold; the part at the top stays there."""
@@ -221,9 +226,9 @@ class TextView(Painted, can_focus=True):
         at = next((at for at, other in enumerate(self._measured.parts) if other is part), None)
         self._laid_anew(self._measured.tops[at] if at is not None and top else top)
 
-    def _laid_anew(self, top: int | None = None) -> None:
+    def _laid_anew(self, top: int) -> None:
         self._update_size()
-        self._settle(self.scroll_offset.y if top is None else top)
+        self._settle(top)
         self.refresh()
 
     def go_spot(self, step: int) -> None:

@@ -1,0 +1,109 @@
+"""What stands beside the tree, as a user reads it: folds, images, comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.session_files import answer, entry, header, user, written
+from tests.tui_support import Driven, browsing, fixed_source, summary
+
+
+def answer_of(entry_id: str, parent: str, *blocks: dict[str, Any]) -> bytes:
+    return answer(entry_id, parent, content=list(blocks))
+
+
+def tool_result(entry_id: str, parent: str, call_id: str, text: str, **more: Any) -> bytes:
+    message = {"role": "toolResult", "toolCallId": call_id, "content": [{"type": "text", "text": text}], **more}
+    return entry("message", entry_id, parent, message=message)
+
+
+@asynccontextmanager
+async def reading(tmp_path: Path, *lines: bytes, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Driven]:
+    """Open a session of these entries."""
+    path = written(tmp_path, header(), *lines)
+    async with browsing(fixed_source([summary(str(path))]), size=size) as browser:
+        await browser.press("enter")
+        assert browser.screen_name == "session"
+        yield browser
+
+
+async def test_folds_open_with_enter_and_all_of_them_with_one_key(tmp_path: Path) -> None:
+    output = "\n".join([f"row {number}" for number in range(1, 61)])
+    lines = [
+        user("u1", None, "Look."),
+        answer_of(
+            "a1",
+            "u1",
+            {"type": "thinking", "thinking": "first\nsecond thought"},
+            {"type": "text", "text": "Let me see."},
+            {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}},
+        ),
+        tool_result("t1", "a1", "c1", output),
+    ]
+    async with reading(tmp_path, *lines) as browser:
+        await browser.press("k")
+        text = browser.words("#view")
+        assert "▸ ✧ thinking 2 lines" in text
+        assert "row 20 ▸ 40 more lines" in text
+        await browser.press("o")
+        assert "▾ ✧ thinking" in browser.words("#view")
+        await browser.press("enter", "right_square_bracket", "enter")
+        assert "▾ 40 more lines row 21" in browser.words("#view")
+        await browser.press("O")
+        text = browser.words("#view")
+        assert "▸ ✧ thinking" in text
+        assert "▸ 40 more lines" in text
+        await browser.press("O", "G")
+        assert "row 60" in browser.words("#view")
+
+
+async def test_a_key_that_finds_no_fold_says_so(tmp_path: Path) -> None:
+    async with reading(tmp_path, user("u1", None, "Look.")) as browser:
+        await browser.press("o")
+        assert browser.toasts() == ["Nothing is folded on this page."]
+        await browser.press("i")
+        assert browser.toasts()[-1] == "No image is on this page."
+
+
+async def test_the_marked_fold_moves_and_is_brought_on_screen(tmp_path: Path) -> None:
+    blocks = [
+        block
+        for number in range(12)
+        for block in (
+            {"type": "thinking", "thinking": f"thought {number}\nmore"},
+            {"type": "text", "text": "text\n\n" * 6},
+        )
+    ]
+    async with reading(tmp_path, user("u1", None, "Look."), answer_of("a1", "u1", *blocks), size=(100, 24)) as browser:
+        await browser.press("enter", *["right_square_bracket"] * 11, "enter")
+        assert "▾ ✧ thinking 2 lines │ thought 11" in browser.words("#view")
+        await browser.press(*["left_square_bracket"] * 11, "enter")
+        assert "▾ ✧ thinking 2 lines │ thought 0" in browser.words("#view")
+
+
+async def test_a_click_on_a_fold_opens_it(tmp_path: Path) -> None:
+    thought = {"type": "thinking", "thinking": "first\nsecond"}
+    async with reading(
+        tmp_path, user("u1", None, "Look."), answer_of("a1", "u1", thought, {"type": "text", "text": "x"})
+    ) as browser:
+        row = next(number for number, text in enumerate(browser.rows("#view")) if "▸ ✧" in text)
+        await browser.pilot.click("#view", offset=(6, row + 1))
+        await browser.settle()
+        assert "▾ ✧ thinking" in browser.words("#view")
+
+
+async def test_a_result_of_megabytes_is_paged_through(tmp_path: Path) -> None:
+    output = "".join([f"line {number:08d} of a very long output\n" for number in range(300_000)])
+    lines = [
+        user("u1", None, "Look."),
+        answer_of("a1", "u1", {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}),
+        tool_result("t1", "a1", "c1", output),
+    ]
+    async with reading(tmp_path, *lines) as browser:
+        await browser.press("enter", "G")
+        assert "line 00299999" in browser.words("#view")
+        await browser.press("pageup", "g")
+        assert "$ ls" in browser.words("#view")
