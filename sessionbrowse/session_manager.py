@@ -266,8 +266,6 @@ class SessionManager(SessionAppender, SessionLists):
         path = os.path.join(directory, ids.file_name(header["timestamp"], header["id"]))
         forking.make_folder(directory)
         forking.write_fork(source, path, header, None, header["timestamp"], cls._ids(means))
-        if source.agent == "omp":
-            forking.copy_artifacts(source, path)
         return cls.open(path, directory, cwd, agent=source.agent, force=True, means=means)
 
     # ---- this session's file -------------------------------------------------------------------------------

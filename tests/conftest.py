@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.fault_table import pytest_terminal_summary as pytest_terminal_summary
+
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 
 # Variables by which the agents, and we, find files; a test that wants one sets it itself.

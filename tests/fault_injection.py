@@ -6,6 +6,7 @@ no `finally` runs, as in life.
 
 from __future__ import annotations
 
+import builtins
 import errno
 import os
 import signal
@@ -20,7 +21,10 @@ Action = Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], An
 """What happens at the chosen call: gets its name, the real function and the arguments."""
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-_CHANGING = ("write", "pwrite", "fsync", "rename", "replace", "link", "unlink", "utime", "mkdir", "fchmod", "ftruncate")
+_CHANGING = (
+    *("write", "pwrite", "sendfile", "fsync", "rename", "replace", "link", "symlink", "unlink", "utime"),
+    *("mkdir", "rmdir", "fchmod", "ftruncate"),
+)
 
 
 class Disk:
@@ -34,14 +38,17 @@ class Disk:
 def failing_disk(at: int | None = None, action: Action | None = None) -> Iterator[Disk]:
     """Count every call that changes the disk; at the `at`-th (from 1) do `action` in its place."""
     disk = Disk()
-    places: dict[str, Any] = dict.fromkeys((*_CHANGING, "open"), os) | {"exchange": whole_files}
-    originals = {name: getattr(place, name) for name, place in places.items()}
+    places: dict[str, Any] = dict.fromkeys((*_CHANGING, "open"), os) | {"exchange": whole_files, "file": builtins}
+    attributes = {name: "open" if name == "file" else name for name in places}
+    originals = {name: getattr(place, attributes[name]) for name, place in places.items()}
     # No test cuts the power, so nobody waits for the platter.
     real = originals | {"fsync": lambda descriptor: None}
 
     def patched(name: str) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
             if name == "open" and not (len(arguments) > 1 and arguments[1] & _WRITING):
+                return real[name](*arguments, **named)
+            if name == "file" and not set("wax+") & set(_mode(arguments, named)):
                 return real[name](*arguments, **named)
             disk.calls.append(name)
             if len(disk.calls) == at and action is not None:
@@ -51,12 +58,16 @@ def failing_disk(at: int | None = None, action: Action | None = None) -> Iterato
         return call
 
     for name, place in places.items():
-        setattr(place, name, patched(name))
+        setattr(place, attributes[name], patched(name))
     try:
         yield disk
     finally:
         for name, place in places.items():
-            setattr(place, name, originals[name])
+            setattr(place, attributes[name], originals[name])
+
+
+def _mode(arguments: tuple[Any, ...], named: dict[str, Any]) -> str:
+    return str(arguments[1] if len(arguments) > 1 else named.get("mode", "r"))
 
 
 def fails_with(code: int) -> Action:

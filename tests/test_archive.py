@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,12 @@ from sessionbrowse.agents import Place
 from sessionbrowse.cli import main
 from sessionbrowse.errors import InUse, RefusedWrite, Unreadable
 from sessionbrowse.services.archive import archive, unarchive
-from sessionbrowse.services.changes import changing
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store.archive import archived_path, original_path
 from sessionbrowse.store.discover import discover
 from sessionbrowse.store.scan import summarise_path
 from sessionbrowse.store.session_file import open_session
 from tests.change_helpers import PROJECT, Store, target
-from tests.fault_injection import failing_disk, in_child, killed_before
 from tests.file_helpers import own_system_trash, picture
 
 
@@ -132,28 +129,6 @@ def test_what_is_in_the_way_is_never_replaced(store: Store) -> None:
         unarchive(target(archived), bench=store.bench)
     assert path.read_text() == "new"
     assert archived.exists()
-
-
-def test_a_kill_at_any_call_leaves_the_session_in_one_place_with_all_that_belongs_to_it(store: Store) -> None:
-    path = store.session("omp")
-    (path.parent / path.stem).mkdir()
-    (path.parent / path.stem / "1.log").write_text("output")
-    before = picture(store.home)
-    killed, at = int(signal.SIGKILL), 0
-    while killed == signal.SIGKILL:
-        at += 1
-
-        def run(at: int = at) -> None:
-            with failing_disk(at, killed_before):
-                archive(target(path), bench=store.bench)
-
-        killed = in_child(run)
-        with changing(store.bench):
-            pass
-        if not path.exists():
-            undo(bench=store.bench)
-        assert picture(store.home) == before, at
-    assert at > 5
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import os
-import signal
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sessionbrowse.cli import main
-from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite, SessionBrowseError
-from sessionbrowse.services.changes import changing
+from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite
 from sessionbrowse.services.delete import delete, own_trash, restorable, unit_of
 from sessionbrowse.services.restore import restore
 from sessionbrowse.services.undo import undo, undoable
@@ -22,7 +19,6 @@ from sessionbrowse.store.admission import Target
 from sessionbrowse.store.scan import summarise_path
 from sessionbrowse.store.trash import NoTrash
 from tests.change_helpers import PROJECT, Store, header, target
-from tests.fault_injection import failing_disk, fails_with, in_child, killed_after, killed_before
 from tests.file_helpers import own_system_trash, picture
 
 
@@ -151,77 +147,6 @@ def test_links_that_lead_out_of_a_root_and_other_kinds_of_files_are_never_touche
             delete(Target(str(odd), "pi", (str(path.parent),)), bench=store.bench)
     assert outside.exists()
     assert link.is_symlink()
-
-
-@pytest.mark.parametrize("into", ["trash", "own"])
-@pytest.mark.parametrize("fault", [killed_before, killed_after], ids=["before", "after"])
-def test_a_kill_at_any_call_loses_nothing_and_the_next_change_settles_it(store: Store, fault: Any, into: Any) -> None:
-    path = omp_session(store)
-    before = picture(store.home)
-    at = 0
-    while True:
-        at += 1
-        if at % 3 and at > 12 and fault is killed_after:
-            continue  # a kill after a call is one before the next
-
-        def run(at: int = at) -> None:
-            with failing_disk(at, fault):
-                delete(target(path), into=into, bench=store.bench)
-
-        killed = in_child(run)
-        with changing(store.bench):
-            pass  # what a kill left is settled
-        if path.exists():
-            assert picture(store.home) == before, at
-        else:
-            restore(bench=store.bench)
-            assert picture(store.home) == before, at
-        if killed != signal.SIGKILL:
-            break
-    assert at > 10
-    assert not [one for one in store.bench.journal.changes().values() if one.state == "pending"]
-
-
-@pytest.mark.parametrize("into", ["trash", "own"])
-def test_a_full_or_broken_disk_at_any_call_loses_nothing(store: Store, into: Any) -> None:
-    path = omp_session(store)
-    before = picture(store.home)
-    for code in (errno.ENOSPC, errno.EROFS):
-        for at in range(1, 60):
-            with failing_disk(at, fails_with(code)) as disk, suppress(SessionBrowseError, OSError):
-                delete(target(path), into=into, bench=store.bench)
-            with changing(store.bench):
-                pass
-            if not path.exists():
-                restore(bench=store.bench)
-            assert picture(store.home) == before, (at, code)
-            if len(disk.calls) < at:
-                break
-
-
-@pytest.mark.parametrize("into", ["trash", "own"])
-def test_a_kill_while_restoring_leaves_all_in_the_trash_or_all_back(store: Store, into: Any) -> None:
-    path = omp_session(store)
-    before = picture(store.home)
-    killed, at = int(signal.SIGKILL), 0
-    while killed == signal.SIGKILL:
-        at += 1
-        if path.exists():
-            delete(target(path), into=into, bench=store.bench)
-
-        def run(at: int = at) -> None:
-            with failing_disk(at, killed_before):
-                restore(bench=store.bench)
-
-        killed = in_child(run)
-        with changing(store.bench):
-            pass
-        if path.exists():
-            assert picture(store.home) == before, at
-        else:
-            assert {os.path.basename(name) for name in picture(store.home)} == {"other.jsonl", "ab"}, at
-    assert at > 8
-    assert not any(name.endswith(".trashinfo") for name in picture(Path(own_trash(store.bench))))
 
 
 # ---- the command line ----------------------------------------------------------------------------------------

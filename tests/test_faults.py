@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import signal
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,16 +21,8 @@ from sessionbrowse.services.rename import rename
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store.session_file import open_session
 from tests.change_helpers import CONVERSATION, LONG_AGO_NS, Store, line, target, user
-from tests.fault_injection import (
-    Action,
-    after,
-    failing_disk,
-    fails_with,
-    in_child,
-    killed_after,
-    killed_before,
-    writes_only,
-)
+from tests.fault_injection import Action, after, failing_disk, in_child
+from tests.fault_table import FAULTS, survived
 
 Verb = Callable[[Store, Path], object]
 
@@ -48,40 +38,8 @@ VERBS: dict[str, tuple[str, str | None, Verb]] = {
     "undo rename omp": ("omp", "old", lambda store, path: undo(bench=store.bench)),
 }
 
-FAULTS: dict[str, Action | None] = {
-    "no space": fails_with(errno.ENOSPC),
-    "read-only": fails_with(errno.EROFS),
-    "I/O error": fails_with(errno.EIO),
-    "1 byte": writes_only(lambda size: 1),
-    "half": writes_only(lambda size: size // 2),
-    "all but 1": writes_only(lambda size: size - 1),
-    "killed before": killed_before,
-    "killed after": killed_after,
-    "vanished": None,
-    "replaced": None,
-}
-
 # Near to others of the table: a kill after a call is one before the next.
 SLOW = frozenset({"read-only", "I/O error", "1 byte", "killed after"})
-
-_table: dict[str, Counter[str]] = {}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def table_of_faults(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Print how many faults of which kind each verb survived."""
-    yield
-    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-    capture = request.config.pluginmanager.get_plugin("capturemanager")
-    if reporter is None or capture is None or not _table:
-        return
-    width = max(map(len, _table))
-    with capture.global_and_fixture_disabled():
-        reporter.write_line("")
-        reporter.write_line(f"{'faults survived':<{width}}  " + "  ".join(FAULTS))
-        for verb, counts in _table.items():
-            cells = "  ".join(f"{counts[fault]:>{len(fault)}}" for fault in FAULTS)
-            reporter.write_line(f"{verb:<{width}}  {cells}")
 
 
 class World:
@@ -148,7 +106,9 @@ OTHER = b"".join(
 @pytest.mark.parametrize(
     "fault", [pytest.param(name, marks=pytest.mark.stress if name in SLOW else ()) for name in FAULTS]
 )
-def test_nothing_is_lost_and_the_journal_is_right_whatever_call_fails(tmp_path: Path, verb: str, fault: str) -> None:
+def test_nothing_is_lost_and_the_journal_is_right_whatever_call_fails(
+    tmp_path: Path, verb: str, fault: str, record_property: object
+) -> None:
     world = World(tmp_path / "counted", verb)
     with failing_disk() as counted:
         world.act()
@@ -168,7 +128,7 @@ def test_nothing_is_lost_and_the_journal_is_right_whatever_call_fails(tmp_path: 
                 world.act()
         with failing_disk():
             _check(world, fault, clean, (verb, fault, at, counted.calls[at - 1]))
-        _table.setdefault(verb, Counter())[fault] += 1
+    survived(record_property, verb, fault, len(counted.calls))
 
 
 def _check(world: World, fault: str, clean: bytes, case: tuple[Any, ...]) -> None:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import signal
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sessionbrowse.cli import main
-from sessionbrowse.errors import InUse, RefusedWrite, SessionBrowseError
+from sessionbrowse.errors import InUse, RefusedWrite
 from sessionbrowse.services.catalog import Scope
-from sessionbrowse.services.changes import changing
 from sessionbrowse.services.relocate import Relocated, moved_directory, relocate
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store import projects
 from sessionbrowse.store.session_file import open_session
 from tests.change_helpers import CONVERSATION, LONG_AGO_NS, Store, header, line
-from tests.fault_injection import failing_disk, fails_with, in_child, killed_after, killed_before
-from tests.file_helpers import Picture, picture
+from tests.file_helpers import picture
 
 OLD, NEW = "/projects/webshop", "/srv/shop"
 
@@ -178,57 +173,6 @@ def test_a_directory_without_sessions_is_refused(store: Store) -> None:
 )
 def test_directories_are_told_at_path_boundaries(cwd: str, old: str, new: str, expected: str | None) -> None:
     assert moved_directory(cwd, old, new) == expected
-
-
-@pytest.mark.parametrize("fault", [killed_before, killed_after], ids=["before", "after"])
-def test_a_kill_at_any_call_moves_all_or_nothing(store: Store, fault: Any) -> None:
-    world(store)
-    before = picture(store.home)
-    after = _result(store, before)
-    killed, at, ends = int(signal.SIGKILL), 0, set()
-    while killed == signal.SIGKILL:
-        at += 1 if at < 20 else 3
-
-        def run(at: int = at) -> None:
-            with failing_disk(at, fault):
-                moved(store)
-
-        killed = in_child(run)
-        with changing(store.bench):
-            pass  # what a kill left is settled
-        now = picture(store.home)
-        assert now in (before, after), at
-        ends.add(now == after)
-        if now == after:
-            undo(bench=store.bench)
-            assert picture(store.home) == before, at
-    assert at > 50
-    assert ends == {True, False}
-
-
-def test_a_broken_disk_at_any_call_moves_all_or_nothing(store: Store) -> None:
-    world(store)
-    before = picture(store.home)
-    after = _result(store, before)
-    for at in range(1, 400, 2):
-        with failing_disk(at, fails_with(errno.ENOSPC)) as disk, suppress(SessionBrowseError, OSError):
-            moved(store)
-        with changing(store.bench):
-            pass
-        now = picture(store.home)
-        assert now in (before, after), at
-        if now == after:
-            undo(bench=store.bench)
-        if len(disk.calls) < at:
-            break
-
-
-def _result(store: Store, before: Picture) -> Picture:
-    moved(store)
-    after = picture(store.home)
-    undo(bench=store.bench)
-    assert picture(store.home) == before
-    return after
 
 
 def repository(path: Path, *, remote: str | None = None, commit: str | None = None) -> Path:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -132,19 +130,3 @@ def test_a_move_to_another_disk_keeps_bytes_and_times_and_replaces_nothing(own_h
         folder.mkdir()
         with pytest.raises(FileExistsError):
             trash.move(target, str(folder))
-
-
-def test_trash_cli_lists_and_restores_what_we_delete(home_trash: Path, own_home: Path) -> None:
-    programs = [shutil.which(name) for name in ("trash-list", "trash-restore")]
-    if None in programs:
-        pytest.skip("trash-cli is not installed (apt install trash-cli, or pip install trash-cli)")
-    path = own_home / "a" / "-odd näme.jsonl"
-    path.parent.mkdir()
-    path.write_bytes(b"{}\n")
-    os.utime(path, ns=(1, 1_700_000_000_123_456_789))
-    before = picture(own_home / "a")
-    trash.put(str(path), (str(home_trash),))
-    listed = subprocess.run([str(programs[0])], capture_output=True, text=True, check=True).stdout
-    assert listed.rstrip().endswith(str(path))
-    subprocess.run([str(programs[1]), str(path.parent)], input="0\n", capture_output=True, text=True, check=True)
-    assert picture(own_home / "a") == before

@@ -171,6 +171,11 @@ def own_trash(bench: Bench) -> str:
     return str(data_dir(bench.around.environ, Path(bench.around.home)) / "trash")
 
 
+def own_name(change: Change, path: str) -> str:
+    """Return the name that an item of a deletion has in our own trash folder."""
+    return f"{change.id}-{os.path.basename(path)}"
+
+
 def homes(bench: Bench) -> tuple[str, ...]:
     """Return the trash directories in which a deleted session may lie."""
     named = bench.around.environ.get("XDG_DATA_HOME", "")
@@ -186,19 +191,35 @@ def take_away(unit: Unit, into: Into, change: Change, bench: Bench, to_trash: To
             if into == "nowhere":
                 trash.remove_for_good(path)
             elif into == "own":
-                deleted_at = datetime.fromtimestamp(bench.now_ms() / 1000).strftime("%Y-%m-%dT%H:%M:%S")
-                name = f"{change.id}-{os.path.basename(path)}"
-                gone.append(trash.put_in_own(path, own_trash(bench), name=name, deleted_at=deleted_at))
+                name = own_name(change, path)
+                gone.append(trash.put_in_own(path, own_trash(bench), name=name, deleted_at=_deleted_at(bench)))
             else:
                 gone.append(trash.put(path, homes(bench), to_trash))
         except (RefusedWrite, WriteFailed) as error:
             left = _bring_back(gone)
             if left:
                 raise WriteFailed(f"{error.sentence} {' '.join(left)}") from error
-            if isinstance(error, NoTrash):
+            if isinstance(error, NoTrash) and into == "trash":
                 raise NoTrash(f"{error.sentence} It can go to our own trash {clean(own_trash(bench))}.") from error
             raise
     return gone
+
+
+def put_aside(path: str, change: Change, bench: Bench) -> Trashed:
+    """Move what can be made again to the system's trash, or where that does not take it to ours.
+
+    Raises:
+        RefusedWrite: neither takes it; it is where it was.
+        WriteFailed: the sentence says what is where.
+    """
+    try:
+        return trash.put(path, homes(bench))
+    except NoTrash:
+        return trash.put_in_own(path, own_trash(bench), name=own_name(change, path), deleted_at=_deleted_at(bench))
+
+
+def _deleted_at(bench: Bench) -> str:
+    return datetime.fromtimestamp(bench.now_ms() / 1000).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _bring_back(gone: list[Trashed]) -> list[str]:

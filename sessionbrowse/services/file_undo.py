@@ -11,11 +11,13 @@ from sessionbrowse.errors import CannotUndo, SessionBrowseError
 from sessionbrowse.services import archive, relocate, restore
 from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.changes import Changed, noted
-from sessionbrowse.services.delete import take_away, unit_of
+from sessionbrowse.services.delete import Into, own_trash, take_away, unit_of
 from sessionbrowse.services.settle import settle
+from sessionbrowse.services.unpack import pack_again
 from sessionbrowse.store import trash
 from sessionbrowse.store.admission import Target, shown_name
 from sessionbrowse.store.journal import Change, Fingerprint
+from sessionbrowse.store.trash import NoTrash
 from sessionbrowse.text import clean
 
 
@@ -28,6 +30,7 @@ def _undo_fork(change: Change, bench: Bench, _: bool) -> Changed:
     if change.left is not None and now != change.left:
         raise CannotUndo(f"The fork {name} went on since. Delete it if you do not want it any more.")
     unit = unit_of(Target(change.path, change.agent), bench)
+    into: Into = "trash"
     new = bench.journal.begin(
         "undo",
         change.agent,
@@ -37,12 +40,17 @@ def _undo_fork(change: Change, bench: Bench, _: bool) -> Changed:
         plan={"kind": "trash", "items": [trash.identity(path) for path in (*unit.companions, unit.path)]},
     )
     try:
-        gone = take_away(unit, "trash", new, bench, trash.system_trash)
+        try:
+            gone = take_away(unit, into, new, bench, trash.system_trash)
+        except NoTrash:
+            into = "own"
+            gone = take_away(unit, into, new, bench, trash.system_trash)
     except SessionBrowseError as error:
         settle(bench, new, error.sentence)
         raise
-    notes = noted(bench, new, {"into": "trash", "items": [msgspec.to_builtins(item) for item in gone]}, None)
-    return Changed(done="undo", path=change.path, undo_id=new.id, notes=(*notes, "The fork is in the trash."))
+    notes = noted(bench, new, {"into": into, "items": [msgspec.to_builtins(item) for item in gone]}, None)
+    where = "the trash" if into == "trash" else f"our own trash {clean(own_trash(bench))}"
+    return Changed(done="undo", path=change.path, undo_id=new.id, notes=(*notes, f"The fork is in {where}."))
 
 
 def _undo_delete(change: Change, bench: Bench, _: bool) -> Changed:
@@ -51,6 +59,10 @@ def _undo_delete(change: Change, bench: Bench, _: bool) -> Changed:
 
 def _undo_moves(change: Change, bench: Bench, _: bool) -> Changed:
     return archive.take_back(change, bench)
+
+
+def _undo_unpack(change: Change, bench: Bench, _: bool) -> Changed:
+    return pack_again(change, bench)
 
 
 def _undo_relocate(change: Change, bench: Bench, _: bool) -> Changed:
@@ -64,6 +76,7 @@ def _from(change: Change) -> str:
 FILE_UNDOERS: dict[str, tuple[Callable[[Change, Bench, bool], Changed], Callable[[Change], str]]] = {
     "fork": (_undo_fork, _from),
     "delete": (_undo_delete, lambda change: f"to the {change.after.get('into', 'trash')}"),
+    "unpack": (_undo_unpack, _from),
     "archive": (_undo_moves, _from),
     "unarchive": (_undo_moves, _from),
     "relocate": (_undo_relocate, _from),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,7 @@ from sessionbrowse.services.settle import settle
 from sessionbrowse.store.admission import shown_name
 from sessionbrowse.store.journal import Fingerprint
 from sessionbrowse.store.session_file import open_regular, open_session
-from sessionbrowse.store.whole_files import create_file
+from sessionbrowse.store.whole_files import create_file, temporary_beside
 from sessionbrowse.text import clean, iso_ms
 
 Json = Any
@@ -88,19 +88,27 @@ def fork(
     session_id = _new_session_id(session.agent, int(bench.now_ms()), random_bytes)
     path = os.path.join(folder, ids.file_name(now, session_id))
     with changing(bench):
+        temporary = temporary_beside(path)
         change = bench.journal.begin(
             "fork",
             session.agent,
             path,
             session_id=session_id,
             group=group,
-            plan={"kind": "create", "source": session.path, "after": {"source": session.path}},
+            plan={
+                "kind": "create",
+                "source": session.path,
+                "temporary": temporary,
+                "folder": artifacts_of(path),
+                "made": None if os.path.isdir(folder) else folder,
+                "after": {"source": session.path},
+            },
         )
         header = new_header(session, session_id, now, directory, whole=cut is None)
+        new_entry_id = partial(_entry_id, random_bytes=random_bytes)
         try:
             make_folder(folder)
-            left = write_fork(session, path, header, cut, now, partial(_entry_id, random_bytes=random_bytes))
-            companions = copy_artifacts(session, path) if cut is None and session.agent == "omp" else ()
+            left = write_fork(session, path, header, cut, now, new_entry_id, temporary=temporary)
         except (RefusedWrite, WriteFailed) as error:
             settle(bench, change, error.sentence)
             raise
@@ -109,7 +117,7 @@ def fork(
         done="fork",
         path=path,
         undo_id=change.id,
-        notes=notes + companions,
+        notes=notes,
         source=session.path,
         id=session_id,
         cwd=directory,
@@ -203,8 +211,14 @@ def write_fork(
     cut: Cut | None,
     updated_at: str,
     new_id: Callable[[set[str]], str],
+    *,
+    temporary: str | None = None,
 ) -> Fingerprint:
-    """Write a fork, whole or not at all, and return the file as it was left."""
+    """Write a fork, whole or not at all, and return the file as it was left; omp's artifacts come along with all of it.
+
+    Raises:
+        WriteFailed: the disk refused; nothing is there.
+    """
     descriptor = open_regular(session.path)
     try:
         read = partial(_read, descriptor)
@@ -218,7 +232,13 @@ def write_fork(
             elif cut.index != ROOT:
                 yield from path_lines(session, cut.index, read, new_id)
 
-        return create_file(path, pieces())
+        if cut is None and session.agent == "omp":
+            _copy_artifacts(session, path)
+        try:
+            return create_file(path, pieces(), temporary=temporary)
+        except (RefusedWrite, WriteFailed):
+            shutil.rmtree(artifacts_of(path), ignore_errors=True)
+            raise
     finally:
         os.close(descriptor)
 
@@ -262,15 +282,34 @@ def make_folder(folder: str) -> None:
         raise WriteFailed(f"{clean(folder)} cannot be made ({error.strerror}); there is no new file.") from error
 
 
-def copy_artifacts(session: Session, path: str) -> tuple[str, ...]:
-    """Copy omp's folder of artifacts, so that `artifact://` references in the fork lead somewhere (omp 18)."""
-    source, target = session.path.removesuffix(".jsonl"), path.removesuffix(".jsonl")
+def artifacts_of(path: str) -> str:
+    """Return the folder in which omp keeps what belongs to a session."""
+    return path.removesuffix(".jsonl")
+
+
+def _copy_artifacts(session: Session, path: str) -> None:
+    """Copy omp's folder of artifacts, so that `artifact://` references in the fork lead somewhere (omp 18).
+
+    Raises:
+        WriteFailed: not all of it could be copied; there is no folder.
+    """
+    source, target = artifacts_of(session.path), artifacts_of(path)
     if not os.path.isdir(source):
-        return ()
+        return
     try:
-        shutil.copytree(source, target, symlinks=True)
+        shutil.copytree(source, target, symlinks=True, ignore=_neither_files_nor_folders)
     except OSError as error:
-        with suppress(OSError):
-            os.rmdir(target)
-        return (f"The session's artifacts could not all be copied: {clean(str(error))[:300]}",)
-    return ()
+        shutil.rmtree(target, ignore_errors=True)
+        raise WriteFailed(
+            f"The session's artifacts could not be copied ({clean(str(error))[:300]}); there is no new file."
+        ) from error
+
+
+def _neither_files_nor_folders(folder: str, names: list[str]) -> set[str]:
+    """Return what cannot be copied: pipes, sockets and devices, of which nothing in a session speaks."""
+    found = set()
+    for name in names:
+        mode = os.lstat(os.path.join(folder, name)).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):
+            found.add(name)
+    return found

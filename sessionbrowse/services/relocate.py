@@ -327,7 +327,7 @@ def _carry_out(
     }
     change = bench.journal.begin(verb, agent, new, undoes=undoes, before={"path": old}, plan=plan)
     try:
-        replace.carry_out(replacements, folders, change.id)
+        left = replace.carry_out(replacements, folders, change.id)
     except SessionBrowseError as error:
         settle(bench, change, error.sentence)
         raise
@@ -337,4 +337,7 @@ def _carry_out(
     for folder in dict.fromkeys(os.path.dirname(one.source) for one in replacements):
         with suppress(OSError):
             os.rmdir(folder)  # only an empty one goes
+    if left:
+        # Not noted as done: whoever changes something next finds it complete and tries again to remove them.
+        return change.id, (f"Hidden older versions could not be removed, {clean(left[0])} among them.",)
     return change.id, noted(bench, change, {"old": old, "new": new}, None)

@@ -56,8 +56,8 @@ def replacements_of(plan: dict[str, Json]) -> list[Replacement]:
     ]
 
 
-def carry_out(replacements: list[Replacement], folders: list[Move], change_id: str) -> None:
-    """Replace all files and move all folders, or leave everything as it is.
+def carry_out(replacements: list[Replacement], folders: list[Move], change_id: str) -> list[str]:
+    """Replace all files and move all folders, or leave everything as it is; return what `finish` does.
 
     Raises:
         RefusedWrite: a file changed meanwhile, or something is in the way.
@@ -87,7 +87,7 @@ def carry_out(replacements: list[Replacement], folders: list[Move], change_id: s
         if isinstance(error, OSError):
             raise WriteFailed(f"The disk refused ({error.strerror or error}). Every session is as it was.") from error
         raise
-    finish(replacements, folders, change_id)
+    return finish(replacements, folders, change_id)
 
 
 def is_complete(replacements: list[Replacement], folders: list[Move], change_id: str) -> bool:
@@ -101,7 +101,7 @@ def put_back(replacements: list[Replacement], folders: list[Move], change_id: st
     """Undo what was done so far; return a sentence for each thing that could not be put back."""
     sentences: list[str] = []
     for source, target in reversed(folders):
-        if os.path.lexists(target) and not os.path.lexists(source):
+        if not trash.drop_second_name(source, target) and os.path.lexists(target) and not os.path.lexists(source):
             _tried(lambda source=source, target=target: trash.move(target, source), target, sentences)
     for one in replacements:
         aside, new = aside_path(one, change_id), new_path(one, change_id)
@@ -118,16 +118,20 @@ def put_back(replacements: list[Replacement], folders: list[Move], change_id: st
     return sentences
 
 
-def finish(replacements: list[Replacement], folders: list[Move], change_id: str) -> None:
-    """Remove the old versions that were put aside; every new one is in its place."""
+def finish(replacements: list[Replacement], folders: list[Move], change_id: str) -> list[str]:
+    """Remove the old versions that were put aside, for every new one is in its place; return those that stay."""
+    left: list[str] = []
     for one in replacements:
         aside = _through(aside_path(one, change_id), folders)
         for leftover in (aside, _through(new_path(one, change_id), folders)):
             with suppress(OSError):
                 os.unlink(leftover)
+            if os.path.lexists(leftover):
+                left.append(leftover)
         with suppress(OSError):
             os.rmdir(os.path.dirname(aside))
     _remove_folders(replacements, change_id)
+    return left
 
 
 def new_path(one: Replacement, change_id: str) -> str:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from sessionbrowse.errors import RefusedWrite, WriteFailed
 from sessionbrowse.store.state import sync_directory
-from sessionbrowse.store.whole_files import move_file
+from sessionbrowse.store.whole_files import move_file, sync_names
 from sessionbrowse.text import clean
 
 INFO_SUFFIX = ".trashinfo"
@@ -117,12 +117,13 @@ def put_in_own(path: str, directory: str, *, name: str, deleted_at: str) -> Tras
         move(path, item)
     except OSError as error:
         drop_second_name(path, item)
-        if os.path.lexists(path):
+        # Where the disk took the move and then refused to take it back, it is there, and that is what counts.
+        if os.path.lexists(path) or not os.path.lexists(item):
             with suppress(OSError):
                 os.unlink(info)
-        raise NoTrash(
-            f"{clean(path)} cannot go to {clean(directory)} ({_reason(error)}); nothing was changed."
-        ) from error
+            raise NoTrash(
+                f"{clean(path)} cannot go to {clean(directory)} ({_reason(error)}); nothing was changed."
+            ) from error
     return Trashed(original=path, item=item, info=info, inode=os.lstat(item).st_ino, size=size_of(status))
 
 
@@ -140,6 +141,48 @@ def find(original: str, inode: int, size: int, homes: tuple[str, ...]) -> Trashe
         if (status.st_ino, size_of(status)) == (inode, size):
             return Trashed(original=original, item=item, info=info, inode=inode, size=size)
     return None
+
+
+def find_in_own(original: str, directory: str, name: str) -> Trashed | None:
+    """Return where an item lies in our own trash folder, copied from another disk.
+
+    None if it is not there; what a kill left of the attempt is removed.
+    """
+    item = os.path.join(directory, "files", name)
+    info = os.path.join(directory, "info", name + INFO_SUFFIX)
+    _remove(partial_copy(item))
+    try:
+        status = os.lstat(item)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(info)
+        return None
+    return Trashed(original=original, item=item, info=info, inode=status.st_ino, size=size_of(status))
+
+
+def is_where_it_was(original: str, inode: int) -> bool:
+    """Tell whether an item is still at its place, and nobody else's thing."""
+    try:
+        return os.lstat(original).st_ino == inode
+    except OSError:
+        return False
+
+
+def forget_second(trashed: Trashed) -> None:
+    """Take back the beginning of a move that a kill cut short: the item's second name, or a copy of it, in a trash."""
+    assert trashed.item is not None
+    if not drop_second_name(trashed.original, trashed.item):
+        with suppress(OSError):
+            if _inventory(trashed.original) == _inventory(trashed.item):
+                _remove(trashed.item)
+    if not os.path.lexists(trashed.item):
+        forget(trashed)
+
+
+def forget_stray(original: str, homes: tuple[str, ...]) -> None:
+    """Remove the notes that speak of an item and have none, as a kill in the middle of trashing leaves them."""
+    directories = dict.fromkeys((*homes, *_trashes_of_disk(original)))
+    _clear_stray_infos(original, {directory: set() for directory in directories})
 
 
 def identity(path: str) -> dict[str, str | int]:
@@ -180,11 +223,23 @@ def take_back(trashed: Trashed, *, keep_info: bool = False) -> None:
         move(trashed.item, trashed.original)
     except OSError as error:
         drop_second_name(trashed.item, trashed.original)
-        raise WriteFailed(
-            f"{clean(trashed.original)} could not be restored ({_reason(error)}); it is still in the trash."
-        ) from error
+        if os.path.lexists(trashed.item):
+            raise WriteFailed(
+                f"{clean(trashed.original)} could not be restored ({_reason(error)}); it is still in the trash."
+            ) from error
     if not keep_info:
         forget(trashed)
+
+
+def put_again(trashed: Trashed) -> None:
+    """Move an item that was brought back to where it lay in the trash, if it is still that item."""
+    with suppress(OSError):
+        if (
+            trashed.item is not None
+            and not os.path.lexists(trashed.item)
+            and is_where_it_was(trashed.original, trashed.inode)
+        ):
+            move(trashed.original, trashed.item)
 
 
 def forget(trashed: Trashed) -> None:
@@ -220,20 +275,42 @@ def move(source: str, target: str) -> None:
         OSError: the disk refused; the source is where it was.
     """
     status = os.lstat(source)
-    if os.lstat(os.path.dirname(target)).st_dev == status.st_dev:
-        if stat.S_ISDIR(status.st_mode):
-            # Renaming replaces an empty folder: that one is somebody's too.
-            if os.path.lexists(target):
-                raise FileExistsError(target)
-            os.rename(source, target)
-            sync_directory(os.path.dirname(target))
-        else:
-            move_file(source, target)
-        return
+    if os.lstat(os.path.dirname(target)).st_dev != status.st_dev:
+        _move_to_other_disk(source, target)
+    elif stat.S_ISDIR(status.st_mode):
+        _move_folder(source, target)
+    else:
+        move_file(source, target)
+
+
+def _move_folder(source: str, target: str) -> None:
+    # Renaming replaces an empty folder: that one is somebody's too.
+    if os.path.lexists(target):
+        raise FileExistsError(target)
+    os.rename(source, target)
+    try:
+        sync_names(source, target)
+    except OSError:
+        with suppress(OSError):
+            os.rename(target, source)
+        raise
+
+
+def _move_to_other_disk(source: str, target: str) -> None:
     if os.path.lexists(target):
         raise FileExistsError(target)
     _copy(source, target)
-    remove_for_good(source)
+    try:
+        if not os.path.isdir(source) or os.path.islink(source):
+            os.unlink(source)
+            return
+        # A folder goes at once: what is left of it when removing stops is no session's any more.
+        going = os.path.join(os.path.dirname(source), f".{os.path.basename(source)}.going")
+        os.rename(source, going)
+    except OSError:
+        _remove(target)
+        raise
+    shutil.rmtree(going, ignore_errors=True)
 
 
 def drop_second_name(path: str, second: str) -> bool:
@@ -249,7 +326,7 @@ def drop_second_name(path: str, second: str) -> bool:
 
 def _copy(source: str, target: str) -> None:
     """Copy to another disk, whole and flushed or not at all."""
-    partial = f"{target}.partial"
+    partial = partial_copy(target)
     try:
         if os.path.isdir(source) and not os.path.islink(source):
             shutil.copytree(source, partial, symlinks=True)
@@ -264,12 +341,26 @@ def _copy(source: str, target: str) -> None:
         if _inventory(source) != _inventory(partial):
             raise OSError("the copy differs from the original")
         os.rename(partial, target)
+    except OSError:
+        _remove(partial)
+        raise
+    try:
         sync_directory(os.path.dirname(target))
     except OSError:
-        shutil.rmtree(partial, ignore_errors=True)
-        with suppress(OSError):
-            os.unlink(partial)
+        _remove(target)
         raise
+
+
+def partial_copy(target: str) -> str:
+    """Return where a copy from another disk is made: beside its place, under a name that no program lists."""
+    return os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.partial")
+
+
+def _remove(copy: str) -> None:
+    """Remove a copy of what is still where it was."""
+    shutil.rmtree(copy, ignore_errors=True)
+    with suppress(OSError):
+        os.unlink(copy)
 
 
 def _inventory(path: str) -> list[tuple[str, int, int]]:

@@ -85,24 +85,37 @@ def _carry_over(file: OpenedFile, size: int) -> int:
     return len(late)
 
 
-def create_file(path: str, pieces: Iterable[bytes], *, mode: int = 0o644, mtime_ns: int | None = None) -> Fingerprint:
+def create_file(
+    path: str,
+    pieces: Iterable[bytes],
+    *,
+    mode: int = 0o644,
+    mtime_ns: int | None = None,
+    temporary: str | None = None,
+) -> Fingerprint:
     """Make a file that is not there yet, whole or not at all.
 
-    It gets its name only when its content has reached the disk, and never in the place of another file.
+    It gets its name only when its content has reached the disk, and never in the place of another file. `temporary` is
+    its name until then.
 
     Raises:
         RefusedWrite: there is one of that name.
         WriteFailed: the disk refused; nothing is there.
     """
-    temporary = temporary_beside(path)
+    temporary = temporary or temporary_beside(path)
+    made: os.stat_result | None = None
     try:
         write_new(temporary, pieces, mode & ~_umask(), mtime_ns, None)
+        made = os.lstat(temporary)
         move_file(temporary, path)
     except FileExistsError:
         _remove(temporary)
         raise RefusedWrite(f"{clean(path)} is there already; nothing was changed.") from None
     except OSError as error:
         _remove(temporary)
+        if made is not None and is_at(path, made):
+            # The disk did not confirm the name: whoever is told that nothing was made must find nothing.
+            _remove(path)
         raise WriteFailed(f"{clean(path)} could not be made ({error.strerror}); nothing is there.") from error
     return Fingerprint.of(os.stat(path))
 
@@ -112,7 +125,7 @@ def move_file(source: str, target: str) -> None:
 
     Raises:
         FileExistsError: there is something of that name.
-        OSError: the disk refused; the file has its old name.
+        OSError: the disk refused, or did not confirm; the file has its old name, if the disk took that.
     """
     try:
         os.link(source, target, follow_symlinks=False)
@@ -127,7 +140,23 @@ def move_file(source: str, target: str) -> None:
             os.unlink(target)
             raise
     else:
-        os.unlink(source)
+        try:
+            os.unlink(source)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(target)
+            raise
+    try:
+        sync_names(source, target)
+    except OSError:
+        with suppress(OSError):
+            os.link(target, source, follow_symlinks=False)
+            os.unlink(target)
+        raise
+
+
+def sync_names(source: str, target: str) -> None:
+    """Wait until the disk has a change of name."""
     sync_directory(os.path.dirname(target))
     if os.path.dirname(source) != os.path.dirname(target):
         sync_directory(os.path.dirname(source))
