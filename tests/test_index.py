@@ -16,13 +16,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sessionbrowse.config import INDEX_FILE
+from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES
+from sessionbrowse.model import tree
+from sessionbrowse.model.columns import Columns
+from sessionbrowse.model.session import Session
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.services import catalog, indexed
 from sessionbrowse.store.index import index as index_module
 from sessionbrowse.store.index.index import Index, open_index
-from sessionbrowse.store.index.packed import no_entries, unpack
+from sessionbrowse.store.index.packed import unpack
 from sessionbrowse.store.index.read import read_for_index
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, locked
+from sessionbrowse.store.index.session import session_from_index
+from sessionbrowse.store.session_file import open_session
 from tests.index_support import answer, append, entry, folder, header, line_of, result, scope_of, user, write
 
 
@@ -353,8 +359,29 @@ def assert_entries_are_those_of_the_files(index: Index, root: Path) -> None:
     for path, row in index.held().items():
         agent = row.agent
         fresh = read_for_index(path, partial(same, agent), lambda *_: None, tools=False, restart=lambda: None)
-        expected = fresh.entries if fresh is not None else no_entries()
-        assert unpack(index.entry_parts(row)) == expected, path
+        expected = fresh.entries if fresh is not None else Columns()
+        assert facts(unpack(index.entry_parts(row))) == facts(expected), path
+        held = session_from_index(index, path, agent)
+        if held is not None:
+            assert_sessions_are_alike(held, open_session(path, agent))
+
+
+def facts(columns: Columns) -> list[Any]:
+    kinds = [columns.kind(index) for index in range(len(columns))]
+    return [columns.ids, columns.parent_ids, kinds, columns.lines, columns.offsets, columns.sizes]
+
+
+def assert_sessions_are_alike(held: Session, opened: Session) -> None:
+    assert list(held.envelopes) == [held.envelopes[index] for index in range(len(held.envelopes))]
+    for what in ("ids", "parents", "leaf", "leaf_id", "labels", "name", "problems", "problem_count", "refusal", "torn"):
+        assert getattr(held, what) == getattr(opened, what), what
+    assert held.index_by_id == opened.index_by_id
+    for index, envelope in enumerate(opened.envelopes):
+        if opened.sizes[index] <= MAX_LISTED_LINE_BYTES:
+            assert held.envelopes[index] == envelope
+        assert held.children(index) == opened.children(index)
+        assert held.time(index) == opened.time(index)
+    assert [row.index for row in tree.rows(held)] == [row.index for row in tree.rows(opened)]
 
 
 def same(agent: str, _: object) -> str:

@@ -172,7 +172,7 @@ def test_an_empty_answer_is_shown_while_it_is_the_leaf(tmp_path: Path):
 
 def test_an_empty_answer_with_a_label_is_not_even_among_the_labelled(tmp_path: Path):
     session = session_of(tmp_path, user("a", None, "q"), answer("b", "a"), label("l", "b", "b", "here"))
-    assert tree.rows(session, "labeled-only") == []
+    assert list(tree.rows(session, "labeled-only")) == []
 
 
 def test_the_hidden_leaf_is_not_forced_into_view(auth: Session):
@@ -247,7 +247,7 @@ def test_a_search_wants_all_words_of_what_pi_searches(auth: Session, query: str,
 
 def test_a_search_stays_within_the_filter(auth: Session):
     assert ids(auth, tree.rows(auth, "all", "claude")) == "m1"
-    assert tree.rows(auth, "default", "claude") == []
+    assert list(tree.rows(auth, "default", "claude")) == []
 
 
 def test_hits_are_drawn_as_a_tree_of_their_own(auth: Session):
@@ -357,7 +357,7 @@ def test_a_session_whose_last_line_has_no_id_has_no_active_path(tmp_path: Path):
 
 
 def test_an_empty_session_has_no_rows(tmp_path: Path):
-    assert tree.rows(session_of(tmp_path)) == []
+    assert list(tree.rows(session_of(tmp_path))) == []
 
 
 @pytest.mark.parametrize("agent", ["pi", "omp"])

@@ -139,7 +139,7 @@ def test_all_words_of_a_query_are_wanted(tmp_path: Path):
     )
     assert ids(session, tree.rows(session, query="auth")) == "a b"
     assert ids(session, tree.rows(session, query="asst auth")) == "b"
-    assert tree.rows(session, query="auth jwt") == []
+    assert list(tree.rows(session, query="auth jwt")) == []
 
 
 def test_branches_can_be_folded_though_omp_itself_has_no_folds(tmp_path: Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def label(entry_id: str, parent: str | None, target: str, text: str) -> Entry:
     return entry("label", entry_id, parent, targetId=target, label=text)
 
 
-def drawn(session: Session, rows: list[tree.Row], home: str = "") -> list[str]:
+def drawn(session: Session, rows: Iterable[tree.Row], home: str = "") -> list[str]:
     """Return the rows as pi draws them, without the cursor's columns."""
     lines = []
     for row in rows:
@@ -75,6 +76,6 @@ def drawn(session: Session, rows: list[tree.Row], home: str = "") -> list[str]:
     return lines
 
 
-def ids(session: Session, rows: list[tree.Row]) -> str:
+def ids(session: Session, rows: Iterable[tree.Row]) -> str:
     """Return the ids of the rows with blanks between."""
     return " ".join(session.envelopes[row.index].id or "-" for row in rows)

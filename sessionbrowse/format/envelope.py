@@ -192,7 +192,7 @@ def message_envelope(wire: _Wire, message: _Message) -> Envelope:
         model=message.model,
         stop_reason=message.stopReason,
         has_text=any(map(trim, spoken)),
-        has_words=any(map(_is_more_than_dots, spoken)),
+        has_words=any(map(is_more_than_dots, spoken)),
         has_content=content is not msgspec.UNSET,
         tool_call_id=message.toolCallId,
         tool_calls=tuple(calls),
@@ -203,7 +203,7 @@ def message_envelope(wire: _Wire, message: _Message) -> Envelope:
     )
 
 
-def _is_more_than_dots(text: str) -> bool:
+def is_more_than_dots(text: str) -> bool:
     """omp 18.2.3 takes an answer of dots, ellipses and blanks for an empty one."""
     return trim(text).strip(".… \t\n\r") != ""
 
@@ -302,7 +302,7 @@ def _read_odd(line: bytes, problem: str | None = None) -> Envelope | BadLine:
         stop_reason=_word(body.get("stopReason")) or None,
         has_content="content" in body,
         has_text=body.get("role") == "assistant" and any(map(trim, texts)),
-        has_words=body.get("role") == "assistant" and any(map(_is_more_than_dots, texts)),
+        has_words=body.get("role") == "assistant" and any(map(is_more_than_dots, texts)),
         tool_call_id=_id(body.get("toolCallId")),
         tool_calls=calls,
         message_ms=_number(body.get("timestamp")),
@@ -333,7 +333,7 @@ def _of_transcript(value: dict[str, Json]) -> Envelope:
         model=_word(body.get("model")) or None,
         stop_reason=_word(body.get("stopReason")) or None,
         has_text=any(map(trim, texts)),
-        has_words=any(map(_is_more_than_dots, texts)),
+        has_words=any(map(is_more_than_dots, texts)),
         has_content="content" in body,
         tool_call_id=_id(body.get("toolCallId")),
         tool_calls=calls,

@@ -1,18 +1,18 @@
-"""An ordinary message line as the index needs it: all facts of its envelope, and its texts.
+"""An ordinary message line as the index needs it: what a row in a tree depends on, the sums of a list, and its texts.
 
-As in `listing_line`, the structs refuse whatever is odd; refused lines are read in full by `envelope.read_envelope`.
-Fields of type None must not be there: an envelope would hold them.
+As in `opened_line`, the structs refuse whatever is odd. Tool calls and results are looked at only where they are
+wanted: they are nine tenths of all bytes.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import msgspec
 from msgspec import Struct
 
-from sessionbrowse.format.envelope import Envelope, message_envelope
 from sessionbrowse.format.listing_line import ListedUsage
+from sessionbrowse.format.opened_line import OpenedBlock
 
 
 class IndexedBlock(Struct, gc=False):
@@ -20,17 +20,6 @@ class IndexedBlock(Struct, gc=False):
 
     type: str = ""
     text: str | None = None
-    id: str | None = None
-
-
-class IndexedAnswerBlock(Struct, gc=False):
-    """A content block of an answer; `arguments` are a tool call's, as they stand."""
-
-    type: str = ""
-    text: str | None = None
-    id: str | None = None
-    name: str | None = None
-    arguments: msgspec.Raw = msgspec.Raw()
 
 
 class IndexedUser(Struct, gc=False, tag_field="role", tag="user"):
@@ -41,36 +30,29 @@ class IndexedUser(Struct, gc=False, tag_field="role", tag="user"):
     timestamp: float | None = None
     provider: None = None
     model: None = None
-    usage: None = None
     stopReason: None = None
     customType: None = None
-    toolCallId: None = None
-    toolName: None = None
 
 
 class IndexedAssistant(Struct, gc=False, tag_field="role", tag="assistant"):
-    """An answer of a model."""
+    """An answer of a model. `toolName` must not be there: with it the usage may stand elsewhere."""
 
     role: ClassVar[str] = "assistant"
-    content: list[IndexedAnswerBlock] | str
+    content: list[OpenedBlock] | str
     provider: str | None = None
     model: str | None = None
     usage: ListedUsage | None = None
     stopReason: str | None = None
     timestamp: float | None = None
     customType: None = None
-    toolCallId: None = None
     toolName: None = None
 
 
 class IndexedToolResult(Struct, gc=False, tag_field="role", tag="toolResult"):
-    """What a tool gave back."""
+    """What a tool gave back, without its content."""
 
     role: ClassVar[str] = "toolResult"
-    toolCallId: str | None
-    content: list[IndexedBlock] | str
     toolName: str | None = None
-    timestamp: float | None = None
     usage: None = None
     provider: None = None
     model: None = None
@@ -89,11 +71,37 @@ class IndexedLine(Struct, gc=False):
     schema: None = None
 
 
+class CallBlock(OpenedBlock, gc=False):
+    """A content block of an answer; `arguments` are a tool call's, as they stand."""
+
+    name: str | None = None
+    arguments: msgspec.Raw = msgspec.Raw()
+
+
+class CallingAssistant(IndexedAssistant, gc=False, tag_field="role", tag="assistant"):
+    """An answer of a model, with what it asked of tools."""
+
+    content: list[CallBlock] | str  # type: ignore[assignment]
+
+
+class ReadToolResult(IndexedToolResult, gc=False, tag_field="role", tag="toolResult"):
+    """What a tool gave back, with its content."""
+
+    content: list[IndexedBlock] | str = ""
+
+
+class IndexedToolLine(Struct, gc=False):
+    """An ordinary message entry with what is of tools."""
+
+    type: Literal["message"]
+    id: str
+    parentId: str | None
+    timestamp: str
+    message: IndexedUser | CallingAssistant | ReadToolResult
+    schema: None = None
+
+
 decode_indexed = msgspec.json.Decoder(IndexedLine).decode
 """Decodes one line that is an ordinary message; raises `listing_line.REFUSALS` on every other line."""
-
-
-def envelope_of(entry: IndexedLine) -> Envelope:
-    """Return the envelope that `read_envelope` gives for the same line."""
-    wire: Any = entry
-    return message_envelope(wire, wire.message)
+decode_with_tools = msgspec.json.Decoder(IndexedToolLine).decode
+"""The same with tool calls and results."""

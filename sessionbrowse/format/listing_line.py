@@ -108,16 +108,6 @@ class ListedCustom(Struct, gc=False, tag_field="type", tag="custom"):
     schema: None = None
 
 
-class Kinds(Struct, frozen=True):
-    """The types of messages that a decoder of ordinary lines makes."""
-
-    user: type
-    answer: type
-    result: type
-
-
-LISTED_KINDS = Kinds(ListedUser, ListedAssistant, ListedToolResult)
-
 decode_listed = msgspec.json.Decoder(ListedLine | ListedModelChange | ListedLevelChange | ListedCustom).decode
 """Decodes one ordinary line, newline or not; raises on every other line."""
 

@@ -8,6 +8,16 @@ ROOT = -1
 """The parent of what has none."""
 
 
+def is_chain(ids: Sequence[str | None], parent_ids: Sequence[str | None]) -> bool:
+    """Tell, without looking at each entry, whether every entry names the one before it as its parent."""
+    return parent_ids[1:] == ids[:-1] and parent_ids[:1] in ([], [None]) and None not in ids
+
+
+def is_chain_of(parents: Sequence[int]) -> bool:
+    """Tell whether every entry hangs on the one before it."""
+    return len(parents) > 0 and parents == list(range(ROOT, len(parents) - 1))
+
+
 def loops(parents: Sequence[int]) -> list[list[int]]:
     """Return the loops that parents form, each as the indexes on it; linear in their number."""
     state = bytearray(len(parents))  # 0 unseen, 1 on the walk of now, 2 done

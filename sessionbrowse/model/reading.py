@@ -18,6 +18,8 @@ from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.model.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES, VERBATIM_STRATEGY, Rules
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+MARGIN = b" \t\r\n" + BYTE_ORDER_MARK
+"""What may stand around the one record of a line."""
 MAX_PROBLEMS = 1000
 
 
@@ -235,7 +237,7 @@ class Reader:
         return self.rules.listed_head_bytes is None or end <= self.rules.listed_head_bytes
 
     def _place(self, envelope: Envelope, line: bytes, offset: int, size: int) -> Record | None:
-        if not line.isascii() and not _is_utf8(line):
+        if not line.isascii() and not is_utf8(line):
             self.report(self._lines, offset, "bytes that are not UTF-8")
         kind = envelope.type
         if kind == "" and envelope.problem is not None and self._skips(line):
@@ -357,7 +359,7 @@ def _generation(version: Json) -> int:
     return 1 if number < 2 else 2 if number < 3 else 3
 
 
-def _is_utf8(line: bytes) -> bool:
+def is_utf8(line: bytes) -> bool:
     try:
         line.decode("utf-8")
     except UnicodeDecodeError:

@@ -12,7 +12,10 @@ from sessionbrowse.format.javascript_values import MISSING, string
 from sessionbrowse.model import row_text_omp, row_text_pi
 from sessionbrowse.model.display_order import display_order
 from sessionbrowse.model.row_words import Call, Fields
-from sessionbrowse.model.session import Session
+from sessionbrowse.model.session import ROOT, Session
+
+NEAR = 64
+"""So far above its result a call is looked for before all answers are asked."""
 
 
 def row_text(session: Session, index: int, home: str = "") -> str:
@@ -20,12 +23,12 @@ def row_text(session: Session, index: int, home: str = "") -> str:
 
     A tool result shows the call it answers. As pi 1.5.2, omp 18.2.3, atomic 0.9.15 or indusagi 0.12.15 write it.
     """
-    envelope = session.envelopes[index]
-    call = _answered_call(session, index) if envelope.role == "toolResult" else None
+    kind = session.kind(index)
+    call = _answered_call(session, index) if kind.role == "toolResult" else None
     fields = session.fields(index)
     if session.rules.tree == "omp":
-        return row_text_omp.row_text(envelope.type, envelope.role, fields, call, home)
-    return row_text_pi.row_text(session.rules.tree, envelope.type, envelope.role, fields, call, home)
+        return row_text_omp.row_text(kind.type, kind.role, fields, call, home)
+    return row_text_pi.row_text(session.rules.tree, kind.type, kind.role, fields, call, home)
 
 
 def search_text(session: Session, index: int) -> str:
@@ -40,12 +43,12 @@ def search_texts(session: Session, indexes: Iterable[int]) -> Iterator[tuple[int
 
 
 def _search_text(session: Session, index: int, fields: Fields) -> str:
-    envelope = session.envelopes[index]
+    kind = session.kind(index)
     mark = session.labels.get(index)
     if session.rules.tree == "omp":
-        found = row_text_omp.search_text(envelope.type, envelope.role, fields)
+        found = row_text_omp.search_text(kind.type, kind.role, fields)
     else:
-        found = row_text_pi.search_text(session.rules.tree, envelope.type, envelope.role, fields)
+        found = row_text_pi.search_text(session.rules.tree, kind.type, kind.role, fields)
     return f"{mark.text} {found}" if mark is not None else found
 
 
@@ -55,8 +58,20 @@ _LAST_CALLS: WeakKeyDictionary[Session, tuple[int, dict[str, Call]]] = WeakKeyDi
 
 def _answered_call(session: Session, index: int) -> Call | None:
     call_id = session.envelopes[index].tool_call_id
-    caller = _callers(session).get(call_id) if call_id else None
+    caller = _caller(session, index, call_id) if call_id else None
     return _calls_of(session, caller).get(call_id or "") if caller is not None else None
+
+
+def _caller(session: Session, index: int, call_id: str) -> int | None:
+    """Return the answer that made a call. Ids may repeat: the call of the lowest row in the tree counts."""
+    above = session.parents[index]
+    for _ in range(0 if session.columns.calls_repeat else NEAR):
+        if above == ROOT:
+            break
+        if session.kind(above).role == "assistant" and call_id in session.envelopes[above].tool_calls:
+            return above
+        above = session.parents[above]
+    return _callers(session).get(call_id)
 
 
 def _calls_of(session: Session, caller: int) -> dict[str, Call]:
@@ -77,15 +92,19 @@ def _calls_of(session: Session, caller: int) -> dict[str, Call]:
 
 
 def _callers(session: Session) -> dict[str, int]:
-    """The answers by the ids of their calls. Ids may repeat: the call of the lowest row in the tree counts."""
+    """The answers by the ids of their calls, which takes a look at every answer of the session."""
     callers = _CALLERS.get(session)
     if callers is None:
-        envelopes = session.envelopes
+        calls = {
+            index: envelope.tool_calls
+            for index, envelope in enumerate(session.envelopes)
+            if envelope.role == "assistant" and envelope.tool_calls
+        }
         callers = {
             call_id: index
             for index in display_order(session, session.leaf)
-            if envelopes[index].role == "assistant"
-            for call_id in envelopes[index].tool_calls
+            if index in calls
+            for call_id in calls[index]
         }
         _CALLERS[session] = callers
     return callers

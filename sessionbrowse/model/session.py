@@ -6,7 +6,7 @@ Entries are addressed by their index in file order, because ids may be missing o
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter, lt
 
 import msgspec
@@ -25,16 +25,14 @@ from sessionbrowse.format.entries import (
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.lines import LineBlock
+from sessionbrowse.model.columns import Columns, Kind, Time, columns_of
+from sessionbrowse.model.envelopes import Envelopes, ReadBytes, runs
 from sessionbrowse.model.forest import ROOT as ROOT
-from sessionbrowse.model.forest import loops
-from sessionbrowse.model.reading import Problem, Reader, first_of_fused
+from sessionbrowse.model.forest import is_chain, loops
+from sessionbrowse.model.ordinary import ColumnReader
+from sessionbrowse.model.reading import MARGIN, Problem, Reader, first_of_fused
 from sessionbrowse.model.rules import Rules
 from sessionbrowse.text import parse_time
-
-MAX_RUN_BYTES = 1024 * 1024
-_MARGIN = b" \t\r\n\xef\xbb\xbf"
-ReadBytes = Callable[[int, int], bytes]
-"""Reads `size` bytes at `offset` of the session's file."""
 
 
 class LabelMark(Struct, frozen=True, gc=False):
@@ -48,7 +46,7 @@ class LabelMark(Struct, frozen=True, gc=False):
 class Session:
     """A session as one program reads it. Complete when made; a grown file is opened again."""
 
-    def __init__(self, reader: Reader, path: str, read_bytes: ReadBytes) -> None:
+    def __init__(self, reader: Reader, columns: Columns, path: str, read_bytes: ReadBytes) -> None:
         self.rules: Rules = reader.rules
         self.path = path
         self.header: Header | None = reader.header
@@ -62,12 +60,10 @@ class Session:
         self.torn = reader.torn
         self.size = reader.bytes_read
         self.marks = frozenset(reader.marks)
-        self.envelopes: list[Envelope] = []
-        self.lines: list[int] = []
-        self.offsets: list[int] = []
-        self.sizes: list[int] = []
+        self.columns = columns
+        self.envelopes: Sequence[Envelope] = Envelopes(columns, read_bytes)
+        """Every entry's facts. Most are read from the file when asked for: `ids` and `kind` tell some without that."""
         self.parents: list[int] = []
-        self.index_by_id: dict[str, int] = {}
         self.labels: dict[int, LabelMark] = {}
         self.leaf: int | None = None
         self.leaf_id: str | None = None
@@ -75,6 +71,7 @@ class Session:
         self.problems: tuple[Problem, ...] = ()
         self.problem_count = 0
         """How many there are; of very many only the first are in `problems`."""
+        self._index_by_id: dict[str, int] | None = None
         self._read_bytes = read_bytes
         self._generation = reader.generation
         self._children: list[list[int]] | None = None
@@ -98,6 +95,47 @@ class Session:
     def cwd(self) -> str:
         """The directory of the header, "" where there is none (transcripts store none)."""
         return self.header.cwd or "" if self.header is not None else ""
+
+    @property
+    def ids(self) -> Sequence[str | None]:
+        """The ids of all entries."""
+        return self.columns.ids
+
+    @property
+    def lines(self) -> Sequence[int]:
+        """The 1-based lines of all entries."""
+        return self.columns.lines
+
+    @property
+    def offsets(self) -> Sequence[int]:
+        """Where the lines of all entries begin, in bytes."""
+        return self.columns.offsets
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """How long the lines of all entries are, in bytes."""
+        return self.columns.sizes
+
+    @property
+    def index_by_id(self) -> dict[str, int]:
+        """The entries by their ids; the last one of an id that is there twice."""
+        if self._index_by_id is None:
+            ids = self.columns.ids
+            by_id = dict(zip(ids, range(len(ids)), strict=True))
+            by_id.pop(None, None)
+            self._index_by_id = by_id  # type: ignore[assignment]
+        return self._index_by_id  # type: ignore[return-value]
+
+    def kind(self, index: int) -> Kind:
+        """What the entry has in common with others: type, role, model and the like, without reading the file."""
+        return self.columns.kind(index)
+
+    def time(self, index: int) -> Time:
+        """The entry's timestamp as it stands in the file."""
+        columns = self.columns
+        if columns.times:
+            return columns.times[index]
+        return columns.some_times[index] if index in columns.some_times else self.envelopes[index].timestamp
 
     @property
     def roots(self) -> list[int]:
@@ -142,7 +180,7 @@ class Session:
         Raises:
             Unreadable: the file is gone or cannot be read.
         """
-        line = self.raw(index).strip(_MARGIN)
+        line = self.raw(index).strip(MARGIN)
         entry = decode_line(line)
         if isinstance(entry, BadLine) and self.rules.keeps_first_of_fused:
             entry = decode_line(first_of_fused(line) or line)
@@ -159,7 +197,7 @@ class Session:
 
     def fields_of_many(self, indexes: Iterable[int]) -> Iterator[tuple[int, dict[str, Json]]]:
         """Yield the objects of many entries in file order; entries that lie close together are read at once."""
-        for run in self._runs(sorted(indexes)):
+        for run in runs(sorted(indexes), self.columns):
             start, last = self.offsets[run[0]], run[-1]
             block = self._read_bytes(start, self.offsets[last] + self.sizes[last] - start)
             for index in run:
@@ -182,24 +220,13 @@ class Session:
     # ---- made by `build_session` ---------------------------------------------------------------------------
 
     def _fields(self, raw: bytes) -> dict[str, Json]:
-        line = raw.strip(_MARGIN)
+        line = raw.strip(MARGIN)
         try:
             value = loads(line)
         except BadJson:
             first = first_of_fused(line) if self.rules.keeps_first_of_fused else None
             value = None if first is None else loads(first)
         return value if isinstance(value, dict) else {}
-
-    def _runs(self, indexes: list[int]) -> Iterator[list[int]]:
-        """Entries in file order that lie within `MAX_RUN_BYTES`."""
-        run: list[int] = []
-        for index in indexes:
-            if run and self.offsets[index] + self.sizes[index] - self.offsets[run[0]] > MAX_RUN_BYTES:
-                yield run
-                run = []
-            run.append(index)
-        if run:
-            yield run
 
     def _migrated(self, entry: Entry, index: int) -> Entry:
         if self._generation > 1:
@@ -224,7 +251,7 @@ class Session:
             (roots if parent == ROOT else children[parent]).append(index)
         for siblings in children:
             if len(siblings) > 1:
-                times = [(_milliseconds(self.envelopes[index].timestamp), index) for index in siblings]
+                times = [(_milliseconds(self.time(index)), index) for index in siblings]
                 # JavaScript sorts dates that are none in an order nobody defines: those stay where they are.
                 if all(time is not None for time, _ in times):
                     siblings[:] = [index for _, index in sorted(times, key=itemgetter(0))]
@@ -234,44 +261,37 @@ class Session:
 def build_session(blocks: Iterable[LineBlock], rules: Rules, path: str, read_bytes: ReadBytes) -> Session:
     """Read a file's lines into a session. Never raises on foreign bytes; what is wrong is in `problems`."""
     reader = Reader(rules)
-    envelopes: list[Envelope] = []
-    lines: list[int] = []
-    offsets: list[int] = []
-    sizes: list[int] = []
-    ordinals: list[int] = []
+    into = ColumnReader(reader, Columns())
     for block in blocks:
-        for record in reader.read(block):
-            envelopes.append(record.envelope)
-            lines.append(record.line)
-            offsets.append(record.offset)
-            sizes.append(record.size)
-            ordinals.append(record.ordinal)
+        into.add(block)
     reader.finish()
-    return session_of(reader, envelopes, lines, offsets, sizes, ordinals, path, read_bytes)
+    return session_of(reader, into.columns, into.ordinals, path, read_bytes)
 
 
 def session_of(
     reader: Reader,
-    envelopes: list[Envelope],
-    lines: list[int],
-    offsets: list[int],
-    sizes: list[int],
+    columns: Columns,
     ordinals: list[int],
     path: str,
     read_bytes: ReadBytes,
+    parents: list[int] | None = None,
 ) -> Session:
     """Return the session of a reader that has finished, and of the entries it found.
 
-    Line, offset, size and ordinal are each entry's own; ordinals are needed for versions before 3 only.
+    Ordinals are each entry's place among all records, and needed for versions before 3 only. `parents` are given by
+    who knows that every parent stands once, and before its child.
     """
-    session = Session(reader, path, read_bytes)
-    session.envelopes, session.lines, session.offsets, session.sizes = envelopes, lines, offsets, sizes
+    session = Session(reader, columns, path, read_bytes)
     if reader.generation < 3:
         _migrate(session, ordinals)
-    _link(session, reader)
+    if parents is not None:
+        session.parents = parents
+    else:
+        _link(session, reader)
     _find_leaf(session, reader)
     _find_labels(session, reader)
-    session.name = find_name(session.rules, session.envelopes, session.title_slot, session.header)
+    kept = [session.columns.kept[index] for index in sorted(session.columns.kept)]
+    session.name = find_name(session.rules, kept, session.title_slot, session.header)
     session.problem_count = reader.problem_count
     session.problems = tuple(sorted(reader.problems, key=lambda problem: (problem.offset, problem.line)))
     return session
@@ -330,25 +350,26 @@ def _migrate(session: Session, ordinals: list[int]) -> None:
         if envelope.role == "hookMessage":
             changes["role"] = "custom"
         migrated.append(msgspec.structs.replace(envelope, **changes) if changes else envelope)
+    session.columns = columns_of(migrated, session.lines, session.offsets, session.sizes)
     session.envelopes = migrated
     session._ordinals = ordinals
 
 
 def _link(session: Session, reader: Reader) -> None:
     """Find every entry's parent. What the file leaves open is closed so that the result is always a forest."""
-    envelopes = session.envelopes
+    ids, parent_ids = session.columns.ids, session.columns.parent_ids
     index_by_id = session.index_by_id
-    ids = [envelope.id for envelope in envelopes]
-    index_by_id.update(zip(ids, range(len(ids)), strict=True))  # type: ignore[arg-type]
-    index_by_id.pop(None, None)  # type: ignore[call-overload]
+    if is_chain(ids, parent_ids) and len(index_by_id) == len(ids):
+        session.parents = list(range(-1, len(ids) - 1))
+        return
     doubles = _doubles(session, reader, ids) if len(index_by_id) < len(ids) else {}
     find = index_by_id.get
     parents = session.parents
-    parents += [ROOT if envelope.parent_id is None else find(envelope.parent_id, ROOT) for envelope in envelopes]
+    parents += [ROOT if parent_id is None else find(parent_id, ROOT) for parent_id in parent_ids]
     for index, parent in enumerate(parents):
         if parent < index and parent != ROOT:
             continue
-        parent_id = envelopes[index].parent_id
+        parent_id = parent_ids[index]
         if parent_id is not None and parent_id == ids[index]:
             reader.report(session.lines[index], session.offsets[index], "the entry is its own parent")
             parents[index] = ROOT
@@ -361,7 +382,7 @@ def _link(session: Session, reader: Reader) -> None:
     for members in loops(parents):
         index = min(members)
         # An id that was written again below its own child: the child means the entry that stood there before it.
-        doubles_before = [i for i in doubles.get(envelopes[index].parent_id or "", []) if i < index]
+        doubles_before = [i for i in doubles.get(parent_ids[index] or "", []) if i < index]
         parents[index] = doubles_before[-1] if doubles_before else ROOT
         reader.report(session.lines[index], session.offsets[index], "its parents form a loop, which is cut here")
     for members in loops(parents):
@@ -381,13 +402,13 @@ def _doubles(session: Session, reader: Reader, ids: list[str | None]) -> dict[st
 
 
 def _find_leaf(session: Session, reader: Reader) -> None:
-    if not session.envelopes:
+    if not session.columns:
         return
-    session.leaf = len(session.envelopes) - 1
+    session.leaf = len(session.columns) - 1
     if session.is_transcript:
         _find_transcript_leaf(session, reader)
     if session.leaf is not None:
-        session.leaf_id = session.envelopes[session.leaf].id or None
+        session.leaf_id = session.ids[session.leaf] or None
 
 
 def _find_transcript_leaf(session: Session, reader: Reader) -> None:
@@ -419,7 +440,8 @@ def _find_transcript_leaf(session: Session, reader: Reader) -> None:
 def _find_labels(session: Session, reader: Reader) -> None:
     """The last label entry of a target in file order wins, over all branches; empty or missing clears."""
     by_target: dict[str, LabelMark] = {}
-    for index, envelope in enumerate(session.envelopes):
+    for index in sorted(session.columns.kept):
+        envelope = session.columns.kept[index]
         if envelope.type != "label" or envelope.target_id is None:
             continue
         if envelope.text:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
 from types import NoneType
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct
 
@@ -15,21 +14,15 @@ from sessionbrowse.format.entries import Json
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
-from sessionbrowse.format.listing_line import LISTED_KINDS, Kinds, ListedCustom, ListedModelChange, decode_listed
-from sessionbrowse.model.left_behind import is_move
-from sessionbrowse.model.lineage import Lineage
-from sessionbrowse.model.ordinary_lines import Block, add_costs, decode_block, odd_lines, tokens_of
-from sessionbrowse.model.reading import Reader, Record, is_workflow_stage
-from sessionbrowse.model.session import next_name
-from sessionbrowse.model.usage import counted
-from sessionbrowse.text import parse_time
+from sessionbrowse.format.listing_line import (
+    ListedCustom,
+    ListedModelChange,
+    ListedToolResult,
+    ListedUser,
+    decode_listed,
+)
 
-KEPT_FIRST_CHARACTERS = 500
-"""How much of a first message is remembered outside its file."""
-MAX_FIRST_MESSAGE_BYTES = 64 * 1024
-# omp's list sees no more of a file, but for its end.
-OMP_LISTED_HEAD_BYTES = 4096
-_SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
+"""U+2028 and U+2029, at which node's readline ends a line."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -86,21 +79,6 @@ class SummaryProgress(Struct, frozen=True, array_like=True):
     short_summary: str | None
 
 
-class Observer(Protocol):
-    """Somebody who wants every entry while a file is summarised, ordinary messages decoded by `decode`."""
-
-    kinds: Kinds
-
-    def decode(self, line: bytes) -> Any:
-        """Decode an ordinary message line into what has the fields of a `ListedLine`; raise `REFUSALS` otherwise."""
-
-    def ordinary(self, entry: Any, line: int, offset: int, size: int) -> None:
-        """Take an ordinary message: its 1-based line, byte offset and size."""
-
-    def record(self, record: Record) -> None:
-        """Take any other entry."""
-
-
 class Summariser:
     """Folds the records of one file into its `Summary`."""
 
@@ -121,14 +99,16 @@ class Summariser:
         self._labels: dict[str, bool] = {}
         self._short_summary: str | None = None
         self._first_at: tuple[int, int] | None = None
-        self._observer: Observer | None = None
-        self._decode: Callable[[bytes], Any] = decode_listed
-        self._kinds = LISTED_KINDS
 
     @property
     def first_at(self) -> tuple[int, int] | None:
         """Offset and size of the line that holds the first message, None where there is no such message."""
         return self._first_at
+
+    @property
+    def knows_first_message(self) -> bool:
+        """Whether no later message can be the first one that is shown."""
+        return self._first is not None
 
     def progress(self) -> SummaryProgress:
         """Return the sums so far; the entries themselves are the caller's to keep."""
@@ -144,22 +124,26 @@ class Summariser:
             self._short_summary,
         )
 
-    def resume(self, progress: SummaryProgress, envelopes: Sequence[Envelope]) -> None:
+    def resume(self, progress: SummaryProgress, columns: Columns) -> None:
         """Go on as the summariser that made `progress` behind these entries would, but for the first message's end."""
-        self._entries = len(envelopes)
+        self._entries = len(columns)
         self._messages, self._name = progress.messages, progress.name
         self._first, self._first_of_others = progress.first, progress.first_of_others
         self._first_at, self._active_ms = progress.first_at, progress.active_ms
         self._tokens, self._cost, self._short_summary = progress.tokens, progress.cost, progress.short_summary
-        for index, envelope in enumerate(envelopes):
-            self._lineage.append(envelope.id, envelope.parent_id, envelope.type == "message")
-            self._note_model(index, envelope)
-            self._note_mark(index, envelope)
-
-    def observe(self, observer: Observer) -> None:
-        """Show every entry to somebody else too, ordinary messages as that one wants them decoded."""
-        self._observer = observer
-        self._decode, self._kinds = observer.decode, observer.kinds
+        lineage = self._lineage
+        lineage.ids, lineage.parents = list(columns.ids), list(columns.parent_ids)
+        kinds = columns.kinds.all
+        lineage.is_message = bytearray(map([kind.type == "message" for kind in kinds].__getitem__, columns.codes))
+        models = {code: model for code, kind in enumerate(kinds) if (model := self._model_of(kind)) is not None}
+        lineage.models = {index: models[code] for index, code in enumerate(columns.codes) if code in models}
+        moves = {code for code, kind in enumerate(kinds) if is_move(kind.type, kind.custom_type)}
+        if moves:
+            lineage.moves = {index for index, code in enumerate(columns.codes) if code in moves}
+        for index in sorted(columns.kept):
+            envelope = columns.kept[index]
+            if envelope.type == "label":
+                self._note_mark(index, envelope)
 
     def add(self, record: Record) -> None:
         """Take the next entry."""
@@ -174,7 +158,7 @@ class Summariser:
             self._cost += spent.cost
         self._note_model(index, envelope)
         self._note_mark(index, envelope)
-        if self._rules.list_splits_at_separators and any(mark in record.raw for mark in _SEPARATORS):
+        if self._rules.list_splits_at_separators and any(mark in record.raw for mark in SEPARATORS):
             # pi's list reads with node's readline, which cuts the line there and cannot parse the pieces.
             return
         if envelope.type == "session_info":
@@ -199,7 +183,7 @@ class Summariser:
             begin += 1
         if begin:
             lines = lines[begin:]
-        block = decode_block(lines, self._decode)
+        block = decode_block(lines, decode_listed)
         odd = odd_lines(block, cut_at_separators=self._rules.list_splits_at_separators)
         odd.append(len(lines))
         begin = 0
@@ -216,8 +200,6 @@ class Summariser:
         """Take lines that need the reader's whole attention."""
         for record in self._reader.read(block):
             self.add(record)
-            if self._observer is not None:
-                self._observer.record(record)
 
     def finish(self, path: str, size: int, mtime_ns: int) -> Summary:
         """Return the summary of the file at `path`; call it after the reader's own `finish`."""
@@ -285,7 +267,7 @@ class Summariser:
 
         That is `end`, or a line that turned out to need the reader's attention.
         """
-        kinds, lineage, reader = self._kinds, self._lineage, self._reader
+        lineage, reader = self._lineage, self._reader
         messages, entries = block.messages, block.entries
         index = self._entries - begin
         active = self._active_ms or 0
@@ -296,7 +278,7 @@ class Summariser:
         for number in range(begin, end):
             kind = block.types[number]
             message = messages[number]
-            if kind is kinds.result:
+            if kind is ListedToolResult:
                 if message.toolName == "task":
                     # omp counts what subagents spent, which its details tell.
                     end = number
@@ -306,7 +288,7 @@ class Summariser:
                 others += 1
                 self._note_change(index + number, entries[number])
                 continue
-            if kind is kinds.user:
+            if kind is ListedUser:
                 if self._first is None:
                     end = number
                     break
@@ -325,8 +307,6 @@ class Summariser:
                 active = moment
         if end == begin:
             return end
-        if self._observer is not None:
-            self._show(self._observer, block, begin, end, offset)
         taken = entries[begin:end]
         lineage.ids += [entry.id for entry in taken]
         lineage.parents += [entry.parentId for entry in taken]
@@ -338,13 +318,6 @@ class Summariser:
         self._messages += end - begin - others
         reader.skip_ordinary(end - begin)
         return end
-
-    def _show(self, observer: Observer, block: Block, begin: int, end: int, offset: int) -> None:
-        """Show ordinary lines to somebody else."""
-        for number in range(begin, end):
-            size = len(block.lines[number])
-            observer.ordinary(block.entries[number], self._reader.lines_read + 1 + number - begin, offset, size - 1)
-            offset += size
 
     def _add_line(self, line: bytes, offset: int) -> int:
         self.add_block(LineBlock(offset, [line[:-1]]))
@@ -376,11 +349,17 @@ class Summariser:
         elif self._first_of_others is None:
             self._first_of_others = text
 
-    def _note_model(self, index: int, envelope: Envelope) -> None:
-        if envelope.type == "model_change":
-            self._note_choice(index, envelope.provider, envelope.model, envelope.role)
-        elif envelope.role == "assistant" and envelope.type == "message" and envelope.model:
-            self._lineage.models[index] = (f"{envelope.provider}/{envelope.model}", False)
+    def _note_model(self, index: int, about: Envelope) -> None:
+        model = self._model_of(about)
+        if model is not None:
+            self._lineage.models[index] = model
+
+    def _model_of(self, about: Envelope | Kind) -> tuple[str, bool] | None:
+        """The model that an entry names, and whether omp was told to change to it."""
+        if about.type == "model_change":
+            return self._choice(about.provider, about.model, about.role)
+        is_answer = about.role == "assistant" and about.type == "message" and about.model
+        return (f"{about.provider}/{about.model}", False) if is_answer else None
 
     def _note_mark(self, index: int, envelope: Envelope) -> None:
         if envelope.type == "label" and envelope.target_id is not None:
@@ -390,16 +369,16 @@ class Summariser:
 
     def _note_change(self, index: int, entry: Any) -> None:
         if entry.__class__ is ListedModelChange:
-            self._note_choice(index, entry.provider, entry.modelId or entry.model, entry.role)
+            model = self._choice(entry.provider, entry.modelId or entry.model, entry.role)
+            if model is not None:
+                self._lineage.models[index] = model
         elif entry.__class__ is ListedCustom and is_move("custom", entry.customType):
             self._lineage.moves.add(index)
 
-    def _note_choice(self, index: int, provider: str | None, model: str | None, role: str | None) -> None:
+    def _choice(self, provider: str | None, model: str | None, role: str | None) -> tuple[str, bool] | None:
         if self._rules.agent == "omp":
-            if model and role in (None, "", "default"):
-                self._lineage.models[index] = (model, True)
-        elif model or provider:
-            self._lineage.models[index] = (f"{provider}/{model}", False)
+            return (model, True) if model and role in (None, "", "default") else None
+        return (f"{provider}/{model}", False) if model or provider else None
 
 
 def joined_text(raw: bytes) -> str:

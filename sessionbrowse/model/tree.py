@@ -6,58 +6,24 @@ Nothing here recurses: a session may be one chain of 100,000 entries.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import Literal, TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Literal
 
 from msgspec import Struct
 
 from sessionbrowse.format.javascript import words
 from sessionbrowse.model.display_order import display_order
+from sessionbrowse.model.forest import is_chain_of
 from sessionbrowse.model.row_text import row_text as row_text
 from sessionbrowse.model.row_text import search_text as search_text
 from sessionbrowse.model.session import ROOT, Session
 from sessionbrowse.model.tree_filter import FilterName as FilterName
 from sessionbrowse.model.tree_filter import found, shown
+from sessionbrowse.model.tree_row import ChainRows, Trail
+from sessionbrowse.model.tree_row import Row as Row
+from sessionbrowse.model.tree_row import Rows as Rows
 
 FILTERS: tuple[FilterName, ...] = ("default", "no-tools", "user-only", "labeled-only", "all")
-
-Trail: TypeAlias = "tuple[int, bool, Trail] | None"
-"""The connectors above a row, innermost first: level, whether siblings follow, and the next one outwards.
-
-Linked, because thousands of nested branches would make the square of it in tuples of their own.
-"""
-
-
-class Row(Struct, frozen=True, gc=False, eq=False):
-    """One row of a tree.
-
-    `index` is the entry's place in the session. `level` is the drawn indentation, three columns each: pi's `indent`,
-    less one where there are several visible roots, which pi draws as children of an invisible one. `connector` is
-    "mid" for `├─`, "last" for `└─`, None for a root or an only child. `foldable`: there are visible rows below, and
-    the row is a root or has siblings. `folded` rows show nothing below, so they are not `foldable` themselves.
-    `active`: on the path to the leaf. `matches` is False for a row kept only to say where a hit is.
-    """
-
-    index: int
-    level: int
-    connector: Literal["mid", "last"] | None
-    trail: Trail
-    foldable: bool
-    folded: bool
-    active: bool
-    leaf: bool
-    matches: bool = True
-
-    @property
-    def gutters(self) -> tuple[tuple[int, bool], ...]:
-        """The levels at which a connector of an ancestor stands, and whether a line `│` is drawn there."""
-        found: list[tuple[int, bool]] = []
-        trail = self.trail
-        while trail is not None:
-            level, goes_on, trail = trail
-            found.append((level, goes_on))
-        found.reverse()
-        return tuple(found)
 
 
 def rows(
@@ -67,7 +33,7 @@ def rows(
     folded: Collection[int] = frozenset(),
     leaf: int | None = None,
     keep_ancestors: bool = False,
-) -> list[Row]:
+) -> Rows:
     """Return the rows of the tree from top to bottom.
 
     `folded` are indexes of entries; those that cannot be folded are ignored. `leaf` is an entry to take for the
@@ -76,13 +42,17 @@ def rows(
     # A last entry without an id leads no active path, but its place in the order is a leaf's.
     path = session.active_branch() if leaf is None else session.branch(leaf)
     leaf = session.leaf if leaf is None else leaf
-    order = display_order(session, leaf)
     kept = shown(session, filter, leaf)
+    is_chain = is_chain_of(session.parents)
+    order = range(len(kept)) if is_chain else display_order(session, leaf)
     hits = kept
     if words(query):
         candidates = [index for index in order if kept[index]]
         hits = _flags(len(kept), found(session, query, candidates))
-        kept = _with_branch_points(session, order, kept, hits) if keep_ancestors else hits
+        kept = _with_branch_points(session, order, kept, hits) if keep_ancestors and not is_chain else hits
+    if is_chain:
+        first = kept.find(1)
+        return ChainRows(kept, len(path), leaf, is_folded=first in folded and kept.find(1, first + 1) >= 0)
     shape = _shape(session.parents, order, kept)
     chosen = frozenset(index for index in folded if 0 <= index < len(kept) and _is_foldable(shape, index))
     if chosen:
@@ -91,7 +61,7 @@ def rows(
     is_omp = session.rules.tree == "omp"
     whole = _shape(session.parents, order, bytearray(b"\1" * len(kept))) if is_omp else shape
     active = _flags(len(kept), path)
-    return [
+    made = [
         Row(
             index,
             level,
@@ -106,6 +76,7 @@ def rows(
         for index, level, connector, trail in _places(whole, is_omp=is_omp)
         if kept[index]
     ]
+    return Rows(made)
 
 
 def prefix(row: Row) -> str:
@@ -134,7 +105,7 @@ class _Shape(Struct, frozen=True, eq=False):
     last: list[int]
 
 
-def _shape(parents: list[int], order: list[int], kept: bytearray) -> _Shape:
+def _shape(parents: list[int], order: Sequence[int], kept: bytearray) -> _Shape:
     size = len(parents) + 1
     nearest, above, count, last = [ROOT] * size, [ROOT] * size, [0] * size, [ROOT] * size
     chosen: list[int] = []
@@ -190,7 +161,7 @@ def _places(shape: _Shape, *, is_omp: bool) -> Iterator[_Place]:
         yield index, level, None, trail
 
 
-def _without_folded(parents: list[int], order: list[int], kept: bytearray, folded: Collection[int]) -> bytearray:
+def _without_folded(parents: list[int], order: Sequence[int], kept: bytearray, folded: Collection[int]) -> bytearray:
     hidden = bytearray(len(kept) + 1)
     left = bytearray(kept)
     for index in order:
@@ -201,7 +172,7 @@ def _without_folded(parents: list[int], order: list[int], kept: bytearray, folde
     return left
 
 
-def _with_branch_points(session: Session, order: list[int], kept: bytearray, hits: bytearray) -> bytearray:
+def _with_branch_points(session: Session, order: Sequence[int], kept: bytearray, hits: bytearray) -> bytearray:
     shape = _shape(session.parents, order, kept)
     left = bytearray(hits)
     seen = bytearray(len(kept))

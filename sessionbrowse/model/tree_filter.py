@@ -1,17 +1,20 @@
 """Which entries a tree shows: the programs' five filters and their search.
 
-Filters read envelopes only. Sources: pi 1.5.2, omp 18.2.3, atomic 0.9.15, and for indusagi pi 0.50, whose fork it is.
+Filters read no file. Sources: pi 1.5.2, omp 18.2.3, atomic 0.9.15, and for indusagi pi 0.50, whose fork it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import compress
+from operator import and_
 from typing import Literal
 from weakref import WeakKeyDictionary
 
 from sessionbrowse.format.entries import CustomMessage, CustomRoleMessage, MessageEntry
 from sessionbrowse.format.javascript import words
 from sessionbrowse.model import omp_search
+from sessionbrowse.model.columns import Kind
 from sessionbrowse.model.row_text import search_texts
 from sessionbrowse.model.rules import AgentName
 from sessionbrowse.model.session import Session
@@ -46,23 +49,22 @@ def shown(session: Session, filter_name: str, leaf: int | None) -> bytearray:
 
     No filter shows pi's `usage` entries, nor answers without text, unless one is the leaf or ended by an error.
     """
-    envelopes = session.envelopes
+    columns = session.columns
     match filter_name:
         case "all":
-            flags = bytearray(b"\1" * len(envelopes))
+            flags = bytearray(b"\1" * len(columns))
         case "labeled-only":
-            flags = bytearray(len(envelopes))
+            flags = bytearray(len(columns))
             for index in session.labels:
                 flags[index] = 1
         case "user-only":
-            flags = bytearray([envelope.role == "user" and envelope.type == "message" for envelope in envelopes])
+            flags = _by_kind(session, [kind.role == "user" and kind.type == "message" for kind in columns.kinds.all])
             if session.rules.tree == "omp":
                 _add_user_prompts(session, flags)
         case _:
             hidden = _HIDDEN_BY_DEFAULT[session.rules.tree]
-            flags = bytearray([envelope.type not in hidden for envelope in envelopes])
-    _take_silent_entries(session, flags, leaf, without_tools=filter_name == "no-tools")
-    return flags
+            flags = _by_kind(session, [kind.type not in hidden for kind in columns.kinds.all])
+    return _without_silent_entries(session, flags, leaf, without_tools=filter_name == "no-tools")
 
 
 def found(session: Session, query: str, candidates: Collection[int]) -> list[int]:
@@ -85,28 +87,35 @@ _TEXTS: WeakKeyDictionary[Session, dict[int, str]] = WeakKeyDictionary()
 _OMP_TEXTS: WeakKeyDictionary[Session, dict[int, omp_search.SearchWords]] = WeakKeyDictionary()
 
 
-def _take_silent_entries(session: Session, flags: bytearray, leaf: int | None, *, without_tools: bool) -> None:
-    by_words = session.rules.tree == "omp"
-    hides_usage = session.rules.tree == "pi"
-    for index, envelope in enumerate(session.envelopes):
-        role = envelope.role
-        if role == "assistant":
-            says = envelope.has_words if by_words else envelope.has_text
-            if not says and index != leaf and envelope.stop_reason in _ORDINARY_ENDS and envelope.type == "message":
-                flags[index] = 0
-        elif (without_tools and role == "toolResult" and envelope.type == "message") or (
-            hides_usage and envelope.type == "usage"
-        ):
-            flags[index] = 0
+def _by_kind(session: Session, answers: list[bool]) -> bytearray:
+    """Return for every entry what is answered for its kind."""
+    return bytearray(map(answers.__getitem__, session.columns.codes))
+
+
+def _without_silent_entries(session: Session, flags: bytearray, leaf: int | None, *, without_tools: bool) -> bytearray:
+    tree = session.rules.tree
+    speaks = _by_kind(session, [not _is_silent(kind, tree, without_tools) for kind in session.columns.kinds.all])
+    left = bytearray(map(and_, flags, speaks))
+    if leaf is not None and leaf >= 0 and session.kind(leaf).role == "assistant":
+        left[leaf] = flags[leaf]
+    return left
+
+
+def _is_silent(kind: Kind, tree: AgentName, without_tools: bool) -> bool:
+    if kind.role == "assistant":
+        says = kind.has_words if tree == "omp" else kind.has_text
+        return not says and kind.stop_reason in _ORDINARY_ENDS and kind.type == "message"
+    if kind.type == "message":
+        return without_tools and kind.role == "toolResult"
+    return kind.type == "usage" and tree == "pi"
 
 
 def _add_user_prompts(session: Session, flags: bytearray) -> None:
     """In omp a skill or a guest may speak for the user: custom messages of these types attributed to the user."""
-    for index, envelope in enumerate(session.envelopes):
-        if envelope.custom_type not in _USER_PROMPT_TYPES:
-            continue
+    of_type = _by_kind(session, [kind.custom_type in _USER_PROMPT_TYPES for kind in session.columns.kinds.all])
+    for index in compress(range(len(of_type)), of_type):
         match session.entry(index):
             case MessageEntry(message=CustomRoleMessage(attribution="user")):
-                flags[index] = envelope.role == "custom"
+                flags[index] = session.kind(index).role == "custom"
             case CustomMessage(attribution="user", content=content):
                 flags[index] = content is not None

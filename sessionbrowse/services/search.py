@@ -11,6 +11,7 @@ import sqlite3
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 
 from msgspec import Struct
 
@@ -38,6 +39,8 @@ from sessionbrowse.model.words import literal
 from sessionbrowse.services.indexed import Gathered
 from sessionbrowse.services.inspect import compacted_entries
 from sessionbrowse.store.index.index import Held, Index
+from sessionbrowse.store.index.packed import unpack_row_entries
+from sessionbrowse.store.index.schema import TEXT_TABLES
 from sessionbrowse.store.index.session import session_from_index
 from sessionbrowse.store.session_file import file_blocks, open_regular, open_session
 from sessionbrowse.text import parse_time
@@ -109,7 +112,7 @@ class Searcher:
         self._index = index
         self._rows = gathered.rows if index is not None else {}
         self.summaries = sorted(gathered.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
-        self._segments: dict[int, dict[int, list[tuple[int, int, int]]]] = {}
+        self._text_rows: dict[tuple[int, str], _Rows] = {}
         self._trees: dict[str, _Tree] = {}
         self._titles = Titles(self.summaries)
         self._by_path: dict[str, Summary] | None = None
@@ -262,10 +265,10 @@ class Searcher:
             return
         row = self._rows.get(summary.path)
         if row is not None and self._index is not None and (not tools or row.has_tools or not query.has_text):
-            wanted = candidates.of(row.id)
-            if wanted is not None and not wanted:
-                return
             try:
+                wanted = candidates.of(row.id)
+                if wanted is not None and not wanted:
+                    return
                 places = self._index.places(row)
                 chosen = wanted if wanted is not None else range(len(places.offsets))
                 found = _lines_at(summary.path, [(i, places.offsets[i], places.sizes[i]) for i in reversed(chosen)])
@@ -333,31 +336,60 @@ class Searcher:
         tokens = query.tokens()
         if self._index is None or not tokens:
             return None
+        terms = ['"' + word + '"' + ("*" if is_open else "") for word, is_open in tokens]
+        # What was said stands in one row with all its words. With tools each word is asked for alone: one may stand
+        # in what was said, the next one in the tool's arguments.
+        asked = terms if tools else [" AND ".join(terms)]
+        found: list[list[tuple[_Rows, Sequence[int]]]] = []
         try:
-            found = [
-                (_rows_with(connection, tokens, tools), self._segments_of(number, connection))
-                for number, connection in self._index.databases()
-            ]
+            for term in asked:
+                found.append([])
+                for number, connection in self._index.databases():
+                    for table in TEXT_TABLES if tools else TEXT_TABLES[:1]:
+                        ask = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid"
+                        rows = [row[0] for row in connection.execute(ask, (term,))]
+                        if rows:
+                            found[-1].append((self._rows_of(number, connection, table), rows))
         except sqlite3.Error:
             return None
 
         def entries_of(file: int) -> list[int]:
-            entries: list[int] = []
-            for rows, segments in found:
-                for base, first, count in segments.get(file, ()):
-                    low, high = bisect_left(rows, base), bisect_left(rows, base + count)
-                    entries += [row - base + first for row in rows[low:high]]
-            return sorted(entries)
+            by_term = [set(chain.from_iterable(held.entries_of(file, rows) for held, rows in each)) for each in found]
+            return sorted(by_term[0].intersection(*by_term[1:]))
 
         return entries_of
 
-    def _segments_of(self, number: int, connection: sqlite3.Connection) -> dict[int, list[tuple[int, int, int]]]:
-        if number not in self._segments:
-            by_file: dict[int, list[tuple[int, int, int]]] = {}
-            for base, file, first, count in connection.execute("SELECT base, file, first, count FROM segments"):
-                by_file.setdefault(file, []).append((base, first, count))
-            self._segments[number] = by_file
-        return self._segments[number]
+    def _rows_of(self, number: int, connection: sqlite3.Connection, table: str) -> _Rows:
+        known = self._text_rows.get((number, table))
+        if known is None:
+            known = self._text_rows[number, table] = _Rows(connection, table)
+        return known
+
+
+class _Rows:
+    """Which entries of which files the rows of a table of texts hold."""
+
+    def __init__(self, connection: sqlite3.Connection, table: str) -> None:
+        self._connection = connection
+        self._ask = f"SELECT entries FROM {table}_rows WHERE base = ?"
+        self._runs: dict[int, list[tuple[int, int]]] = {}
+        for base, file, count in connection.execute(f"SELECT base, file, count FROM {table}_rows"):
+            self._runs.setdefault(file, []).append((base, count))
+
+    def entries_of(self, file: int, rows: Sequence[int]) -> Iterator[int]:
+        """Yield the entries of a file whose texts stand in some of the rows, which are sorted.
+
+        Raises:
+            ValueError: what the index holds is damaged.
+            sqlite3.Error: the same.
+        """
+        for base, count in self._runs.get(file, ()):
+            low, high = bisect_left(rows, base), bisect_left(rows, base + count)
+            if low < high:
+                held = self._connection.execute(self._ask, (base,)).fetchone()
+                entries = unpack_row_entries(held[0]) if held is not None else []
+                for row in rows[low:high]:
+                    yield from entries[row - base]
 
 
 class _Recent(Struct, frozen=True):
@@ -399,16 +431,16 @@ class _Tree:
         return "active" if index in self._active else "abandoned"
 
     def entry_id(self, index: int) -> str | None:
-        envelopes = self.session.envelopes
-        return envelopes[index].id if index < len(envelopes) else None
+        ids = self.session.ids
+        return ids[index] if index < len(ids) else None
 
     def said_places(self) -> list[tuple[int, int, int]]:
         """Index, offset and size of the entries that may say something, the last one first."""
         session = self.session
         return [
             (index, session.offsets[index], session.sizes[index])
-            for index in range(len(session.envelopes) - 1, -1, -1)
-            if session.envelopes[index].role != "toolResult"
+            for index in range(len(session.ids) - 1, -1, -1)
+            if session.kind(index).role != "toolResult"
         ]
 
 
@@ -442,23 +474,6 @@ def search(
         BadSearch: the query cannot be asked.
     """
     return Searcher(gathered, index).find(parse_search(text), tools=tools, cancelled=cancelled)
-
-
-def _rows_with(connection: sqlite3.Connection, tokens: Sequence[tuple[str, bool]], tools: bool) -> list[int]:
-    """Return the sorted row ids of texts that have every token."""
-    terms = ['"' + word + '"' + ("*" if is_open else "") for word, is_open in tokens]
-    if not tools:
-        ask = "SELECT rowid FROM said WHERE said MATCH ? ORDER BY rowid"
-        return [row[0] for row in connection.execute(ask, (" AND ".join(terms),))]
-    common: set[int] | None = None
-    for term in terms:
-        # A word may stand in what was said, the next one in the tool's arguments.
-        rows: set[int] = set()
-        for table in ("said", "tools"):
-            ask = f"SELECT rowid FROM {table} WHERE {table} MATCH ?"
-            rows.update([row[0] for row in connection.execute(ask, (term,))])
-        common = rows if common is None else common & rows
-    return sorted(common or ())
 
 
 def _lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tuple[int, bytes]]:

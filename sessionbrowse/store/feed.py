@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable
 
 from sessionbrowse.format.big_line import BigLine
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
@@ -16,16 +15,8 @@ BUFFER_BYTES = MAX_LISTED_LINE_BYTES + 1
 _spare_buffers: list[io.BytesIO] = []
 
 
-def feed_lines(
-    descriptor: int,
-    summariser: Summariser,
-    offset: int = 0,
-    before_torn: Callable[[int], None] = lambda _: None,
-) -> None:
-    """Feed the whole lines of an open file from `offset` to its end, and a last line without newline as torn.
-
-    `before_torn` is called once, with the offset behind the last whole line.
-    """
+def feed_lines(descriptor: int, summariser: Summariser, offset: int = 0) -> None:
+    """Feed the whole lines of an open file from `offset` to its end, and a last line without newline as torn."""
     # A fresh buffer for each file costs more in page faults than reading the file does.
     buffer = _spare_buffers.pop() if _spare_buffers else io.BytesIO(bytes(BUFFER_BYTES + 1))
     with buffer.getbuffer() as view:
@@ -38,7 +29,7 @@ def feed_lines(
                 summariser.add_lines(lines, offset)
                 offset += held - len(rest)
             elif held == BUFFER_BYTES:
-                offset, next_line = _feed_big_line(descriptor, summariser, rest, offset, before_torn)
+                offset, next_line = _feed_big_line(descriptor, summariser, rest, offset)
                 if next_line is None:
                     held = 0
                     break
@@ -46,7 +37,6 @@ def feed_lines(
             view[: len(rest)] = rest
             held = len(rest)
             if not got:
-                before_torn(offset)
                 break
         if held:
             summariser.add_block(LineBlock(offset, [bytes(view[:held])], torn=True))
@@ -65,9 +55,7 @@ def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes]
     return lines, rest
 
 
-def _feed_big_line(
-    descriptor: int, summariser: Summariser, piece: bytes, offset: int, before_torn: Callable[[int], None]
-) -> tuple[int, bytes | None]:
+def _feed_big_line(descriptor: int, summariser: Summariser, piece: bytes, offset: int) -> tuple[int, bytes | None]:
     """Stream the line that begins at `offset` with `piece`; return where the next begins, and what was read of it.
 
     None was read of a next line where this one ends the file without a newline.
@@ -81,6 +69,5 @@ def _feed_big_line(
             summariser.add_block(LineBlock(offset, [line.reduced()], line.size))
             return offset + line.size + 1, piece[end + 1 :]
         line.feed(piece)
-    before_torn(offset)
     summariser.add_block(LineBlock(offset, [line.reduced()], line.size, torn=True))
     return offset + line.size, None

@@ -16,7 +16,8 @@ from sessionbrowse.model.session import Session, build_session
 from sessionbrowse.store.archive import Unpacked, is_packed, unpacked_descriptor
 from sessionbrowse.store.discover import agent_of_path
 
-BLOCK_BYTES = 512 * 1024
+BLOCK_BYTES = 128 * 1024
+"""What is read at once: larger blocks leave the processor's caches, and are new pages each time."""
 MAX_SHOWN_BYTES = 64 * 1024 * 1024
 """An entry larger than this is shown with its long strings cut."""
 HEAD_BYTES = 64 * 1024

@@ -19,6 +19,7 @@ from sessionbrowse.store.discover import FoundFile
 from sessionbrowse.store.index.packed import Part, Places, unpack_places
 from sessionbrowse.store.index.schema import (
     SHARD_PREFIX,
+    TEXT_TABLES,
     IndexUnavailable,
     locked,
     open_main,
@@ -175,7 +176,7 @@ class Index:
         entries = 0
         for _, connection in self.databases():
             entries += sum(
-                count for file, count in connection.execute("SELECT file, count FROM segments") if file in live
+                count for file, count in connection.execute("SELECT file, count FROM entries") if file in live
             )
         names = [name for name in os.listdir(self.directory) if name.startswith((INDEX_FILE, SHARD_PREFIX))]
         size = sum((self.directory / name).stat().st_size for name in names)
@@ -328,8 +329,8 @@ class Index:
         """Return an id that no file has or had: texts of files that are gone still bear theirs."""
         found = self.connection.execute("SELECT value FROM facts WHERE name = 'next_id'").fetchone()
         highest = self.connection.execute("SELECT max(id) FROM files").fetchone()[0] or 0
-        used = self.connection.execute("SELECT max(file) FROM segments").fetchone()[0] or 0
-        return max(int(found[0]) if found is not None else 1, highest + 1, used + 1)
+        used = [self.connection.execute(f"SELECT max(file) FROM {table}_rows").fetchone()[0] for table in TEXT_TABLES]
+        return max(int(found[0]) if found is not None else 1, highest + 1, *[(each or 0) + 1 for each in used])
 
     def _set_tools(self, tools: bool) -> None:
         self.connection.execute("INSERT OR REPLACE INTO facts VALUES ('tools', ?)", (str(int(tools)),))

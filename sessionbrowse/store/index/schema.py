@@ -11,17 +11,18 @@ from pathlib import Path
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.format.envelope import Envelope
+from sessionbrowse.model.columns import Kind
 from sessionbrowse.model.summary import Summary
 
 APPLICATION_ID = 0x5E551085
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 HASH_BYTES = 16 * 1024 * 1024
 """How much of the word lists FTS5 collects before it writes them: the setting that decides how fast it builds."""
 
 # Facts of entries and sessions are stored as they are declared: another declaration is another schema.
-_ENVELOPE_FIELDS = ",".join((*Envelope.__struct_fields__, *Summary.__struct_fields__))
+_ENVELOPE_FIELDS = ",".join((*Envelope.__struct_fields__, *Kind.__struct_fields__, *Summary.__struct_fields__))
 
 TABLES = """
 CREATE TABLE files (
@@ -32,13 +33,15 @@ CREATE TABLE files (
     summary BLOB NOT NULL, state BLOB
 );
 CREATE TABLE entries (
-    file INTEGER NOT NULL, first INTEGER NOT NULL, places BLOB NOT NULL, packed BLOB NOT NULL
+    file INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, places BLOB NOT NULL, packed BLOB NOT NULL
 );
 CREATE UNIQUE INDEX entries_by_file ON entries (file, first);
-CREATE TABLE segments (
-    base INTEGER PRIMARY KEY, file INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL
+CREATE TABLE said_rows (
+    base INTEGER PRIMARY KEY, file INTEGER NOT NULL, count INTEGER NOT NULL, entries BLOB NOT NULL
 );
-CREATE INDEX segments_by_file ON segments (file);
+CREATE TABLE tools_rows (
+    base INTEGER PRIMARY KEY, file INTEGER NOT NULL, count INTEGER NOT NULL, entries BLOB NOT NULL
+);
 CREATE VIRTUAL TABLE said USING fts5(text, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '_'");
 CREATE VIRTUAL TABLE tools USING fts5(text, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '_'");
 """
@@ -49,7 +52,10 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 
 
 TEXT_TABLES = ("said", "tools")
-"""What was said, and what tools were asked and answered: one row for each entry that has such text."""
+"""What was said, and what tools were asked and answered. A row holds the texts of some entries that stand together.
+
+The table with `_rows` behind its name tells of which: `count` rows from `base` on are of `file`, `entries` are packed.
+"""
 
 
 class IndexUnavailable(SessionBrowseError):
@@ -207,7 +213,7 @@ def _unusable(connection: sqlite3.Connection) -> str | None:
         if known is None or known[0] != _ENVELOPE_FIELDS:
             return "is of another version"
         connection.execute("SELECT id FROM files LIMIT 1").fetchone()
-        connection.execute("SELECT base FROM segments LIMIT 1").fetchone()
+        connection.execute("SELECT base FROM said_rows LIMIT 1").fetchone()
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
             return None

@@ -15,7 +15,7 @@ from sessionbrowse.model.rules import RULES
 from sessionbrowse.model.session import Session, session_of
 from sessionbrowse.store.discover import agent_of_path
 from sessionbrowse.store.index.index import Held, Index
-from sessionbrowse.store.index.packed import Entries, unpack
+from sessionbrowse.store.index.packed import PackedColumns, unpack
 from sessionbrowse.store.index.read import ORDINARY, State
 from sessionbrowse.store.session_file import file_blocks, open_regular, read_at
 
@@ -52,7 +52,7 @@ def session_from_index(index: Index, path: str, agent: str | None = None) -> Ses
         os.close(descriptor)
 
 
-def _session(descriptor: int, path: str, row: Held, state: State, entries: Entries) -> Session | None:
+def _session(descriptor: int, path: str, row: Held, state: State, entries: PackedColumns) -> Session | None:
     reader = Reader(RULES[row.agent])
     for block in line_blocks(file_blocks(descriptor, 0, row.size), max_line=MAX_LISTED_LINE_BYTES):
         for _ in reader.read(block):
@@ -66,14 +66,12 @@ def _session(descriptor: int, path: str, row: Held, state: State, entries: Entri
     reader.finish()
     return session_of(
         reader,
-        entries.envelopes,
-        entries.lines.tolist(),
-        entries.offsets.tolist(),
-        entries.sizes.tolist(),
+        entries,
         # Only versions before 3 ask for the place among all records.
-        list(range(1, len(entries.envelopes) + 1)),
+        list(range(1, len(entries) + 1)),
         path,
         lambda offset, size: read_at(path, offset, size),
+        entries.parents() if reader.generation >= 3 else None,
     )
 
 

@@ -16,12 +16,14 @@ from sessionbrowse.agents import Marks
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.model.words import fold_foreign
 from sessionbrowse.store.discover import FoundFile
-from sessionbrowse.store.index.packed import Part, pack, unpack
+from sessionbrowse.store.index.packed import Part, pack, pack_row_entries, unpack
 from sessionbrowse.store.index.read import IndexedFile, KeptSummary, State, read_for_index, read_growth
-from sessionbrowse.store.index.schema import SHARD_PREFIX, create_shard
+from sessionbrowse.store.index.schema import SHARD_PREFIX, TEXT_TABLES, create_shard
 from sessionbrowse.store.parallel import chunked, fork_map, workers_for
 
-TEXT_BATCH = 256
+ROW_CHARACTERS = {"said": 2048, "tools": 128 * 1024}
+"""A row of texts holds entries until it has so many characters."""
+WAITING_ROWS = 16
 
 encode = msgspec.msgpack.Encoder().encode
 _decode_state = msgspec.msgpack.Decoder(State).decode
@@ -48,21 +50,14 @@ class Writer:
         self._connection = connection
         self._shard = shard
         self._tools = tools
-        newest = connection.execute("SELECT base + count FROM segments ORDER BY base DESC LIMIT 1").fetchone()
-        # Row 0 is not used: nothing stands before it.
-        self._base = max(1, newest[0] if newest else 1)
-        self._said: list[tuple[int, str]] = []
-        self._tool_texts: list[tuple[int, str]] = []
-        self._first = 0
-        self._highest = 0
+        self._texts = [TextRows(connection, table) for table in TEXT_TABLES]
 
     def whole(self, file: FoundFile, override: str | None, identity: int) -> Row | None:
         """Read a file from its beginning and return its row; None if it cannot be read or kept."""
-        self._first = 0
         found = read_for_index(
             file.path, agent_of(file, override), self._take_text, tools=self._tools, restart=self._restart
         )
-        return self._keep(file, found, identity)
+        return self._keep(file, found, identity, self._shard, ())
 
     def growth(self, file: FoundFile, override: str | None, known: Known, parts: Sequence[Part]) -> Row | None:
         """Read what was appended to a file and return its new row; None if it must be read from its beginning."""
@@ -72,7 +67,6 @@ class Writer:
             state, entries = _decode_state(known.state), unpack(parts)
         except (msgspec.MsgspecError, ValueError):
             return None
-        self._first = len(entries.envelopes)
         found = read_growth(
             file.path,
             known.agent,
@@ -86,49 +80,96 @@ class Writer:
         if found is None:
             self._restart()
             return None
-        return self._keep(file, found, known.id, known.shard)
+        return self._keep(file, found, known.id, known.shard, parts)
 
-    def _keep(self, file: FoundFile, found: IndexedFile | None, identity: int, shard: int | None = None) -> Row | None:
+    def _keep(
+        self, file: FoundFile, found: IndexedFile | None, identity: int, shard: int, before: Sequence[Part]
+    ) -> Row | None:
         if found is None:
             self._restart()
             return None
         try:
-            row = _row(file, found, identity, self._shard if shard is None else shard, self._tools)
+            row = _row(file, found, identity, shard, self._tools)
             packed = pack(found.entries)
         except (UnicodeEncodeError, OverflowError):
             # Half a surrogate pair has no bytes: such a file is read each time.
             self._restart()
             return None
-        self._flush()
-        count = len(found.entries.envelopes)
+        count = len(found.entries)
         if count:
-            run = self._connection.execute
-            run("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)", (identity, found.first, *packed))
-            run("INSERT INTO segments VALUES (?, ?, ?, ?)", (self._base, identity, found.first, count))
-            self._base += count
+            put = "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?)"
+            self._connection.execute(put, (identity, found.first, count, *packed))
+        for texts in self._texts:
+            texts.finish(identity)
         return row
 
     def _take_text(self, index: int, said: str, tools: str) -> None:
-        row = self._base + index - self._first
-        self._highest = row
-        if said:
-            self._said.append((row, fold_foreign(said)))
-        if tools:
-            self._tool_texts.append((row, fold_foreign(tools)))
-        if len(self._said) + len(self._tool_texts) >= TEXT_BATCH:
-            self._flush()
+        for texts, text in zip(self._texts, (said, tools), strict=True):
+            if text:
+                texts.add(index, text)
 
     def _restart(self) -> None:
+        for texts in self._texts:
+            texts.restart()
+
+
+class TextRows:
+    """The rows of one table of texts: each holds the texts of some entries, for a row costs more than an entry."""
+
+    def __init__(self, connection: sqlite3.Connection, table: str) -> None:
+        self._connection = connection
+        self._insert = f"INSERT INTO {table}(rowid, text) VALUES (?, ?)"
+        self._keep = f"INSERT INTO {table}_rows VALUES (?, ?, ?, ?)"
+        newest = connection.execute(f"SELECT base + count FROM {table}_rows ORDER BY base DESC LIMIT 1").fetchone()
+        # Row 0 is not used: nothing stands before it.
+        self._base = max(1, newest[0] if newest else 1)
+        self._room = ROW_CHARACTERS[table]
+        self._waiting: list[tuple[int, str]] = []
+        self._next = self._base
+        self._texts: list[str] = []
+        self._characters = 0
+        self._entries: list[int] = []
+        self._ends: list[int] = []
+
+    def add(self, index: int, text: str) -> None:
+        """Add the text of the next entry of the file that is being read."""
+        self._texts.append(text)
+        self._entries.append(index)
+        self._characters += len(text)
+        if self._characters >= self._room:
+            self._end_row()
+
+    def finish(self, file: int) -> None:
+        """Write what is left, and note which entries of which file the rows are of."""
+        if self._texts:
+            self._end_row()
+        self._flush()
+        count = self._next - self._base
+        if count:
+            packed = pack_row_entries(self._entries, self._ends)
+            self._connection.execute(self._keep, (self._base, file, count, packed))
+        self._begin()
+
+    def restart(self) -> None:
         """Forget the texts of the file that is being read; rows that were written already belong to nothing."""
-        self._said = [row for row in self._said if row[0] < self._base]
-        self._tool_texts = [row for row in self._tool_texts if row[0] < self._base]
-        self._base = max(self._base, self._highest + 1)
+        self._waiting.clear()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._base = self._next
+        self._texts, self._characters, self._entries, self._ends = [], 0, [], []
+
+    def _end_row(self) -> None:
+        self._waiting.append((self._next, fold_foreign("\n".join(self._texts))))
+        self._next += 1
+        self._ends.append(len(self._entries))
+        self._texts, self._characters = [], 0
+        if len(self._waiting) >= WAITING_ROWS:
+            self._flush()
 
     def _flush(self) -> None:
-        self._connection.executemany("INSERT INTO said(rowid, text) VALUES (?, ?)", self._said)
-        self._connection.executemany("INSERT INTO tools(rowid, text) VALUES (?, ?)", self._tool_texts)
-        self._said.clear()
-        self._tool_texts.clear()
+        self._connection.executemany(self._insert, self._waiting)
+        self._waiting.clear()
 
 
 def agent_of(file: FoundFile, override: str | None) -> Callable[[Marks], str]:

@@ -54,7 +54,7 @@ class TreeRows(Struct, frozen=True):
     """The rows that belong to a state."""
 
     state: TreeState
-    rows: list[tree.Row]
+    rows: tree.Rows
 
 
 class SessionScreen(CommandScreen[None]):
@@ -67,7 +67,7 @@ class SessionScreen(CommandScreen[None]):
         self.summary = summary
         self.session: Session | None = None
         self.state = TreeState(filter="default")
-        self.rows: list[tree.Row] = []
+        self.rows = tree.Rows([])
         self.view: ViewName = "entry"
         self.label_times = False
         self._wanted_entry = entry_id
@@ -223,13 +223,12 @@ class SessionScreen(CommandScreen[None]):
         made: TreeRows = outcome.value
         before = self.index
         self.rows = made.rows
-        self._row_of = {row.index: position for position, row in enumerate(self.rows)}
-        self._branch_rows = [position for position, row in enumerate(self.rows) if row.connector is not None]
-        self._hits = [position for position, row in enumerate(self.rows) if row.matches] if made.state.query else []
+        indexes = self.rows.indexes()
+        self._row_of = dict(zip(indexes, range(len(indexes)), strict=True))
+        self._branch_rows = self.rows.connected()
+        self._hits = self.rows.hits() if made.state.query else []
         self._restyle()
-        self.tree_list.set_rows(
-            [row.index for row in self.rows], cursor=self._cursor_for(before), empty=self._empty_sentence()
-        )
+        self.tree_list.set_rows(indexes, cursor=self._cursor_for(before), empty=self._empty_sentence())
         self._title_tree()
         self._refresh_view()
         if self.query_one(FilterLine).display:

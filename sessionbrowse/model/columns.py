@@ -1,0 +1,199 @@
+"""A session's entries as columns: what is asked of all of them at once; the rest of an entry is read when it is shown.
+
+An object for each of 100,000 entries takes longer to make than a whole file takes to read.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any
+
+from msgspec import Struct
+
+from sessionbrowse.format.envelope import Envelope, is_more_than_dots
+from sessionbrowse.format.javascript import trim
+
+Time = str | float | None
+"""A timestamp as it stands in the file: ISO 8601, rarely milliseconds."""
+
+
+class Kind(Struct, frozen=True, gc=False, array_like=True):
+    """What many entries of a session have in common; the fields are those of `Envelope`."""
+
+    type: str = ""
+    role: str = ""
+    custom_type: str = ""
+    provider: str | None = None
+    model: str | None = None
+    stop_reason: str | None = None
+    has_text: bool = False
+    has_words: bool = False
+
+
+class Kinds:
+    """The kinds of a session's entries, each once; an entry's code is the place of its kind."""
+
+    def __init__(self, kinds: Iterable[Kind] = ()) -> None:
+        self.all: list[Kind] = list(kinds)
+        self._codes = {kind: code for code, kind in enumerate(self.all)}
+
+    def code(self, kind: Kind) -> int:
+        """Return the code of a kind, a new one for one that was not there yet."""
+        known = self._codes.get(kind)
+        if known is None:
+            known = self._codes[kind] = len(self.all)
+            self.all.append(kind)
+        return known
+
+
+class _Heard(dict[str, int]):
+    """The codes of messages that are told apart by their roles alone."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self._kinds = kinds
+
+    def __missing__(self, role: str) -> int:
+        code = self[role] = self._kinds.code(Kind("message", role))
+        return code
+
+
+class Columns:
+    """Consecutive entries in file order. `lines` are 1-based, `offsets` and `sizes` bytes of the file.
+
+    `kept` are the envelopes of entries that are no ordinary messages. `times` are all timestamps or none;
+    `some_times` those that are known without reading. `calls_repeat`: a tool call's id is there more than once.
+    """
+
+    def __init__(self) -> None:
+        self.ids: list[str | None] = []
+        self.parent_ids: list[str | None] = []
+        self.kinds = Kinds()
+        self.codes: array[int] = array("I")
+        self.lines: array[int] = array("q")
+        self.offsets: array[int] = array("q")
+        self.sizes: array[int] = array("q")
+        self.kept: dict[int, Envelope] = {}
+        self.times: list[Time] = []
+        self.some_times: dict[int, Time] = {}
+        self.calls: set[str] = set()
+        self.calls_repeat = False
+        self._heard = _Heard(self.kinds)
+        self._answers: dict[tuple[str | None, str | None, str | None, bool, bool], int] = {}
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def add(self, envelope: Envelope, line: int, offset: int, size: int) -> None:
+        """Add an entry whose envelope is known."""
+        self.kept[len(self.sizes)] = envelope
+        self.ids.append(envelope.id)
+        self.parent_ids.append(envelope.parent_id)
+        self.codes.append(self.kinds.code(kind_of(envelope)))
+        self.lines.append(line)
+        self.offsets.append(offset)
+        self.sizes.append(size)
+        self.times.append(envelope.timestamp)
+        for call_id in envelope.tool_calls:
+            self._note_call(call_id)
+
+    def add_ordinary(self, entries: Sequence[Any], lines: Sequence[bytes], line: int, offset: int) -> None:
+        """Add consecutive ordinary messages, decoded as `OpenedLine` or a struct that has its fields.
+
+        `lines` are theirs in the same order, the first one number `line` of the file at `offset`.
+        """
+        self.ids += [entry.id for entry in entries]
+        self.parent_ids += [entry.parentId for entry in entries]
+        self.times += [entry.timestamp for entry in entries]
+        sizes = array("q", map(len, lines))
+        self.offsets.extend(accumulate([size + 1 for size in sizes[:-1]], initial=offset))
+        self.sizes.extend(sizes)
+        self.lines.extend(range(line, line + len(sizes)))
+        codes, heard, answer = self.codes, self._heard, self._answer
+        for entry in entries:
+            message = entry.message
+            role = message.role
+            codes.append(answer(message) if role == "assistant" else heard[role])
+
+    def known_times(self, shift: int = 0) -> Iterator[tuple[int, Time]]:
+        """Yield the timestamps that are known without reading, by index and `shift`."""
+        known = enumerate(self.times) if self.times else self.some_times.items()
+        return ((index + shift, time) for index, time in known)
+
+    def kind(self, index: int) -> Kind:
+        """Return the kind of an entry."""
+        return self.kinds.all[self.codes[index]]
+
+    def _answer(self, message: Any) -> int:
+        """Return the code of an answer, and note its calls."""
+        content = message.content
+        has_text = has_words = False
+        if isinstance(content, str):
+            has_text, has_words = trim(content) != "", is_more_than_dots(content)
+        else:
+            for block in content:
+                if block.type == "text":
+                    text = block.text
+                    if text and not has_words:
+                        # Most texts begin with a letter, which settles it.
+                        is_plain = text[0].isalnum()
+                        has_text = has_text or is_plain or trim(text) != ""
+                        has_words = is_plain or is_more_than_dots(text)
+                elif block.type == "toolCall" and block.id is not None:
+                    self._note_call(block.id)
+        key = (message.provider, message.model, message.stopReason, has_text, has_words)
+        code = self._answers.get(key)
+        if code is None:
+            kind = Kind("message", "assistant", "", message.provider, message.model, message.stopReason, *key[3:])
+            code = self._answers[key] = self.kinds.code(kind)
+        return code
+
+    def _note_call(self, call_id: str) -> None:
+        before = len(self.calls)
+        self.calls.add(call_id)
+        self.calls_repeat = self.calls_repeat or len(self.calls) == before
+
+
+def kind_of(envelope: Envelope) -> Kind:
+    """Return what an entry has in common with others."""
+    return Kind(
+        envelope.type,
+        envelope.role,
+        envelope.custom_type,
+        envelope.provider,
+        envelope.model,
+        envelope.stop_reason,
+        envelope.has_text,
+        envelope.has_words,
+    )
+
+
+def joined(first: Columns, then: Columns) -> Columns:
+    """Return the columns of entries and of those behind them."""
+    if not len(first):
+        return then
+    columns = Columns()
+    columns.kinds = Kinds(first.kinds.all)
+    codes = [columns.kinds.code(kind) for kind in then.kinds.all]
+    columns.codes = first.codes + array("I", [codes[code] for code in then.codes])
+    columns.ids = first.ids + then.ids
+    columns.parent_ids = first.parent_ids + then.parent_ids
+    columns.lines, columns.offsets = first.lines + then.lines, first.offsets + then.offsets
+    columns.sizes = first.sizes + then.sizes
+    before = len(first)
+    columns.kept = first.kept | {before + index: envelope for index, envelope in then.kept.items()}
+    times = {index: time for part in (first, then) for index, time in part.known_times(0 if part is first else before)}
+    columns.some_times = times
+    columns.calls_repeat = True
+    return columns
+
+
+def columns_of(
+    envelopes: Iterable[Envelope], lines: Sequence[int], offsets: Sequence[int], sizes: Sequence[int]
+) -> Columns:
+    """Return the columns of entries whose envelopes are all known."""
+    columns = Columns()
+    for envelope, line, offset, size in zip(envelopes, lines, offsets, sizes, strict=True):
+        columns.add(envelope, line, offset, size)
+    return columns
