@@ -24,7 +24,7 @@ class ColumnReader:
         self.reader = reader
         self.columns = columns
         self.ordinals: list[int] = []
-        """Each entry's place among all records, of files older than version 3 only."""
+        """Each entry's place among all records, but for ordinary messages, which are of version 3."""
 
     def add(self, block: LineBlock) -> None:
         """Add the entries of the next block."""
@@ -63,8 +63,7 @@ class ColumnReader:
     def record(self, record: Record) -> None:
         """Take any other entry."""
         self.columns.add(record.envelope, record.line, record.offset, record.size)
-        if self.reader.generation < 3:
-            self.ordinals.append(record.ordinal)
+        self.ordinals.append(record.ordinal)
 
     def _read(self, block: LineBlock) -> None:
         for record in self.reader.read(block):
