@@ -21,7 +21,21 @@ from sessionbrowse.format.listing_line import (
     ListedUser,
     decode_listed,
 )
+from sessionbrowse.model.columns import Columns, Kind
+from sessionbrowse.model.left_behind import is_move
+from sessionbrowse.model.lineage import Lineage
+from sessionbrowse.model.ordinary_lines import Block, add_costs, decode_block, odd_lines, tokens_of
+from sessionbrowse.model.reading import Reader, Record, is_workflow_stage
+from sessionbrowse.model.session import next_name
+from sessionbrowse.model.usage import counted
+from sessionbrowse.text import parse_time
 
+KEPT_FIRST_CHARACTERS = 500
+"""How much of a first message is remembered outside its file."""
+MAX_FIRST_MESSAGE_BYTES = 64 * 1024
+# omp's list sees no more of a file, but for its end.
+OMP_LISTED_HEAD_BYTES = 4096
+SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 """U+2028 and U+2029, at which node's readline ends a line."""
 
 

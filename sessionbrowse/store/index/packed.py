@@ -210,23 +210,17 @@ def _run_on(jumps: dict[int, int], sizes: array[int]) -> array[int]:
 
 
 def _jumps(values: array[int], sizes: array[int] | None) -> dict[int, int]:
-    """Return by place the first value, and those that are not right behind the one before: its size, or one, further."""
+    """Return by place the first value, and those that are not right behind the one before: so much, or one, further."""
     if not values:
         return {}
-    if sizes is None:
-        if values[-1] - values[0] == len(values) - 1:
-            # They only ascend.
-            return {0: values[0]}
-        return {0: values[0]} | {
-            place: values[place] for place in range(1, len(values)) if values[place] != values[place - 1] + 1
-        }
-    if values[-1] - values[0] == sum(sizes) - sizes[-1] + len(values) - 1:
-        return {0: values[0]}
-    return {0: values[0]} | {
-        place: values[place]
-        for place in range(1, len(values))
-        if values[place] != values[place - 1] + sizes[place - 1] + 1
-    }
+    first, count = values[0], len(values)
+    # Both only ascend, so the last one tells whether all are where they should be.
+    reached = first + count - 1 + (0 if sizes is None else sum(sizes) - sizes[-1])
+    if values[-1] == reached:
+        return {0: first}
+    steps = [1] * count if sizes is None else [size + 1 for size in sizes]
+    jumps = {place: values[place] for place in range(1, count) if values[place] != values[place - 1] + steps[place - 1]}
+    return {0: first} | jumps
 
 
 def pack_row_entries(entries: Sequence[int], ends: Sequence[int]) -> bytes:

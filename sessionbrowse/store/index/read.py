@@ -110,9 +110,9 @@ class Collector(ColumnReader):
 
     def is_odd(self, line: bytes) -> bool:
         """Tell whether a line beyond ASCII is no text, or one that pi's list cuts in two."""
-        return super().is_odd(line) or (
-            self._splits_at_separators and b"\xe2\x80" in line and any(mark in line for mark in SEPARATORS)
-        )
+        if self._splits_at_separators and b"\xe2\x80" in line and any(mark in line for mark in SEPARATORS):
+            return True
+        return super().is_odd(line)
 
     def ordinary(self, entries: Sequence[Any], lines: Sequence[bytes], offset: int) -> None:
         """Take consecutive ordinary messages."""
