@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sessionbrowse.config import INDEX_FILE
+from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES
 from sessionbrowse.model import tree
 from sessionbrowse.model.columns import Columns
@@ -24,7 +25,7 @@ from sessionbrowse.model.summary import Summary
 from sessionbrowse.services import catalog, indexed
 from sessionbrowse.store.index import index as index_module
 from sessionbrowse.store.index.index import Index, open_index
-from sessionbrowse.store.index.packed import unpack
+from sessionbrowse.store.index.packed import pack, unpack
 from sessionbrowse.store.index.read import read_for_index
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, locked
 from sessionbrowse.store.index.session import session_from_index
@@ -455,3 +456,10 @@ def test_without_a_lock_nobody_writes(tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     with locked(tmp_path / "cache"), pytest.raises(IndexUnavailable), locked(tmp_path / "cache"):
         pytest.fail("two processes at once")
+
+
+def test_entries_that_share_a_line_keep_their_places(tmp_path: Path) -> None:
+    columns = Columns()
+    for line, offset, size in ((2, 100, 10), (2, 111, 10), (4, 123, 10), (5, 134, 70_000), (9, 90_000, 3)):
+        columns.add(Envelope(type="custom", id=f"i{offset}", parent_id=None), line, offset, size)
+    assert facts(unpack([pack(columns)])) == facts(columns)

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, islice, pairwise, repeat
 
 import msgspec
 from msgspec import Struct
@@ -213,14 +213,13 @@ def _jumps(values: array[int], sizes: array[int] | None) -> dict[int, int]:
     """Return by place the first value, and those that are not right behind the one before: so much, or one, further."""
     if not values:
         return {}
-    first, count = values[0], len(values)
-    # Both only ascend, so the last one tells whether all are where they should be.
-    reached = first + count - 1 + (0 if sizes is None else sum(sizes) - sizes[-1])
-    if values[-1] == reached:
-        return {0: first}
-    steps = [1] * count if sizes is None else [size + 1 for size in sizes]
-    jumps = {place: values[place] for place in range(1, count) if values[place] != values[place - 1] + steps[place - 1]}
-    return {0: first} | jumps
+    steps = repeat(1) if sizes is None else [size + 1 for size in sizes]
+    count = len(values)
+    jumps = {0: values[0]}
+    if values != array("q", accumulate(islice(steps, count - 1), initial=values[0])):
+        behind = [value + step for value, step in zip(values, steps, strict=False)]
+        jumps.update({place: values[place] for place in range(1, count) if values[place] != behind[place - 1]})
+    return jumps
 
 
 def pack_row_entries(entries: Sequence[int], ends: Sequence[int]) -> bytes:
