@@ -352,7 +352,7 @@ async def test_help_and_palette_know_the_same_commands(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.press("question_mark")
         assert browser.screen_name == "help"
-        assert "Show only sessions that have a name" in "\n".join(browser.rows("#help-text"))
+        assert "Show only sessions that have a name" in "\n".join(browser.rows("#window-text"))
         await browser.press("escape", "colon")
         await browser.type("named")
         assert "Named only" in browser.rows("#palette-rows")[0]

@@ -72,6 +72,7 @@ class Here(Struct, frozen=True, kw_only=True):
     labels: int = 0
     blocks: bool = False
     image: bool = False
+    problems: int = 0
 
 
 Reason = Callable[[Here], str | None]
@@ -133,6 +134,10 @@ def _needs_branches(here: Here) -> str | None:
 
 def _needs_labels(here: Here) -> str | None:
     return None if here.labels else "No entry of this session has a label."
+
+
+def _needs_damage(here: Here) -> str | None:
+    return None if here.problems else "Nothing is damaged in this file."
 
 
 MOVE, OPEN, FIND, SHOW, TREE_GROUP, PROGRAM = "Move", "Open", "Find and sort", "Show", "Tree", "Program"
@@ -372,6 +377,15 @@ COMMANDS: tuple[Command, ...] = (
         "Copy: in lists the path of the session's file, in the tree and beside it the text of the entry.",
         (SESSIONS, PREVIEW, TREE, VIEW),
         OPEN,
+    ),
+    _row(
+        "damage",
+        "exclamation_mark",
+        "Damage",
+        "Show where the session's file is damaged, and how.",
+        (SESSION,),
+        SHOW,
+        reason=_needs_damage,
     ),
     _row("reload", "f5", "Reload", "Read the disk again.", (LIST, SESSION, WELCOME), SHOW),
     _row("next_view", "tab", "Switch view", "Show the next of Entry, Context and Raw.", (SESSION,), SHOW, footer=4),

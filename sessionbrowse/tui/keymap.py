@@ -88,6 +88,7 @@ _NAMES = {
     "colon": ":",
     "question_mark": "?",
     "full_stop": ".",
+    "exclamation_mark": "!",
     "comma": ",",
     "backslash": "\\",
     "space": "space",

@@ -2,60 +2,26 @@
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
-from textual.containers import Vertical
-
 from sessionbrowse.tui.commands import COMMANDS, GROUPS, OVERLAY, PLACES, Command, Here
 from sessionbrowse.tui.keymap import Keys
 from sessionbrowse.tui.parts import LinePart, Part
-from sessionbrowse.tui.screens.base import CommandScreen
+from sessionbrowse.tui.screens.text_window import TextWindow
 from sessionbrowse.tui.spans import Line, line_width, pad
-from sessionbrowse.tui.widgets.text_view import TextView
 
 KEY_CELLS = 20
 
 
-class HelpScreen(CommandScreen[None]):
+class HelpScreen(TextWindow):
     """The keys of the places below it."""
 
     def __init__(self, places: tuple[str, ...], here: Here) -> None:
-        super().__init__(name="help")
+        super().__init__("Keys that work here", name="help")
         self._places = places
-        self._here = here
+        self._below = here
 
-    def compose(self) -> ComposeResult:
-        """Lay out the window."""
-        with Vertical(id="help-window", classes="window"):
-            yield TextView(id="help-text")
-
-    def on_mount(self) -> None:
-        """Show the keys."""
-        window = self.query_one("#help-window")
-        window.border_title = "Keys that work here"
-        window.border_subtitle = f"{self.browser.keys.key_of('close')} closes"
-        text = self.query_one("#help-text", TextView)
-        text.show(help_parts(self.browser.keys, self._places, self._here))
-        self.set_focus(text)
-
-    def nearest_places(self) -> tuple[str, ...]:
-        """Only the window's own keys."""
-        return (OVERLAY,)
-
-    def here(self) -> Here:
-        """Nothing to ask."""
-        return Here()
-
-    def do_close(self) -> None:
-        """Go back."""
-        self.dismiss(None)
-
-    def do_help(self) -> None:
-        """Go back: the key that opened the help closes it."""
-        self.dismiss(None)
-
-    def do_palette(self) -> None:
-        """Nothing to choose from here."""
-        self.dismiss(None)
+    def parts(self) -> list[Part]:
+        """Return the keys."""
+        return help_parts(self.browser.keys, self._places, self._below)
 
 
 def help_parts(keys: Keys, places: tuple[str, ...], here: Here) -> list[Part]:

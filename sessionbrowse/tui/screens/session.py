@@ -130,6 +130,7 @@ class SessionScreen(CommandScreen[None]):
             labels=len(self.session.labels) if self.session is not None else 0,
             blocks=self.text_view.spot is not None,
             image=self.text_view.shown_image() is not None,
+            problems=len(self.session.problems) if self.session is not None else 0,
         )
 
     @property
@@ -195,7 +196,8 @@ class SessionScreen(CommandScreen[None]):
         right: Line = []
         if session is not None:
             if session.problems:
-                right.append((f"✗ {plural(len(session.problems), 'problem')}   ", "error"))
+                key = self.browser.keys.key_of("damage")
+                right.append((f"✗ {plural(len(session.problems), 'problem')} ({key})   ", "error"))
             points = plural(summary.branch_count, "branch", "branches")
             right.append((f"{plural(len(session.envelopes), 'entry', 'entries')} · {points}", "dim"))
             if session.leaf_id:
@@ -550,6 +552,13 @@ class SessionScreen(CommandScreen[None]):
     def do_previous_filter(self) -> None:
         """Go through the choices of rows backwards."""
         self._ask_rows(TreeState(FILTERS[(FILTERS.index(self.state.filter) - 1) % len(FILTERS)], self.state.query))
+
+    def do_damage(self) -> None:
+        """Show what is damaged in the file."""
+        from sessionbrowse.tui.screens.damage import DamageScreen
+
+        if self.session is not None:
+            self.browser.push_screen(DamageScreen(self.session))
 
     def do_label_times(self) -> None:
         """Show or hide when labels were set."""
