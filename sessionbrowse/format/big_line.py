@@ -24,8 +24,8 @@ MAX_MEMBER_BYTES = 1024 * 1024
 MAX_REDUCED_BYTES = 4 * 1024 * 1024
 """How large the record may get before it is ended."""
 
-# What stands between brackets, whole strings included.
-_FLAT = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
+# What stands between brackets, whole strings included, but for long ones: a search of memory runs faster over those.
+_FLAT = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]{0,512}+(?:\\.[^"\\]{0,512}+){0,64}+")*+', re.DOTALL)
 _STRING_BODY = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
@@ -68,12 +68,27 @@ class BigLine:
     def feed(self, piece: bytes) -> None:
         """Take the next bytes of the line (without its newline)."""
         self.size += len(piece)
-        for start in range(0, len(piece), _STEP_BYTES):
-            self._feed_step(piece[start : start + _STEP_BYTES])
+        at = 0
+        while at < len(piece):
+            at = self._past_unkept(piece, at)
+            self._feed_step(piece[at : at + _STEP_BYTES])
+            at += _STEP_BYTES
 
     def reduced(self) -> bytes:
         """Return the small record; it is no JSON if the line was none."""
         return bytes(self._out) + (bytes(self._string) if self._string is not None else b"")
+
+    def _past_unkept(self, piece: bytes, at: int) -> int:
+        """Return where to go on behind the part of a string that is not kept: most of an image is such a part."""
+        string = self._string
+        if string is None or len(string) < self._string_room or self._pending_escape:
+            return at
+        quote = piece.find(b'"', at)
+        end = quote if quote >= 0 else len(piece)
+        if end == at or piece[end - 1 : end] == b"\\":
+            return at
+        self._string_was_cut = True
+        return end
 
     def _feed_step(self, piece: bytes) -> None:
         if self._pending_escape:
