@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter, itemgetter
 
 from msgspec import Struct
 
@@ -85,7 +86,7 @@ def discover(
 
 def newest_first(files: Iterable[FoundFile]) -> list[FoundFile]:
     """Sort by time of change, newest first; equal times by path, descending, as pi's scan order has it."""
-    return sorted(files, key=lambda file: (file.mtime_ns, file.path), reverse=True)
+    return sorted(files, key=attrgetter("mtime_ns", "path"), reverse=True)
 
 
 def nested(path: str, places: tuple[Place, ...] = (), folder: str = "") -> Iterator[FoundFile]:
@@ -221,12 +222,12 @@ class _Walk:
         `folder` "" is a flat directory: it may be anything, so only the folders of its sessions are entered.
         """
         files, folders = self._listing(directory)
-        sessions = {name for name, _ in files}
+        if self._cancelled():
+            return
         for name, status in files:
-            if self._cancelled():
-                return
             if _is_session_name(name, places):
                 yield from self._found(directory, name, status, places, folder)
+        sessions = {name for name, _ in files} if folders else set()
         for name in folders:
             path = os.path.join(directory, name)
             session = path + SUFFIX if name + SUFFIX in sessions else None
@@ -280,24 +281,29 @@ class _Walk:
         hidden: bool = False,
         archived: bool = False,
         problem: str | None = None,
-    ) -> Iterator[FoundFile]:
+    ) -> tuple[FoundFile, ...]:
+        """Return the file, or nothing if it was found before under another name."""
         identity = (status.st_dev, status.st_ino)
         if identity in self._files:
-            return
+            return ()
         self._files.add(identity)
-        yield FoundFile(
-            path=os.path.join(directory, name),
-            size=status.st_size,
-            mtime_ns=status.st_mtime_ns,
-            ctime_ns=status.st_ctime_ns,
-            inode=status.st_ino,
-            device=status.st_dev,
-            places=places,
-            folder=folder,
-            parent_path=parent_path,
-            hidden=hidden,
-            archived=archived,
-            problem=problem,
+        path = f"{directory}/{name}" if directory[-1:] not in ("", "/") else os.path.join(directory, name)
+        # By position: with ten thousand files the names of the fields would cost as much as the disk.
+        return (
+            FoundFile(
+                path,
+                status.st_size,
+                status.st_mtime_ns,
+                status.st_ctime_ns,
+                identity[1],
+                identity[0],
+                places,
+                folder,
+                parent_path,
+                hidden,
+                archived,
+                problem,
+            ),
         )
 
     def _listing(self, directory: str) -> tuple[list[tuple[str, os.stat_result]], list[str]]:
@@ -308,11 +314,18 @@ class _Walk:
         try:
             with os.scandir(directory) as entries:
                 for entry in entries:
-                    if entry.is_symlink():
+                    name = entry.name
+                    if name.endswith(_SUFFIXES) and entry.is_file(follow_symlinks=False):
+                        # Most entries are this; their directory told already what they are.
+                        try:
+                            files.append((name, entry.stat(follow_symlinks=False)))
+                        except OSError as error:
+                            self._skip(entry.path, _why(error))
+                    elif entry.is_symlink():
                         links.append(entry.path)
                     elif entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.name)
-                    elif entry.name.endswith(_SUFFIXES):
+                        folders.append(name)
+                    elif name.endswith(_SUFFIXES):
                         self._keep_regular(entry.path, _status(entry), files)
         except OSError as error:
             self._skip(directory, _why(error))
@@ -322,7 +335,7 @@ class _Walk:
                 folders.append(os.path.basename(path))
             elif path.endswith(_SUFFIXES):
                 self._keep_regular(path, status, files)
-        return sorted(files, key=lambda file: file[0]), sorted(folders)
+        return sorted(files, key=_NAME), sorted(folders)
 
     def _keep_regular(
         self, path: str, status: os.stat_result | OSError | None, files: list[tuple[str, os.stat_result]]
@@ -358,6 +371,7 @@ class _Walk:
         self._skipped(Skipped(path, reason))
 
 
+_NAME = itemgetter(0)
 _ORDER = {name: index for index, name in enumerate(AGENTS)}
 _SUFFIXES = (SUFFIX, TRANSCRIPT_SUFFIX, PACKED_SUFFIX)
 
@@ -369,8 +383,9 @@ def _in_order(places: Iterable[Place]) -> tuple[Place, ...]:
 def _is_session_name(name: str, places: Sequence[Place]) -> bool:
     if name.endswith(SUFFIX):
         # omp never lists names that begin with a dot; pi asks for the suffix only.
-        hidden_by_omp = name.startswith(".") and all(place.agent == "omp" for place in places)
-        return name not in NO_SESSION_FILES and not hidden_by_omp
+        if name.startswith(".") and all(place.agent == "omp" for place in places):
+            return False
+        return name not in NO_SESSION_FILES
     return any(_takes_transcript(place, name) for place in places)
 
 
