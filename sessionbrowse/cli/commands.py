@@ -27,11 +27,15 @@ if TYPE_CHECKING:
 def run_list(arguments: argparse.Namespace) -> int:
     """`list`: every session, or those a query finds in names, ids, directories and what was said."""
     scope = _scope(arguments, hidden=arguments.hidden)
+    cwd = os.path.abspath(arguments.cwd) if arguments.cwd is not None else None
     text = " ".join(arguments.query)
     query = parse_query(text)
     found: dict[str, str] = {}
     cut: dict[str, tuple[int, int]] = {}
-    if query.is_empty:
+    quick = _newest(scope, arguments, cwd) if query.is_empty and arguments.sort in (None, "recent") else None
+    if quick is not None:
+        summaries, cut = quick
+    elif query.is_empty:
         summaries, cut = _summaries(scope)
     else:
 
@@ -45,7 +49,7 @@ def run_list(arguments: argparse.Namespace) -> int:
     chosen = listing.select(
         summaries,
         query=text,
-        cwd=os.path.abspath(arguments.cwd) if arguments.cwd is not None else None,
+        cwd=cwd,
         named=arguments.named,
         sort=arguments.sort or ("recent" if query.is_empty else "relevance"),
         limit=arguments.limit,
@@ -262,6 +266,24 @@ def _summaries(scope: catalog.Scope) -> tuple[list[Summary], dict[str, tuple[int
 
     found = indexed.all_sessions(scope, directory, skipped=_warn, note=output.note, may_fork=True)
     return found.summaries, found.cut
+
+
+def _newest(
+    scope: catalog.Scope, arguments: argparse.Namespace, cwd: str | None
+) -> tuple[list[Summary], dict[str, tuple[int, int]]] | None:
+    """What the list shows of the newest sessions, unpacked only as far as it is shown; None without an index."""
+    directory = cache_dir()
+    if not (directory / INDEX_FILE).exists():
+        return None
+    from sessionbrowse.services.overview import newest_sessions
+
+    return newest_sessions(
+        scope,
+        directory,
+        lambda briefs: listing.newest(briefs, cwd=cwd, named=arguments.named, limit=arguments.limit),
+        skipped=_warn,
+        note=output.note,
+    )
 
 
 def _settings() -> Settings:

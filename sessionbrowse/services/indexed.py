@@ -201,9 +201,9 @@ def _take(
     fresh = _read(stale, override)
     for file in files:
         known_summary = known.get(file.path)
-        placed = _placed(known_summary, file) if known_summary is not None else fresh.get(file.path)
-        if placed is not None and (hidden or not placed.hidden):
-            by_path[file.path] = placed
+        here = placed(known_summary, file) if known_summary is not None else fresh.get(file.path)
+        if here is not None and (hidden or not here.hidden):
+            by_path[file.path] = here
 
 
 def _read(files: Sequence[FoundFile], override: str | None) -> dict[str, Summary]:
@@ -214,7 +214,7 @@ def _read(files: Sequence[FoundFile], override: str | None) -> dict[str, Summary
     return {summary.path: summary for summary in summaries_of(list(files), override) if summary is not None}
 
 
-def _placed(summary: Summary, file: FoundFile) -> Summary:
+def placed(summary: Summary, file: FoundFile) -> Summary:
     """Add what the place of a file says about it, as `scan.summarise_file` does."""
     if file.parent_path is None and not file.hidden and not file.archived and file.problem is None:
         return summary

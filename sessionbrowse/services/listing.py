@@ -5,12 +5,16 @@ The shapes are a contract (README, "Command line"). Everything here only reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import heapq
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from sessionbrowse.model.picker import filtered, ordered, parse_query
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.text import is_time, iso_ms
+
+if TYPE_CHECKING:
+    from sessionbrowse.store.index.overview import Brief
 
 Document = dict[str, Any]
 
@@ -36,9 +40,26 @@ def select(
         if (cwd is None or summary.cwd == cwd) and (not named or (summary.name or "").strip())
     ]
     by_path = texts or {}
-    newest = ordered(wanted, "recent")
-    chosen = filtered(newest, parse_query(query), sort, lambda summary: by_path.get(summary.path))
+    chosen = ordered(wanted, "recent")
+    if query.strip() or sort not in ("recent", "relevance"):
+        chosen = filtered(chosen, parse_query(query), sort, lambda summary: by_path.get(summary.path))
     return chosen if limit is None else chosen[:limit]
+
+
+def newest(
+    briefs: Sequence[Brief], *, cwd: str | None = None, named: bool = False, limit: int | None = None
+) -> list[Brief]:
+    """Return of sessions in brief, newest file first, what `select` returns in the order `recent`."""
+    wanted = [
+        brief for brief in briefs if (cwd is None or brief.cwd == cwd) and (not named or (brief.name or "").strip())
+    ]
+    if limit is None:
+        return sorted(wanted, key=_recent)
+    return heapq.nsmallest(limit, wanted, key=_recent)
+
+
+def _recent(brief: Brief) -> tuple[float, int]:
+    return -(brief.modified or 0), -brief.mtime_ns
 
 
 def summary_document(summary: Summary) -> Document:
@@ -73,9 +94,9 @@ def summary_document(summary: Summary) -> Document:
     return document
 
 
-def project_documents(summaries: Iterable[Summary], exists: dict[str, bool | None]) -> list[Document]:
+def project_documents(summaries: Iterable[Summary | Brief], exists: dict[str, bool | None]) -> list[Document]:
     """Return what `projects --json` prints: the working directories, newest activity first."""
-    by_cwd: dict[str, list[Summary]] = {}
+    by_cwd: dict[str, list[Summary | Brief]] = {}
     for summary in summaries:
         by_cwd.setdefault(summary.cwd, []).append(summary)
     documents: list[Document] = []

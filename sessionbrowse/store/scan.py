@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +25,9 @@ from sessionbrowse.store.feed import feed_lines
 from sessionbrowse.store.parallel import chunked, fork_map, workers_for
 from sessionbrowse.store.roots import more_places
 from sessionbrowse.store.session_file import file_blocks, head_of, open_content, read_at
+
+if TYPE_CHECKING:
+    from sessionbrowse.store.index.overview import Brief
 
 BATCH_SECONDS = 0.05
 PREVIEW_CHARACTERS = 72
@@ -93,7 +96,7 @@ def scan(
 
 def turns(
     what: Scan,
-    found: Mapping[str, Summary],
+    found: Mapping[str, Summary | Brief],
     *,
     cancelled: Callable[[], bool] = lambda: False,
     skipped: Callable[[Skipped], None] = lambda _: None,

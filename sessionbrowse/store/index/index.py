@@ -16,6 +16,7 @@ from sessionbrowse.agents import Marks
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.store.discover import FoundFile
+from sessionbrowse.store.index.overview import Brief, read_overview, renew_overview
 from sessionbrowse.store.index.packed import Part, Places, unpack_places
 from sessionbrowse.store.index.schema import (
     SHARD_PREFIX,
@@ -33,7 +34,7 @@ MAX_SHARDS = 8
 
 _COLUMNS = "id, path, size, mtime_ns, ctime_ns, inode, device, agent, marks, kind, shard, has_tools"
 _PUT = f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 16)})"
-_TRANSCRIPT = 1
+TRANSCRIPT = 1
 
 Report = Callable[[str], None]
 
@@ -62,12 +63,17 @@ class Held(Struct, frozen=True, gc=False):
             and self.ctime_ns == file.ctime_ns
             and self.inode == file.inode
             and self.device == file.device
-            and (self.kind == _TRANSCRIPT or self.agent == file.agent(self.found_marks(), override))
+            and (self.kind == TRANSCRIPT or self.agent == file.agent(self.found_marks(), override))
         )
 
     def found_marks(self) -> Marks | None:
         """What in the file only one program writes, None if nothing is."""
-        return Marks(frozenset(self.marks.split())) if self.marks else None
+        return found_marks(self.marks)
+
+
+def found_marks(words: str) -> Marks | None:
+    """Return the marks that a row names, None if it names none."""
+    return Marks(frozenset(words.split())) if words else None
 
 
 class Status(Struct, frozen=True):
@@ -128,8 +134,29 @@ class Index:
         for identity, blob in rows:
             row = wanted.get(identity)
             if row is not None:
-                values, first_at = _decode_summary(blob)
-                yield row, _summary(os.fsdecode(row.path), values), first_at
+                summary, first_at = unpacked_summary(os.fsdecode(row.path), blob)
+                yield row, summary, first_at
+
+    def overview(self) -> list[Brief] | None:
+        """Return every session in brief, brought up to date if need be; None if another process is writing now."""
+        found = read_overview(self.connection)
+        if found is None:
+            try:
+                with self._writing():
+                    renew_overview(self.connection)
+            except (IndexUnavailable, UnicodeEncodeError):
+                return None
+            found = read_overview(self.connection)
+        return found
+
+    def summaries_of(self, briefs: Sequence[Brief]) -> dict[str, tuple[Summary, tuple[int, int] | None]]:
+        """Return by path what the index knows of some sessions, and where a first message that was cut stands."""
+        found: dict[str, tuple[Summary, tuple[int, int] | None]] = {}
+        for brief in briefs:
+            row = self.connection.execute("SELECT summary FROM files WHERE id = ?", (brief.row,)).fetchone()
+            if row is not None:
+                found[brief.path] = unpacked_summary(brief.path, row[0])
+        return found
 
     def entry_parts(self, row: Held) -> list[Part]:
         """Return the packed entries of a file, in order."""
@@ -385,8 +412,10 @@ def _unread(held: Held | None, file: FoundFile) -> int:
     return file.size - held.size if held is not None and file.size > held.size else file.size
 
 
-def _summary(path: str, values: Sequence[Any]) -> Summary:
-    return Summary(path=path, **dict(zip(_SUMMARY_FIELDS, values, strict=True)))
+def unpacked_summary(path: str, blob: bytes) -> tuple[Summary, tuple[int, int] | None]:
+    """Return a summary as a row holds it, and where a first message that was cut stands."""
+    values, first_at = _decode_summary(blob)
+    return Summary(path=path, **dict(zip(_SUMMARY_FIELDS, values, strict=True))), first_at
 
 
 _SUMMARY_FIELDS = tuple(name for name in Summary.__struct_fields__ if name != "path")

@@ -13,6 +13,7 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.model.columns import Kind
 from sessionbrowse.model.summary import Summary
+from sessionbrowse.store.index import overview
 
 APPLICATION_ID = 0x5E551085
 SCHEMA_VERSION = 2
@@ -22,7 +23,8 @@ HASH_BYTES = 16 * 1024 * 1024
 """How much of the word lists FTS5 collects before it writes them: the setting that decides how fast it builds."""
 
 # Facts of entries and sessions are stored as they are declared: another declaration is another schema.
-_ENVELOPE_FIELDS = ",".join((*Envelope.__struct_fields__, *Kind.__struct_fields__, *Summary.__struct_fields__))
+_DECLARED = (Envelope, Kind, Summary, overview.Brief)
+_ENVELOPE_FIELDS = ",".join([name for struct in _DECLARED for name in struct.__struct_fields__])
 
 TABLES = """
 CREATE TABLE files (
@@ -168,7 +170,7 @@ def _create(path: Path) -> sqlite3.Connection:
     try:
         os.chmod(temporary, 0o600)
         connection.execute("PRAGMA page_size = 8192")
-        connection.executescript(TABLES + MAIN_TABLES)
+        connection.executescript(TABLES + MAIN_TABLES + overview.TABLES)
         connection.execute("INSERT INTO facts VALUES ('envelope', ?)", (_ENVELOPE_FIELDS,))
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -1,0 +1,144 @@
+"""The list of sessions by the index's overview: every file is asked, but only the sessions that are shown are unpacked.
+
+The answer is that of `indexed.gather`, which is asked where this one cannot tell.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.services.catalog import Scope, scan_of
+from sessionbrowse.services.indexed import MAX_UPDATE_BYTES, CutMessages, Note, open_if_there, placed
+from sessionbrowse.store.discover import TRANSCRIPT_SUFFIX, FoundFile, Skipped
+from sessionbrowse.store.index.index import TRANSCRIPT, Index, found_marks
+from sessionbrowse.store.index.overview import Brief
+from sessionbrowse.store.index.schema import IndexUnavailable
+from sessionbrowse.store.scan import link_parents, turns
+
+
+class Overview(Struct, frozen=True):
+    """The sessions of a scope in brief, newest file first; those of other agents too; and their files."""
+
+    briefs: list[Brief]
+    everyone: list[Brief]
+    files: dict[str, FoundFile]
+
+
+def newest_sessions(
+    scope: Scope,
+    directory: Path,
+    choose: Callable[[Sequence[Brief]], Sequence[Brief]],
+    *,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+    note: Note = lambda _: None,
+) -> tuple[list[Summary], CutMessages] | None:
+    """Return the summaries of the sessions that `choose` picks, parents linked, and which first messages are cut.
+
+    None if the index cannot tell: all sessions have to be gathered.
+    """
+    index = open_if_there(directory, note)
+    if index is None:
+        return None
+    told: list[Skipped] = []
+    try:
+        found = overview_of(scope, index, told.append)
+        if found is None:
+            return None
+        shown = _unpacked(index, found, choose(found.briefs))
+    except (sqlite3.Error, ValueError):
+        # Damaged: whoever gathers all finds out and says so.
+        return None
+    finally:
+        index.close()
+    for each in told:
+        skipped(each)
+    return shown
+
+
+def overview_of(scope: Scope, index: Index, skipped: Callable[[Skipped], None]) -> Overview | None:
+    """Return every session of the scope, what little changed read into the index; None if it cannot tell."""
+    what = scan_of(scope)
+    by_path: dict[str, Brief] = {}
+    files_by_path: dict[str, FoundFile] = {}
+    for _, files in turns(what, by_path, skipped=skipped):
+        if not files:
+            continue
+        current = _current(index, files, what.override)
+        if current is None:
+            return None
+        for file, brief in zip(files, current, strict=True):
+            if scope.hidden or not (brief.hidden or file.hidden):
+                by_path[brief.path] = brief
+                files_by_path[brief.path] = file
+    everyone = list(by_path.values())
+    wanted = [brief for brief in everyone if brief.agent in scope.agents] if scope.agents else everyone
+    return Overview(wanted, everyone, files_by_path)
+
+
+def _current(index: Index, files: list[FoundFile], override: str | None) -> list[Brief] | None:
+    """Return the files in brief, as they are; None if they are more than a list can wait for."""
+    for _ in range(2):
+        briefs = index.overview()
+        if briefs is None:
+            return None
+        known = {brief.path: brief for brief in briefs}
+        owner = _Owner(override)
+        current = [known.get(file.path) for file in files]
+        changed = [
+            file
+            for file, brief in zip(files, current, strict=True)
+            if brief is None
+            or brief.mtime_ns != file.mtime_ns
+            or brief.size != file.size
+            or brief.ctime_ns != file.ctime_ns
+            or brief.inode != file.inode
+            or brief.device != file.device
+            or (brief.agent != owner.of(file, brief) and brief.kind != TRANSCRIPT)
+        ]
+        if not changed:
+            return [brief for brief in current if brief is not None]
+        if sum(_unread(file, known.get(file.path)) for file in changed) > MAX_UPDATE_BYTES:
+            return None
+        try:
+            index.update(changed, override)
+        except IndexUnavailable:
+            return None
+    return None
+
+
+class _Owner:
+    """Whose files are, asked once for each folder and the marks found in its files."""
+
+    def __init__(self, override: str | None) -> None:
+        self._override = override
+        self._known: dict[tuple[int, str, str, bool], str] = {}
+
+    def of(self, file: FoundFile, brief: Brief) -> str:
+        """Return the agent of a file."""
+        key = (id(file.places), file.folder, brief.marks, file.path.endswith(TRANSCRIPT_SUFFIX))
+        agent = self._known.get(key)
+        if agent is None:
+            agent = self._known[key] = file.agent(found_marks(brief.marks), self._override)
+        return agent
+
+
+def _unread(file: FoundFile, brief: Brief | None) -> int:
+    return file.size - brief.size if brief is not None and file.size > brief.size else file.size
+
+
+def _unpacked(index: Index, found: Overview, chosen: Sequence[Brief]) -> tuple[list[Summary], CutMessages]:
+    held = index.summaries_of(chosen)
+    cut = {path: at for path, (_, at) in held.items() if at is not None}
+    shown = {brief.path: placed(held[brief.path][0], found.files[brief.path]) for brief in chosen}
+    if any(summary.parent_session and summary.parent_path is None for summary in shown.values()):
+        everyone = [
+            shown.get(brief.path) or Summary(agent=brief.agent, path=brief.path, id=brief.id)
+            for brief in found.everyone
+        ]
+        shown.update({summary.path: summary for summary in link_parents(everyone)})
+    return list(shown.values()), cut

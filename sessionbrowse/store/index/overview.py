@@ -1,0 +1,107 @@
+"""All sessions of the index in brief, as one value: what tells whether files changed, and what orders a list.
+
+Ten thousand rows of a table take longer to fetch than all their files take to be asked. Triggers say when it is out of
+date; it is made again from what it was and the rows that changed since.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+TABLES = """
+CREATE TABLE overview (id INTEGER PRIMARY KEY CHECK (id = 0), packed BLOB NOT NULL);
+CREATE TABLE overview_is_current (id INTEGER PRIMARY KEY CHECK (id = 0));
+CREATE TRIGGER overview_on_insert AFTER INSERT ON files BEGIN DELETE FROM overview_is_current; END;
+CREATE TRIGGER overview_on_update AFTER UPDATE ON files BEGIN DELETE FROM overview_is_current; END;
+CREATE TRIGGER overview_on_delete AFTER DELETE ON files BEGIN DELETE FROM overview_is_current; END;
+"""
+
+
+class Brief(Struct, frozen=True, array_like=True, gc=False):
+    """One session: its row, its file as it was read, whose it is, and what selects and orders it in a list."""
+
+    row: int
+    path: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    device: int
+    agent: str
+    marks: str
+    kind: int
+    modified: float | None
+    hidden: bool
+    id: str | None
+    cwd: str
+    name: str | None
+
+
+def read_overview(connection: sqlite3.Connection) -> list[Brief] | None:
+    """Return every session in brief; None if that is out of date."""
+    query = "SELECT packed FROM overview JOIN overview_is_current USING (id)"
+    return _unpacked(connection.execute(query).fetchone())
+
+
+def renew_overview(connection: sqlite3.Connection) -> None:
+    """Make it current; call it as the one process that writes the index.
+
+    Raises:
+        UnicodeEncodeError: a path is no text, so there can be none.
+    """
+    known = {
+        brief.row: brief for brief in _unpacked(connection.execute("SELECT packed FROM overview").fetchone()) or ()
+    }
+    connection.execute("BEGIN IMMEDIATE")
+    kept: list[Brief] = []
+    missing: list[int] = []
+    for row, size, mtime_ns, ctime_ns in connection.execute("SELECT id, size, mtime_ns, ctime_ns FROM files"):
+        brief = known.get(row)
+        if brief is not None and (brief.size, brief.mtime_ns, brief.ctime_ns) == (size, mtime_ns, ctime_ns):
+            kept.append(brief)
+        else:
+            missing.append(row)
+    kept += _made(connection, missing)
+    connection.execute("INSERT OR REPLACE INTO overview VALUES (0, ?)", (msgspec.msgpack.encode(kept),))
+    connection.execute("INSERT OR REPLACE INTO overview_is_current VALUES (0)")
+    connection.execute("COMMIT")
+
+
+def _made(connection: sqlite3.Connection, rows: Sequence[int]) -> list[Brief]:
+    columns = "id, path, size, mtime_ns, ctime_ns, inode, device, agent, marks, kind, modified, summary"
+    made = []
+    for start in range(0, len(rows), _AT_ONCE):
+        some = rows[start : start + _AT_ONCE]
+        marks = ",".join("?" * len(some))
+        for values in connection.execute(f"SELECT {columns} FROM files WHERE id IN ({marks})", some):
+            made.append(_brief(values))
+    return made
+
+
+def _brief(values: tuple[Any, ...]) -> Brief:
+    from sessionbrowse.store.index.index import unpacked_summary
+
+    path = os.fsdecode(values[1])
+    path.encode()
+    summary, _ = unpacked_summary(path, values[-1])
+    facts = (*values[2:-1], summary.hidden, summary.id, summary.cwd, summary.name)
+    return Brief(values[0], path, *facts)
+
+
+def _unpacked(found: tuple[bytes] | None) -> list[Brief] | None:
+    if found is None:
+        return None
+    try:
+        return _decode(found[0])
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+_AT_ONCE = 500
+_decode = msgspec.msgpack.Decoder(list[Brief]).decode
