@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
+from functools import cached_property
 
 import msgspec
 
@@ -29,8 +30,27 @@ _PLAIN = (
     "\u309b-\u3163\u3165-\ua4cf\uac00-\ud7a3\ue000-\ufaff\uff01-\uff9f"
     "\U0001f000-\U0001f3fa\U0001f400-\U0001faff\U00020000-\U0002fffd"
 )
-_ODD = re.compile(f"[^{_PLAIN}]")
-_ODD_RUN = re.compile(f"[^{_PLAIN}]{{{MARKS_SHOWN + 1},}}")
+
+
+class _Pattern:
+    """A pattern that takes milliseconds to compile, which is done when it is first used."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+
+    @cached_property
+    def search(self) -> Callable[[str], re.Match[str] | None]:
+        """Find the pattern in a text."""
+        return re.compile(self._pattern).search
+
+    @cached_property
+    def sub(self) -> Callable[[Callable[[re.Match[str]], str], str], str]:
+        """Replace every match in a text."""
+        return re.compile(self._pattern).sub
+
+
+_ODD = _Pattern(f"[^{_PLAIN}]")
+_ODD_RUN = _Pattern(f"[^{_PLAIN}]{{{MARKS_SHOWN + 1},}}")
 
 # Colours and cursor moves in tool output; without their escape character only noise would be left to read.
 _CSI = re.compile(r"\x1b\[[0-?]{0,64}[ -/]{0,4}[@-~]")

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 from msgspec import Struct, field
@@ -190,6 +189,8 @@ def configured_path(value: str, home: str) -> str | None:
     path = expand_home(value, home)
     if not path.startswith("file://"):
         return path
+    from urllib.parse import unquote, urlsplit  # 3 ms that few settings need
+
     url = urlsplit(path)
     if url.netloc not in ("", "localhost") or re.search(r"%2f", url.path, re.IGNORECASE):
         return None

@@ -9,6 +9,8 @@ from sessionbrowse import __version__
 
 AGENT_NAMES = ("pi", "omp", "atomic", "indusagi")
 FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
+INTERFACES = (None, "demo", "pick")
+"""The commands that open the interface; None is no command."""
 SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
 
 Run = Callable[[argparse.Namespace], int]
@@ -16,10 +18,42 @@ Run = Callable[[argparse.Namespace], int]
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the parsed command line; its `run` is the command. Leaves by SystemExit as argparse does."""
-    return _parser().parse_args(argv)
+    return _parser(_asked_for(argv)).parse_args(argv)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _asked_for(argv: Sequence[str]) -> str | None:
+    """Return the command's name if it is plain to see."""
+    words = iter(argv)
+    for word in words:
+        if word in ("--agent", "--root"):
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+        elif not word.startswith(("--agent=", "--root=")):
+            return None
+    return None
+
+
+class _NotAsked(argparse.ArgumentParser):
+    """Stands for a command that was not asked for: making its parser takes time."""
+
+    def __init__(self) -> None:
+        pass
+
+    def add_argument(self, *_: object, **__: object) -> argparse.Action:
+        """Take no notice."""
+        return _NOTHING
+
+    def add_mutually_exclusive_group(self, **_: object) -> _NotAsked:  # type: ignore[override]
+        """Take no notice of what comes into the group either."""
+        return self
+
+
+_NOTHING = argparse.Action([], "")
+
+
+def _parser(only: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of all commands, or of one, if there is one of this name."""
     parser = argparse.ArgumentParser(
         prog="sessionbrowse",
         description="Browse the sessions of pi, omp, atomic and indusagi. Without a command: the terminal interface.",
@@ -30,10 +64,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"sessionbrowse {__version__}")
     where = _where()
     _add_where(parser)
-    parser.set_defaults(run=_lazy("browse"))
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    parser.set_defaults(run=_lazy("browse"), command=None)
+    # Without `prog` argparse would format the usage to find it.
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="sessionbrowse")
 
     def add(name: str, help_text: str, *, json: bool = True, reads: bool = True) -> argparse.ArgumentParser:
+        if only not in (None, name):
+            return _NotAsked()
         command = commands.add_parser(
             name, help=help_text, description=help_text, parents=[where] if reads else [], allow_abbrev=False
         )
@@ -144,7 +181,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_force(undo)
 
     add("demo", "Open a made-up store in a temporary directory, to try things without fear.", json=False, reads=False)
-    return parser
+    return parser if only is None or commands.choices else _parser()
 
 
 def _where() -> argparse.ArgumentParser:

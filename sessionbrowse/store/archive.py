@@ -7,10 +7,7 @@ them. omp has a place of its own, `archive/sessions` beside `sessions`, into whi
 
 from __future__ import annotations
 
-import gzip
 import os
-import tempfile
-import zlib
 from collections.abc import Iterator
 
 from sessionbrowse.errors import RefusedWrite, Unreadable
@@ -72,6 +69,9 @@ def unpacked(path: str) -> Iterator[bytes]:
     Raises:
         Unreadable: it is gone, or its content is damaged.
     """
+    import gzip  # 4 ms that only packed sessions need
+    import zlib
+
     try:
         with gzip.open(path, "rb") as file:
             while piece := file.read(BLOCK_BYTES):
@@ -87,6 +87,8 @@ def unpacked_descriptor(path: str) -> int:
     Raises:
         Unreadable: it is gone, damaged, or there is no room to unpack it.
     """
+    import tempfile  # likewise
+
     with tempfile.TemporaryFile() as file:
         try:
             for piece in unpacked(path):

@@ -1,0 +1,144 @@
+"""The list by the index's overview is the list that reads everything, whatever happened to the files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.services import catalog, indexed, listing, overview
+from sessionbrowse.store.index.index import Index
+from tests.index_support import answer, append, entry, folder, header, scope_of, user, write
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Twelve sessions of two projects, one with a name, one forked from another; all indexed."""
+    root = tmp_path / "store"
+    for number in range(12):
+        made = folder(root, f"--home-dev-{number % 2}--")
+        fork = {"parentSession": str(folder(root, "--home-dev-0--") / "s0.jsonl")} if number == 7 else {}
+        lines = [
+            header(f"id{number}", cwd=f"/home/dev/{number % 2}", **fork),
+            user("u", None, f"question {number}", ms=1_786_608_000_000 + number % 5),
+            answer("a", "u", "answer"),
+            *([entry("session_info", "n", "a", name="Named")] if number == 3 else []),
+        ]
+        path = write(made / f"s{number}.jsonl", *lines)
+        os.utime(path, (1_786_600_000 + number % 3,) * 2)
+    gathered(root, tmp_path / "cache")
+    return root
+
+
+def gathered(root: Path, cache: Path) -> None:
+    index = indexed.open_or_create(cache, print)
+    assert index is not None
+    indexed.gather(scope_of(root), index, everything=True)
+    index.close()
+
+
+def quick(root: Path, cache: Path, *, hidden: bool = False, **chosen: Any) -> list[Summary] | None:
+    found = overview.newest_sessions(
+        scope_of(root, hidden=hidden), cache, lambda briefs: listing.newest(briefs, **chosen), note=print
+    )
+    return indexed.with_first_messages(*found) if found is not None else None
+
+
+def careful(root: Path, *, hidden: bool = False, **chosen: Any) -> list[Summary]:
+    return listing.select(catalog.all_summaries(scope_of(root, hidden=hidden)), **chosen)
+
+
+CHOICES: list[dict[str, Any]] = [
+    {},
+    {"limit": 5},
+    {"limit": 0},
+    {"named": True},
+    {"cwd": "/home/dev/1", "limit": 3},
+    {"hidden": True},
+]
+
+
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+def test_it_gives_the_list_that_reads_everything(store: Path, tmp_path: Path, chosen: dict[str, Any]) -> None:
+    assert quick(store, tmp_path / "cache", **chosen) == careful(store, **chosen)
+
+
+def test_what_happened_to_the_files_is_in_the_next_list(store: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    assert quick(store, cache) == careful(store)
+    files = sorted(store.rglob("*.jsonl"))
+    append(files[0], user("later", "a", "one more", ms=1_786_609_000_000))
+    assert quick(store, cache, limit=3) == careful(store, limit=3)
+    files[1].unlink()
+    assert quick(store, cache) == careful(store)
+    write(files[2].with_name("new.jsonl"), header("new"), user("u", None, "new"))
+    assert quick(store, cache) == careful(store)
+    status = files[3].stat()
+    files[3].write_bytes(files[3].read_bytes().replace(b"answer", b"ANSWER", 1))
+    os.utime(files[3], ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert quick(store, cache) == careful(store)
+    nested = files[4].with_suffix("")
+    nested.mkdir()
+    write(nested / "child.jsonl", header("child"), user("u", None, "hidden"))
+    for hidden in (False, True):
+        assert quick(store, cache, hidden=hidden) == careful(store, hidden=hidden)
+
+
+def test_a_list_that_only_asks_the_files_opens_none(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = careful(store)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a file was read")
+
+    assert quick(store, tmp_path / "cache") == expected
+    monkeypatch.setattr("sessionbrowse.store.index.write.read_for_index", refuse)
+    monkeypatch.setattr(Index, "update", refuse)
+    assert quick(store, tmp_path / "cache") == expected
+
+
+def test_without_an_index_or_with_a_damaged_overview_it_says_that_it_cannot_tell(store: Path, tmp_path: Path) -> None:
+    assert quick(store, tmp_path / "nothing") is None
+    index = indexed.open_if_there(tmp_path / "cache", print)
+    assert index is not None
+    index.connection.execute("UPDATE overview SET packed = x'c1'")
+    index.close()
+    assert quick(store, tmp_path / "cache") == careful(store)
+
+
+def test_more_than_a_list_waits_for_is_left_to_who_gathers_all(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overview, "MAX_UPDATE_BYTES", 10)
+    assert quick(store, tmp_path / "cache") == careful(store)
+    write(folder(store) / "new.jsonl", header("new"), user("u", None, "new"))
+    assert quick(store, tmp_path / "cache") is None
+
+
+def test_the_settings_of_a_sessions_project_name_further_places(tmp_path: Path) -> None:
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    sessions = tmp_path / "nobody" / ".pi" / "agent" / "sessions" / "--p--"
+    for directory in (project / ".pi", elsewhere, sessions):
+        directory.mkdir(parents=True)
+    write(project / ".pi" / "settings.json", {"sessionDir": str(elsewhere)})
+    write(sessions / "known.jsonl", header("known", cwd=str(project)), user("u", None, "x"))
+    write(elsewhere / "far.jsonl", header("far", cwd=str(project)), user("u", None, "x"))
+    around = catalog.Scope(around=_around(tmp_path))
+    cache = tmp_path / "cache"
+    index = indexed.open_or_create(cache, print)
+    assert index is not None
+    indexed.gather(around, index, everything=True)
+    index.close()
+    found = overview.newest_sessions(around, cache, lambda briefs: listing.newest(briefs), note=print)
+    assert found is not None
+    assert {summary.id for summary in found[0]} == {"known", "far"}
+
+
+def _around(tmp_path: Path) -> Any:
+    from sessionbrowse.agents import Surroundings
+
+    return Surroundings(home=str(tmp_path / "nobody"), environ={}, cwd=str(tmp_path))
