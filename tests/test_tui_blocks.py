@@ -235,7 +235,7 @@ def test_an_image_is_one_row_with_kind_area_and_size() -> None:
 
 def test_an_image_is_opened_as_a_private_copy_that_is_gone_afterwards(tmp_path: Path) -> None:
     opened: list[str] = []
-    handed = HandedOver()
+    handed = HandedOver(str(tmp_path))
     viewer = tmp_path / "xdg-open"
     viewer.write_text("#!/bin/sh\n")
     viewer.chmod(0o755)

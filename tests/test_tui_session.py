@@ -82,7 +82,7 @@ async def test_an_answer_is_shown_with_what_its_tools_gave_back(demo: dict) -> N
         assert "╰ result" in text
 
 
-async def test_tab_goes_through_entry_context_and_raw(demo: dict) -> None:
+async def test_tab_goes_through_entry_context_raw_and_diff(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
         await browser.press("tab")
@@ -93,9 +93,11 @@ async def test_tab_goes_through_entry_context_and_raw(demo: dict) -> None:
         await browser.press("tab")
         assert '"parentId"' in browser.words("#view")
         await browser.press("tab")
+        assert "in common 34 entries" in browser.words("#view")
+        await browser.press("tab")
         assert "ended stop" in browser.words("#view")
         await browser.press("shift+tab")
-        assert '"parentId"' in browser.words("#view")
+        assert "in common 34 entries" in browser.words("#view")
 
 
 async def test_the_context_follows_the_cursor(demo: dict) -> None:

@@ -107,3 +107,74 @@ async def test_a_result_of_megabytes_is_paged_through(tmp_path: Path) -> None:
         assert "line 00299999" in browser.words("#view")
         await browser.press("pageup", "g")
         assert "$ ls" in browser.words("#view")
+
+
+# ---- comparing -------------------------------------------------------------------------------------------------
+
+BRANCHES = (
+    user("u1", None, "Refactor it"),
+    answer("a1", "u1", "Two ways."),
+    user("u2", "a1", "Try JWT"),
+    answer("a2", "u2", "JWT it is."),
+    user("u3", "a1", "Use sessions"),
+    answer("a3", "u3", "Migrated."),
+)
+
+
+async def test_an_entry_is_marked_and_compared_with_another(tmp_path: Path) -> None:
+    async with reading(tmp_path, *BRANCHES, size=(130, 40)) as browser:
+        await browser.press("d")
+        assert "◆ marked" in browser.words("#tree")
+        assert browser.toasts()[-1].startswith("Marked. Go to another entry: d there compares")
+        await browser.press("G", "d")
+        text = browser.words("#view")
+        assert "in common 2 entries, up to a1" in text
+        assert "◀ a3 ← leaf │ ▶ a2" in text
+        assert "Use sessions │ Try JWT" in text
+        await browser.press("tab", "d")
+        assert "in common 2 entries" in browser.words("#view")
+
+
+async def test_the_mark_is_taken_away_by_the_same_key(tmp_path: Path) -> None:
+    async with reading(tmp_path, *BRANCHES) as browser:
+        await browser.press("d", "d")
+        assert "◆" not in browser.words("#tree")
+        assert "ended stop" in browser.words("#view")
+
+
+async def test_an_entry_is_compared_with_the_leaf_at_once(tmp_path: Path) -> None:
+    async with reading(tmp_path, *BRANCHES, size=(130, 40)) as browser:
+        await browser.press("G", "D")
+        assert "◀ a3 ← leaf │ ▶ a2" in browser.words("#view")
+        await browser.press("g")
+        assert "Nothing parts here: u1 lies on the way to a3." in browser.words("#view")
+
+
+async def test_a_comparison_takes_another_shape_when_the_room_changes(tmp_path: Path) -> None:
+    async with reading(tmp_path, *BRANCHES, size=(130, 40)) as browser:
+        await browser.press("G", "D")
+        assert "Use sessions │ Try JWT" in browser.words("#view")
+        await browser.pilot.resize_terminal(90, 40)
+        await browser.settle()
+        text = browser.words("#view")
+        assert "Use sessions │ Try JWT" not in text
+        assert text.index("Use sessions") < text.index("Try JWT")
+
+
+# ---- the context -----------------------------------------------------------------------------------------------
+
+
+async def test_the_context_says_how_much_of_the_window_is_taken_and_by_what(tmp_path: Path) -> None:
+    thought = {"type": "thinking", "thinking": "hm " * 4000}
+    lines = [
+        user("u1", None, "question " * 2000),
+        answer("a1", "u1", model="claude-opus-4-5", content=[thought, {"type": "text", "text": "word " * 4000}]),
+    ]
+    async with reading(tmp_path, *lines) as browser:
+        await browser.press("tab")
+        text = browser.words("#view").replace("\xa0", " ")
+        assert "tokens of 200k (" in text
+        assert "user 4.5k" in text
+        assert "assistant 5k" in text
+        assert "thinking 3k" in text
+        assert "░ free 187" in text

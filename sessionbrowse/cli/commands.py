@@ -118,6 +118,20 @@ def run_context(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def run_diff(arguments: argparse.Namespace) -> int:
+    """`diff`: two branches of one session from their last common entry on."""
+    from sessionbrowse.services import compare, inspect
+
+    session = _open(arguments)
+    left, right = (inspect.find_entry(session, reference) for reference in (arguments.left, arguments.right))
+    document = compare.compare_document(session, compare.compare(session, left, right), real_surroundings().home)
+    if arguments.json:
+        output.print_json(document)
+    else:
+        output.print_comparison(document)
+    return 0
+
+
 def run_labels(arguments: argparse.Namespace) -> int:
     """`labels`: only files that have labels are opened a second time."""
     from sessionbrowse.services import inspect
@@ -322,6 +336,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "show": run_show,
     "tree": run_tree,
     "context": run_context,
+    "diff": run_diff,
     "labels": run_labels,
     "resume": run_resume,
     "demo": run_demo,

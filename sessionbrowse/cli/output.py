@@ -145,6 +145,26 @@ def print_context(document: dict[str, Any]) -> None:
             _print(clean(f"{left['entry_id']}  {left['reason']}"))
 
 
+def print_comparison(document: dict[str, Any]) -> None:
+    """Print what two branches have in common, then what each has of its own."""
+    ancestor = document["ancestor"]
+    if document["shared_entries"]:
+        _print(clean(f"{document['shared_entries']:,} entries in common, up to {ancestor or '(no id)'}"))
+    else:
+        _print("no entry in common")
+    for sign, side in (("<", document["left"]), (">", document["right"])):
+        label = f" [{side['label']}]" if side["label"] is not None else ""
+        spent = f"{tokens(side['tokens'])} tokens" + (f" · {cost(side['cost'])}" if side["cost"] else "")
+        _print("")
+        _print(clean(f"{sign} {side['entry_id']}{label} · {side['messages']} messages · {spent}"))
+        if side["tools"]:
+            _print(clean("  tools: " + ", ".join([f"{name} {count}" for name, count in side["tools"].items()])))
+        if side["files"]:
+            _print(clean("  files: " + ", ".join(side["files"])))
+        for entry in side["entries"]:
+            _print(clean(f"  {entry['id'] or '(no id)'}  {entry['text'] or entry['type'] or '(no type)'}"))
+
+
 def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:
     """Print one row for each checkpoint."""
     now = time.time() * 1000

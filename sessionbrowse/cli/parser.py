@@ -100,6 +100,11 @@ def _parser(only: str | None = None) -> argparse.ArgumentParser:
     _add_ref(context)
     context.add_argument("--at", metavar="ENTRY", help="from this entry instead of the leaf")
 
+    diff = add("diff", "Two branches of a session, from their last common entry on.")
+    _add_ref(diff)
+    diff.add_argument("left", metavar="ENTRY", help="an entry: id, the beginning of one, or an exact label")
+    diff.add_argument("right", metavar="ENTRY", help="the other entry")
+
     add("labels", "Every checkpoint of every session.")
 
     search = add(

@@ -94,7 +94,7 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.library = Library(here=options.here)
         self.scan_lane = lane or Lane("scan")
         self.desk = Desk(self)
-        self.handed = HandedOver()
+        self.handed = HandedOver(options.environ.get("TMPDIR"))
         self._opened: OrderedDict[tuple[str, str | None], tuple[tuple[int, int], Session]] = OrderedDict()
         for own in theme.THEMES:
             self.register_theme(own)

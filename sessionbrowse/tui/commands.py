@@ -211,6 +211,28 @@ CHANGES: tuple[Command, ...] = (
 )
 """What changes sessions, and the answers to its questions."""
 
+TAKING: tuple[Command, ...] = (
+    _row(
+        "copy_menu",
+        "Y",
+        "Copy …",
+        "Choose what to copy: text, raw line, ids, path, directory, the command that resumes.",
+        (SESSIONS, PREVIEW, TREE, VIEW),
+        OPEN,
+        reason=_needs_session,
+    ),
+    _row(
+        "edit",
+        "e",
+        "Open copy",
+        "Open a copy of the entry in $VISUAL, $EDITOR or $PAGER; in Raw and in the lists one of the session's file.",
+        (SESSIONS, PREVIEW, TREE, VIEW),
+        OPEN,
+        reason=_needs_session,
+    ),
+)
+"""What takes a session's text elsewhere."""
+
 READING: tuple[Command, ...] = (
     _row(
         "open_marked",
@@ -265,6 +287,25 @@ READING: tuple[Command, ...] = (
         (SESSION,),
         OPEN,
         reason=_needs_image,
+    ),
+    _row(
+        "compare",
+        "d",
+        "Compare",
+        "Mark the entry; on another entry compare the two branches from where they part; on the same one unmark it.",
+        (TREE, VIEW),
+        TREE_GROUP,
+        footer=12,
+        reason=_needs_rows,
+    ),
+    _row(
+        "compare_leaf",
+        "D",
+        "Compare leaf",
+        "Compare the entry's branch with the active one.",
+        (TREE, VIEW),
+        TREE_GROUP,
+        reason=_needs_rows,
     ),
 )
 """What looks closer at an entry."""
@@ -377,6 +418,7 @@ COMMANDS: tuple[Command, ...] = (
         "Copy: in lists the path of the session's file, in the tree and beside it the text of the entry.",
         (SESSIONS, PREVIEW, TREE, VIEW),
         OPEN,
+        reason=_needs_session,
     ),
     _row(
         "damage",
@@ -387,8 +429,9 @@ COMMANDS: tuple[Command, ...] = (
         SHOW,
         reason=_needs_damage,
     ),
+    *TAKING,
     _row("reload", "f5", "Reload", "Read the disk again.", (LIST, SESSION, WELCOME), SHOW),
-    _row("next_view", "tab", "Switch view", "Show the next of Entry, Context and Raw.", (SESSION,), SHOW, footer=4),
+    _row("next_view", "tab", "Switch view", "Show the next of Entry, Context, Raw, Diff.", (SESSION,), SHOW, footer=4),
     _row("previous_view", "shift+tab", "View before", "Show the view before.", (SESSION,), SHOW),
     *READING,
     _row("tree_page_up", "left ctrl+b", "Page up", "Move up by one page, as in pi.", (TREE,), TREE_GROUP),

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from sessionbrowse import text
 from sessionbrowse.format.entries import BranchSummary, Compaction
 from sessionbrowse.model.context import Context, ContextMessage, LeftOut
+from sessionbrowse.model.token_parts import Part as TokenPart
+from sessionbrowse.model.token_parts import tokens_by_part
+from sessionbrowse.model.windows import context_window
 from sessionbrowse.text import clean
 from sessionbrowse.tui.messages import message_heading, message_parts
 from sessionbrowse.tui.parts import FittedPart, LazyPart, LinePart, Part
@@ -15,34 +18,32 @@ from sessionbrowse.tui.spans import Line
 from sessionbrowse.tui.texts import Reading, said_parts
 
 READING = Reading(lines=40, output_lines=12)
-KINDS = ("system", "summary", "user", "assistant", "tool", "other")
-KIND_ROLES = {
+PART_ROLES: dict[TokenPart, str] = {
     "system": "note",
     "summary": "branch",
     "user": "user",
     "assistant": "assistant",
-    "tool": "tool",
+    "thinking": "dim",
+    "calls": "good",
+    "results": "tool",
+    "images": "warning",
     "other": "dim",
 }
-_KIND_OF_ROLE = {
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-    "assistant": "assistant",
-    "toolResult": "tool",
-    "bashExecution": "tool",
-    "pythonExecution": "tool",
-    "compactionSummary": "summary",
-    "branchSummary": "summary",
-}
+PART_WORDS: dict[TokenPart, str] = {"calls": "tool calls", "results": "tool results"}
+SHADES = "█▓▒"
+FREE = "░"
+_UNBROKEN = "\N{NO-BREAK SPACE}"
 
 
 def context_parts(context: Context) -> list[Part]:
     """Return the document of a context."""
     model = context.model
     name = "/".join([clean(part) for part in (model.provider, model.model_id) if part]) if model is not None else ""
+    window = context_window(model.provider, model.model_id) if model is not None else None
+    share = f" of {text.tokens(window)} ({_percent(context.tokens, window)})" if window is not None else ""
     head: Line = [
         (f"~{text.tokens(context.tokens)} tokens", "title"),
+        (share, "error" if window is not None and context.tokens > window else ""),
         (" estimated", "dim"),
         (f" · {name}" if name else " · no model chosen yet", "dim"),
         (f" · thinking {clean(context.thinking_level)}" if context.thinking_level else "", "dim"),
@@ -51,8 +52,9 @@ def context_parts(context: Context) -> list[Part]:
     counts = f"{plural(sent, 'message')} to the model, {plural(len(context.left_out), 'entry', 'entries')} left out"
     parts: list[Part] = [LinePart(head), LinePart([(counts, "dim")])]
     if context.tokens:
-        parts.append(FittedPart(lambda width: window_bar(context, width)))
-        parts.append(LinePart(legend(context)))
+        shares = tokens_by_part(context.messages)
+        parts.append(FittedPart(lambda width: window_bar(shares, window, width)))
+        parts.append(LinePart(legend(shares, window)))
     parts.append(LinePart([]))
     if not context.messages and not context.left_out:
         parts.append(LinePart([("Nothing: the path to this entry is empty.", "dim italic")]))
@@ -62,6 +64,10 @@ def context_parts(context: Context) -> list[Part]:
         else:
             parts += left_out_parts(item)
     return parts
+
+
+def _percent(part: int, whole: int) -> str:
+    return "<1%" if 0 < part * 100 < whole else f"{part / whole:.0%}"
 
 
 def in_order(context: Context) -> list[ContextMessage | list[LeftOut]]:
@@ -116,41 +122,44 @@ def message_block(message: ContextMessage) -> list[Part]:
     return [LinePart([(f"● {name}", f"{roles} strong"), *size]), *message_parts(body, READING), LinePart([])]
 
 
-def kind_of(message: ContextMessage) -> str:
-    """Return to which part of the window a message counts."""
-    return _KIND_OF_ROLE.get(message.role, "other")
+def window_bar(shares: dict[TokenPart, int], window: int | None, width: int) -> Line:
+    """Return a bar of what fills the window, each part as wide as its share; what is free is light.
 
-
-def tokens_by_kind(context: Context) -> list[tuple[str, int]]:
-    """Return the tokens of each part of the window that has any."""
-    totals = dict.fromkeys(KINDS, 0)
-    for message in context.messages:
-        totals[kind_of(message)] += message.tokens
-    return [(kind, count) for kind, count in totals.items() if count]
-
-
-def window_bar(context: Context, width: int) -> Line:
-    """Return a bar that shows what fills the window, each part as wide as its share."""
-    shares = tokens_by_kind(context)
-    total = sum([count for _, count in shares])
+    Where the window is not known, or too small, the parts fill the bar.
+    """
+    used_tokens = sum(shares.values())
+    total = max(used_tokens, window or 0)
     line: Line = []
     used, seen = 0, 0
-    for number, (kind, count) in enumerate(shares):
+    for number, (part, count) in enumerate(shares.items()):
         seen += count
-        end = width if number == len(shares) - 1 else round(seen * width / total)
-        # Neighbours differ in shade as well as in colour.
-        line.append(("█▓"[number % 2] * max(0, end - used), KIND_ROLES[kind]))
-        used = max(used, end)
-    return line
+        # A part that is there is seen, however small.
+        end = min(width, max(used + 1, round(seen * width / total)))
+        line.append((_shade(number) * (end - used), PART_ROLES[part]))
+        used = end
+    if used_tokens == total and used < width and line:
+        line[-1] = (line[-1][0] + _shade(len(line) - 1) * (width - used), line[-1][1])
+        used = width
+    return [*line, (FREE * (width - used), "faint")]
 
 
-def legend(context: Context) -> Line:
+def legend(shares: dict[TokenPart, int], window: int | None) -> Line:
     """Return what the parts of the bar are."""
     line: Line = []
-    for number, (kind, count) in enumerate(tokens_by_kind(context)):
+    for number, (part, count) in enumerate(shares.items()):
         line += [
             ("  " if line else "", ""),
-            ("█▓"[number % 2], KIND_ROLES[kind]),
-            (f" {kind} {text.tokens(count)}", "dim"),
+            (_shade(number), PART_ROLES[part]),
+            (f" {PART_WORDS.get(part, part)} {text.tokens(count)}".replace(" ", _UNBROKEN), "dim"),
         ]
-    return line
+    free = (window or 0) - sum(shares.values())
+    return (
+        [*line, ("  " + FREE, "faint"), (f" free {text.tokens(free)}".replace(" ", _UNBROKEN), "dim")]
+        if free > 0
+        else line
+    )
+
+
+def _shade(number: int) -> str:
+    """Neighbours differ in shade as well as in colour."""
+    return SHADES[number % len(SHADES)]

@@ -350,7 +350,7 @@ def conversation(session: Session, summary: Summary) -> list[Part]:
         parts.append(LinePart([(f"  and {len(session.problems) - 3:,} more problems", "dim")]))
     parts.append(rule())
     branch = session.active_branch()
-    shown = [index for index in branch if _is_talk(session, index)]
+    shown = [index for index in branch if is_talk(session, index)]
     if not shown:
         return [*parts, LinePart([("The active branch holds no messages.", "dim italic")])]
     for before, index in zip([None, *shown], shown, strict=False):
@@ -358,7 +358,8 @@ def conversation(session: Session, summary: Summary) -> list[Part]:
     return parts
 
 
-def _is_talk(session: Session, index: int) -> bool:
+def is_talk(session: Session, index: int) -> bool:
+    """Whether an entry is a turn of the conversation: something said, or a summary of what was."""
     envelope = session.envelopes[index]
     if envelope.type == "message":
         return envelope.role not in ("toolResult", "system")

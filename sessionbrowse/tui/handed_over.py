@@ -9,19 +9,20 @@ from pathlib import Path
 
 
 class HandedOver:
-    """A directory of copies, made with the first one."""
+    """A directory of copies below `parent` (None: the system's own), made with the first one."""
 
-    def __init__(self) -> None:
+    def __init__(self, parent: str | None = None) -> None:
+        self._parent = parent
         self._directory: str | None = None
         self._count = 0
 
-    def write(self, content: bytes, name: str) -> Path:
+    def write(self, content: bytes, name: str, *, mode: int = 0o600) -> Path:
         """Write a copy named `name` with a number before it, and return its path."""
         if self._directory is None:
-            self._directory = tempfile.mkdtemp(prefix="sessionbrowse-")
+            self._directory = tempfile.mkdtemp(prefix="sessionbrowse-", dir=self._parent)
         self._count += 1
         path = Path(self._directory) / f"{self._count}-{name}"
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         return path

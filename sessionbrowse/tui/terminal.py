@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import select
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
+from textual.app import App, SuspendNotSupported
 
 from sessionbrowse.services.resume import ResumeCommand
 from sessionbrowse.services.run_agent import ending, run_agent
@@ -50,6 +52,20 @@ def terminal_is_gone() -> bool:
     poll = select.poll()
     poll.register(0, 0)
     return any(event & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0))
+
+
+def lend_terminal(app: App[int], argv: Sequence[str], environ: Mapping[str, str]) -> str | None:
+    """Leave the full screen, run a program in the terminal, and come back; return a sentence if it went wrong."""
+    command = ResumeCommand(agent=argv[0], argv=tuple(argv), cwd=os.getcwd())
+    try:
+        with app.suspend():
+            # What raises in here would leave the terminal as it is: textual restores it after the block only.
+            try:
+                return run_in_terminal(command, environ)
+            except Exception as error:
+                return f"{argv[0]} could not be started: {error}"
+    except SuspendNotSupported:
+        return f"This terminal cannot be lent to {argv[0]}."
 
 
 def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str | None:

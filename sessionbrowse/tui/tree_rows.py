@@ -23,11 +23,12 @@ _ROLE_LOOKS = {"user": "user", "assistant": "assistant", "developer": "note", "s
 
 
 class TreeStyle(Struct, frozen=True, kw_only=True):
-    """What tree rows show beside their text; `words` are those of the search, in lower case."""
+    """What tree rows show beside their text; `words` are those of the search, in lower case, `marked` is compared."""
 
     now_ms: float
     home: str
     label_times: bool = False
+    marked: int | None = None
     words: tuple[str, ...] = ()
 
 
@@ -42,6 +43,8 @@ def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle
     mark = session.labels.get(row.index)
     if mark is not None:
         right += label_spans(mark, style)
+    if row.index == style.marked:
+        right.append((" ◆ marked", "accent strong"))
     if row.leaf:
         right.append((" ← leaf", "accent"))
     room = width - line_width(left) - line_width(right) - 1

@@ -1,20 +1,23 @@
-"""Look closer at what stands beside the tree: folds and images."""
+"""Look closer at what stands beside the tree: folds, images, two branches compared."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sessionbrowse.tui.images import ImagePart
-from sessionbrowse.tui.jobs import Job, Lane, Outcome
-from sessionbrowse.tui.screens.base import CommandScreen
+from sessionbrowse.tui.jobs import Job, Outcome
 from sessionbrowse.tui.viewer import show_image
 from sessionbrowse.tui.widgets.text_view import TextView
+
+if TYPE_CHECKING:
+    from sessionbrowse.tui.screens.session import SessionScreen
 
 
 class Viewing:
     """The commands of a pane of text."""
 
-    def __init__(self, screen: CommandScreen[None]) -> None:
+    def __init__(self, screen: SessionScreen) -> None:
         self._screen = screen
-        self._lane = Lane("viewer", self._opened)
 
     @property
     def _text(self) -> TextView:
@@ -56,9 +59,36 @@ class Viewing:
         def work(job: Job) -> str:
             return show_image(image.data, browser.handed, browser.options.environ)
 
-        self._lane.ask(work)
+        self._screen.lane("viewer").ask(work)
 
-    def _opened(self, outcome: Outcome) -> None:
-        browser = self._screen.browser
-        said = str(outcome.error) if outcome.error is not None else str(outcome.value)
-        browser.call_from_thread(browser.say, said, "warning" if outcome.error is not None else "information")
+    def take_viewer(self, outcome: Outcome) -> None:
+        """Say that the image is opened, or why it is not."""
+        if outcome.error is not None:
+            self._screen.browser.say(str(outcome.error), "warning")
+        else:
+            self._screen.browser.say(outcome.value)
+
+    # -- comparing ----------------------------------------------------------------------------------------------
+
+    def do_compare(self) -> None:
+        """Mark the entry, or compare it with the marked one; on the marked one take the mark away."""
+        screen = self._screen
+        if screen.index is None:
+            return
+        if screen.marked is None:
+            screen.mark(screen.index)
+            keys = screen.browser.keys.key_of
+            screen.browser.say(
+                f"Marked. Go to another entry: {keys('compare')} there compares the two branches. "
+                f"{keys('compare')} here takes the mark away."
+            )
+        elif screen.marked == screen.index:
+            screen.mark(None)
+            screen.show_view("entry" if screen.view == "diff" else screen.view)
+        else:
+            screen.show_view("diff")
+
+    def do_compare_leaf(self) -> None:
+        """Compare the entry with the leaf."""
+        self._screen.mark(None)
+        self._screen.show_view("diff")

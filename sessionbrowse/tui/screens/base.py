@@ -25,6 +25,7 @@ from sessionbrowse.tui.widgets.text_view import TextView
 if TYPE_CHECKING:
     from sessionbrowse.tui.actions.fresh import Fresh
     from sessionbrowse.tui.app import BrowseApp
+    from sessionbrowse.tui.views import Looked
 
 Result = TypeVar("Result")
 
@@ -78,6 +79,11 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         """Return where the cursor stands in the rows of the focused list."""
         moving = self.moving()
         return f"{moving.cursor + 1:,}/{moving.count:,}" if isinstance(moving, RowList) and moving.count else ""
+
+    @property
+    def looked_at(self) -> Looked | None:
+        """Return what copies are made of."""
+        return None
 
     def moving(self) -> RowList | TextView | None:
         """Return what the moving keys move."""
@@ -218,7 +224,9 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         lane = self._lanes.get(outcome.lane)
         if lane is None or not lane.is_current(outcome):
             return
-        getattr(self, f"take_{outcome.lane}")(outcome)
+        name = f"take_{outcome.lane}"
+        owner = next((owner for owner in (self, *self._actions) if hasattr(owner, name)), self)
+        getattr(owner, name)(outcome)
         self.update_footer()
 
     @property

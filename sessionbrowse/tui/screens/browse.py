@@ -14,6 +14,7 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.store.scan import Batch
 from sessionbrowse.text import clean
+from sessionbrowse.tui.actions.copying import Copying
 from sessionbrowse.tui.actions.fresh import Fresh
 from sessionbrowse.tui.actions.naming import Naming
 from sessionbrowse.tui.actions.undoing import Undoing
@@ -33,6 +34,7 @@ from sessionbrowse.tui.render import (
 )
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line
+from sessionbrowse.tui.views import Looked
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
@@ -55,7 +57,7 @@ SORT_TITLES = {
 class BrowseScreen(CommandScreen[None]):
     """Projects, sessions, preview."""
 
-    ACTIONS = (Naming, Undoing)
+    ACTIONS = (Naming, Undoing, Copying)
 
     def __init__(self, library: Library) -> None:
         super().__init__(name="browse")
@@ -506,11 +508,11 @@ class BrowseScreen(CommandScreen[None]):
         """Give the pane the whole screen."""
         self.toggle_class("-zoomed")
 
-    def do_copy(self) -> None:
-        """Copy the path of the session's file."""
+    @property
+    def looked_at(self) -> Looked | None:
+        """What copies are made of."""
         summary = self.current
-        if summary is not None:
-            self.browser.copy(summary.path, "the path of the session's file")
+        return Looked(summary=summary) if summary is not None else None
 
     def do_reload(self) -> None:
         """Read the disk again."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from msgspec import Struct
 from textual import on
@@ -12,30 +11,28 @@ from textual.containers import Horizontal
 from textual.content import Content
 
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.model import context, tree
+from sessionbrowse.model import tree
 from sessionbrowse.model.session import ROOT, Session
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.text import clean
+from sessionbrowse.tui.actions.copying import Copying
 from sessionbrowse.tui.actions.fresh import Fresh
 from sessionbrowse.tui.actions.naming import Naming
 from sessionbrowse.tui.actions.undoing import Undoing
 from sessionbrowse.tui.actions.viewing import Viewing
 from sessionbrowse.tui.commands import SESSION, TREE, VIEW, Here
-from sessionbrowse.tui.context_view import context_parts
-from sessionbrowse.tui.documents import entry_document, raw_document
 from sessionbrowse.tui.jobs import Job, Outcome
 from sessionbrowse.tui.parts import Part
 from sessionbrowse.tui.render import folder_name, one_line, plural
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line
 from sessionbrowse.tui.tree_rows import TreeStyle, shift_for, tree_row
+from sessionbrowse.tui.views import VIEWS, Look, Looked, ViewName, document
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
 
-ViewName = Literal["entry", "context", "raw"]
-VIEWS: tuple[ViewName, ...] = ("entry", "context", "raw")
 KEPT_TEXTS = 4000
 """Row texts kept, so that moving the cursor does not read entries again."""
 
@@ -60,7 +57,7 @@ class TreeRows(Struct, frozen=True):
 class SessionScreen(CommandScreen[None]):
     """One session."""
 
-    ACTIONS = (Naming, Undoing, Viewing)
+    ACTIONS = (Naming, Undoing, Viewing, Copying)
 
     def __init__(self, summary: Summary, entry_id: str | None = None) -> None:
         super().__init__(name="session")
@@ -70,6 +67,7 @@ class SessionScreen(CommandScreen[None]):
         self.rows = tree.Rows([])
         self.view: ViewName = "entry"
         self.label_times = False
+        self.marked: int | None = None
         self._wanted_entry = entry_id
         self._row_of: dict[int, int] = {}
         self._hits: list[int] = []
@@ -179,6 +177,7 @@ class SessionScreen(CommandScreen[None]):
             self.browser.say(sentence, "error")
             return
         self.session = outcome.value
+        self.marked = None if self.marked is not None and self.marked >= len(self.session.envelopes) else self.marked
         self._texts = {}
         self._show_header()
         self._ask_rows(self.state)
@@ -290,11 +289,18 @@ class SessionScreen(CommandScreen[None]):
         row = self.row
         return shift_for(row, self.tree_list.room - GUTTER) if row is not None else 0
 
+    def mark(self, index: int | None) -> None:
+        """Mark an entry that others are compared with, or none."""
+        self.marked = index
+        self._restyle()
+        self.tree_list.refresh()
+
     def _restyle(self) -> None:
         self._style = TreeStyle(
             now_ms=self.browser.now_ms(),
             home=self.browser.home,
             label_times=self.label_times,
+            marked=self.marked,
             words=tuple(self.state.query.lower().split()),
         )
 
@@ -319,19 +325,36 @@ class SessionScreen(CommandScreen[None]):
             self.lane("view").cancel()
             self.text_view.show([], empty="Nothing is chosen in the tree.")
             return
-        now_ms = self.browser.now_ms()
+        look = Look(
+            view=view,
+            index=index,
+            marked=self.marked,
+            width=self.text_view.room,
+            now_ms=self.browser.now_ms(),
+            home=self.browser.home,
+        )
+        self.set_class(view == "diff", "-comparing")
 
         def make(job: Job) -> list[Part]:
-            match view:
-                case "entry":
-                    return entry_document(session, index, now_ms)
-                case "context":
-                    return context_parts(context.build(session, index))
-                case "raw":
-                    return raw_document(session, index)
+            return document(session, look)
 
         self.lane("view").ask(make)
         self._title_view()
+
+    def show_view(self, view: ViewName) -> None:
+        """Show another view of the entry under the cursor."""
+        self.view = view
+        self._refresh_view()
+
+    def on_text_view_resized(self, event: TextView.Resized) -> None:
+        """Compare anew where columns now fit beside each other, or no longer."""
+        if self.view == "diff":
+            self._refresh_view()
+
+    @property
+    def looked_at(self) -> Looked:
+        """What copies are made of."""
+        return Looked(summary=self.summary, session=self.session, index=self.index, view=self.view)
 
     def take_view(self, outcome: Outcome) -> None:
         """Show the document of the entry under the cursor."""
@@ -380,13 +403,11 @@ class SessionScreen(CommandScreen[None]):
 
     def do_next_view(self) -> None:
         """Show the next view."""
-        self.view = VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]
-        self._refresh_view()
+        self.show_view(VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)])
 
     def do_previous_view(self) -> None:
         """Show the view before."""
-        self.view = VIEWS[(VIEWS.index(self.view) - 1) % len(VIEWS)]
-        self._refresh_view()
+        self.show_view(VIEWS[(VIEWS.index(self.view) - 1) % len(VIEWS)])
 
     def do_zoom(self) -> None:
         """Give the pane the whole screen."""
@@ -400,11 +421,6 @@ class SessionScreen(CommandScreen[None]):
         """Run the agent on the session and read what it added."""
         self.browser.resume(self.summary)
         self._open()
-
-    def do_copy(self) -> None:
-        """Copy the text of the entry."""
-        if self.text_view.has_parts:
-            self.browser.copy(self.text_view.plain(), f"the {self.view} at the cursor")
 
     # -- commands: moving in the tree ---------------------------------------------------------------------------
 

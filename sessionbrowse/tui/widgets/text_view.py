@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from textual import events
 from textual.geometry import Size
+from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
@@ -29,6 +30,9 @@ class TextView(Painted, can_focus=True):
     """A scrolling document of parts."""
 
     ALLOW_SELECT = True
+
+    class Resized(Message):
+        """The room for a row has changed."""
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -56,6 +60,11 @@ class TextView(Painted, can_focus=True):
     def has_parts(self) -> bool:
         """Whether there is anything to read."""
         return bool(self._measured.parts)
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """The parts of the document as they are laid out now."""
+        return tuple(self._measured.parts)
 
     def plain(self) -> str:
         """Return the whole document's text."""
@@ -132,6 +141,7 @@ class TextView(Painted, can_focus=True):
             top = self._measured.tops[index] + min(into, max(0, self._measured.heights[index] - 1))
         self._settle(top)
         self.refresh()
+        self.post_message(self.Resized())
 
     # -- moving -------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,91 @@
+"""Text on the clipboard: through the terminal (OSC 52), and by the desktop's own program where there is one."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+from sessionbrowse import text
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.text import clean
+
+LARGEST_FOR_TERMINAL = 74_994
+"""Bytes that terminals take by OSC 52: many drop a sequence of more than 100,000 characters of base64."""
+
+LARGEST_FOR_DESKTOP = 32 * 1024 * 1024
+PATIENCE_SECONDS = 3.0
+
+Feed = Callable[[Sequence[str], bytes, Mapping[str, str]], None]
+"""Runs a program with some bytes as its input."""
+
+
+class TooLargeToCopy(SessionBrowseError):
+    """A text is more than the clipboard at hand takes."""
+
+
+def copyable(source: str) -> str:
+    """Return a text as it is pasted: lines and tabs kept, nothing in it that a terminal would act on."""
+    lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "\n".join(["\t".join([clean(piece) for piece in line.split("\t")]) for line in lines])
+
+
+def desktop_command(environ: Mapping[str, str], platform: str = sys.platform) -> list[str] | None:
+    """Return the program that fills the desktop's clipboard, None if there is none."""
+    path = environ.get("PATH")
+    wanted: list[list[str]] = []
+    if platform == "darwin":
+        wanted.append(["pbcopy"])
+    if environ.get("WAYLAND_DISPLAY"):
+        wanted.append(["wl-copy"])
+    if environ.get("DISPLAY"):
+        wanted += [["xclip", "-selection", "clipboard"], ["xsel", "--clipboard", "--input"]]
+    return next((command for command in wanted if shutil.which(command[0], path=path)), None)
+
+
+def copy_text(
+    source: str,
+    what: str,
+    to_terminal: Callable[[str], object],
+    environ: Mapping[str, str],
+    *,
+    platform: str = sys.platform,
+    feed: Feed | None = None,
+) -> str:
+    """Put a text on every clipboard at hand; return the sentence that says so. For background threads.
+
+    Raises:
+        TooLargeToCopy: no clipboard at hand takes as much.
+    """
+    content = copyable(source)
+    encoded = content.encode("utf-8", "replace")
+    size = text.size(len(encoded))
+    command = desktop_command(environ, platform)
+    fits_terminal = len(encoded) <= LARGEST_FOR_TERMINAL
+    if fits_terminal:
+        to_terminal(content)
+    if command is not None and len(encoded) <= LARGEST_FOR_DESKTOP:
+        try:
+            (feed or _feed)(command, encoded, environ)
+        except (OSError, subprocess.SubprocessError) as error:
+            if fits_terminal:
+                return f"Copied {what} through the terminal; {command[0]} did not take it."
+            raise TooLargeToCopy(f"{command[0]} did not take {what}: {clean(str(error))}.") from error
+        return f"Copied {what}, {size}."
+    if not fits_terminal:
+        limit = text.size(LARGEST_FOR_TERMINAL)
+        raise TooLargeToCopy(f"{size} is more than a terminal's clipboard takes ({limit}). Open it with e instead.")
+    return f"Copied {what}, {size}."
+
+
+def _feed(command: Sequence[str], content: bytes, environ: Mapping[str, str]) -> None:
+    subprocess.run(
+        command,
+        input=content,
+        env=dict(environ),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        timeout=PATIENCE_SECONDS,
+        check=True,
+    )

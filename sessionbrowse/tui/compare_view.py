@@ -1,0 +1,162 @@
+"""Two branches from where they part: side by side where there is room, else one below the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from sessionbrowse import text
+from sessionbrowse.model import tree
+from sessionbrowse.model.session import Session
+from sessionbrowse.services.compare import Comparison, Side
+from sessionbrowse.text import clean
+from sessionbrowse.tui.documents import find_result, is_talk, rule, talk_parts
+from sessionbrowse.tui.parts import LazyPart, LinePart, Part
+from sessionbrowse.tui.render import one_line, plural
+from sessionbrowse.tui.spans import Line, pad
+from sessionbrowse.tui.texts import Reading
+
+NARROWEST_PAIR = 70
+"""Cells of the pane from which on two columns are wide enough to be read."""
+
+BETWEEN = (" │ ", "rule")
+MOST_FILES = 6
+
+
+class PairPart:
+    """Two parts beside each other."""
+
+    def __init__(self, left: Part | None, right: Part | None) -> None:
+        self._left = left
+        self._right = right
+
+    def estimate(self, width: int) -> int:
+        """Return the height of the taller one."""
+        half = _half(width)
+        return max([part.estimate(half) for part in (self._left, self._right) if part is not None], default=0)
+
+    def rows(self, width: int) -> list[Line]:
+        """Return the rows of both, filled up to two columns."""
+        half = _half(width)
+        left = self._left.rows(half) if self._left is not None else []
+        right = self._right.rows(half) if self._right is not None else []
+        none: Line = []
+        return [[*pad(one, half), BETWEEN, *other] for one, other in zip_longest(left, right, fillvalue=none)]
+
+    def plain(self) -> str:
+        """Return the left text, then the right one."""
+        return "\n".join([part.plain() for part in (self._left, self._right) if part is not None])
+
+
+def _half(width: int) -> int:
+    return max(1, (width - len(BETWEEN[0])) // 2)
+
+
+def compare_parts(session: Session, comparison: Comparison, home: str, width: int) -> list[Part]:
+    """Return the document of a comparison for a pane of `width` cells."""
+    left, right = comparison.left, comparison.right
+    parts: list[Part] = [_common_part(session, comparison, home)]
+    if not left.entries or not right.entries:
+        ahead = right if right.entries else left
+        behind = left if ahead is right else right
+        name = _name(session, behind.index)
+        if not ahead.entries:
+            parts.append(LinePart([("Both are the same entry. Mark one with d, then go to another.", "dim italic")]))
+            return parts
+        sentence = f"Nothing parts here: {name} lies on the way to {_name(session, ahead.index)}."
+        parts += [LinePart([(sentence, "dim italic")]), LinePart([])]
+        return [*parts, *_side_head(session, ahead, "▶"), LinePart([]), *_talk(session, ahead)]
+    heads = _side_head(session, left, "◀"), _side_head(session, right, "▶")
+    if width < NARROWEST_PAIR:
+        for side, head in ((left, heads[0]), (right, heads[1])):
+            parts += [rule(), *head, LinePart([]), *_talk(session, side)]
+        return parts
+    parts.append(rule())
+    parts += [PairPart(one, other) for one, other in zip_longest(*heads)]
+    parts.append(rule())
+    for one_turn, other_turn in zip_longest(_turns(session, left), _turns(session, right), fillvalue=()):
+        pairs = zip_longest(one_turn, other_turn)
+        parts += [
+            PairPart(
+                _talk_part(session, one) if one is not None else None,
+                _talk_part(session, other) if other is not None else None,
+            )
+            for one, other in pairs
+        ]
+    return parts
+
+
+def _common_part(session: Session, comparison: Comparison, home: str) -> Part:
+    if comparison.ancestor is None:
+        return LinePart([("The two have no entry in common: they have different roots.", "dim")])
+    said = one_line(tree.row_text(session, comparison.ancestor, home), 120)
+    return LinePart(
+        [
+            ("in common ", "dim"),
+            (plural(comparison.shared, "entry", "entries"), ""),
+            (", up to ", "dim"),
+            (_name(session, comparison.ancestor), "accent"),
+            (f"  {said}", "dim"),
+        ],
+        indent=2,
+    )
+
+
+def _name(session: Session, index: int) -> str:
+    """Return what an entry is called: its label, or the beginning of its id."""
+    mark = session.labels.get(index)
+    return f"⚑ {one_line(mark.text, 40)}" if mark is not None else clean(session.envelopes[index].id or "(no id)")[:8]
+
+
+def _side_head(session: Session, side: Side, sign: str) -> list[Part]:
+    """Return the facts of a branch, a line for each."""
+    facts = [plural(side.messages, "message"), plural(len(side.entries), "entry", "entries")]
+    spent = side.spent
+    money = [f"{text.tokens(spent.tokens)} tokens"] if spent.tokens else []
+    money += [text.cost(spent.cost)] if spent.cost else []
+    tools = ", ".join([f"{clean(name)} {count}" for name, count in list(side.tools.items())[:8]])
+    files = ", ".join([clean(path).rsplit("/", 1)[-1] for path in side.files[:MOST_FILES]])
+    more = f" and {len(side.files) - MOST_FILES} more" if len(side.files) > MOST_FILES else ""
+    is_leaf = side.index == session.leaf
+    return [
+        LinePart(
+            [(f"{sign} ", "accent"), (_name(session, side.index), "title"), (" ← leaf" if is_leaf else "", "accent")]
+        ),
+        LinePart([(" · ".join(facts), "")]),
+        LinePart([(" · ".join(money) or "no cost recorded", "dim")]),
+        LinePart([("tools ", "dim"), (tools or "none", "")], indent=6),
+        LinePart([("files ", "dim"), ((files + more) or "none changed", "")], indent=6),
+    ]
+
+
+def _talk(session: Session, side: Side) -> list[Part]:
+    shown = [index for index in side.entries if is_talk(session, index)]
+    if not shown:
+        return [LinePart([("Nothing was said here.", "dim italic")])]
+    return [_talk_part(session, index) for index in shown]
+
+
+def _turns(session: Session, side: Side) -> list[Sequence[int]]:
+    """Return what was said, a group for each message of the user, so that turns stand beside each other.
+
+    The first group is what comes before the user speaks: a summary of the branch that was left.
+    """
+    turns: list[list[int]] = [[]]
+    for index in side.entries:
+        if not is_talk(session, index):
+            continue
+        if session.envelopes[index].role == "user":
+            turns.append([])
+        turns[-1].append(index)
+    return [tuple(turn) for turn in turns]
+
+
+def _talk_part(session: Session, index: int) -> Part:
+    reading = Reading(
+        lines=12,
+        output_lines=5,
+        thinking_lines=2,
+        foldable=False,
+        results=lambda call_id: find_result(session, index, call_id),
+    )
+    return LazyPart(lambda: talk_parts(session, index, reading), about=6)

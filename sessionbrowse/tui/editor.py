@@ -1,0 +1,59 @@
+"""The user's editor or pager, on copies that nobody can mistake for the session's own file."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from sessionbrowse import text
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.tui.handed_over import HandedOver
+
+LARGEST_COPY = 512 * 1024 * 1024
+VARIABLES = ("VISUAL", "EDITOR", "PAGER")
+FALLBACKS = ("less", "more", "vi", "nano")
+
+
+class NoEditor(SessionBrowseError):
+    """Nothing can be opened in an editor here."""
+
+
+def editor_command(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the words of $VISUAL, $EDITOR or $PAGER, or of a pager that is installed.
+
+    Raises:
+        NoEditor: none is set or installed.
+    """
+    for name in VARIABLES:
+        written = environ.get(name, "").strip()
+        if not written:
+            continue
+        try:
+            words = shlex.split(written)
+        except ValueError as error:
+            raise NoEditor(f"${name} cannot be read as a command: {error}.") from error
+        if not shutil.which(words[0], path=environ.get("PATH")):
+            raise NoEditor(f"${name} names {words[0]}, which is not installed.")
+        return tuple(words)
+    found = next((name for name in FALLBACKS if shutil.which(name, path=environ.get("PATH"))), None)
+    if found is None:
+        raise NoEditor("There is no editor here: set $VISUAL, $EDITOR or $PAGER.")
+    return (found,)
+
+
+def private_copy(handed: HandedOver, source: Path) -> Path:
+    """Copy a session's file to where nobody else reads it, not to be written; return the copy's path.
+
+    Raises:
+        NoEditor: the file is too large to be copied, or cannot be read.
+    """
+    try:
+        size = os.stat(source).st_size
+        if size > LARGEST_COPY:
+            raise NoEditor(f"{text.size(size)} is too much to copy for an editor. {source} is where it lies.")
+        return handed.write(source.read_bytes(), source.name, mode=0o400)
+    except OSError as error:
+        raise NoEditor(f"{source} cannot be copied: {error.strerror or error}.") from error

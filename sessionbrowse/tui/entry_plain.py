@@ -1,0 +1,89 @@
+"""An entry as plain text, to be copied or opened in an editor: what it says, not how it is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sessionbrowse.format.entries import (
+    BashExecutionMessage,
+    BranchSummary,
+    Compaction,
+    CustomMessage,
+    Entry,
+    Message,
+    MessageEntry,
+    PythonExecutionMessage,
+    SessionSummary,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    TranscriptNode,
+)
+from sessionbrowse.format.entries import Content as MessageContent
+from sessionbrowse.model.session import Session
+from sessionbrowse.text import json_exact
+from sessionbrowse.tui.texts import pretty_json
+
+
+def entry_text(session: Session, index: int) -> str:
+    """Return what an entry says; its line as JSON where it says nothing.
+
+    Raises:
+        Unreadable: the file is gone or cannot be read.
+    """
+    said = _said(session.entry(index))
+    return said if said.strip() else raw_text(session, index)
+
+
+def raw_text(session: Session, index: int) -> str:
+    """Return an entry's line of the file, as it stands there.
+
+    Raises:
+        Unreadable: the file is gone or cannot be read.
+    """
+    return session.raw(index).decode("utf-8", "replace").strip("\r\n")
+
+
+def _said(entry: Entry) -> str:
+    match entry:
+        case MessageEntry(message=message) | TranscriptNode(message=message) if message is not None:
+            return _message(message)
+        case Compaction(summary=summary) | BranchSummary(summary=summary) | SessionSummary(summary=summary):
+            return summary or ""
+        case CustomMessage():
+            return _content(entry.content)
+    return ""
+
+
+def _message(message: Message) -> str:
+    match message:
+        case BashExecutionMessage():
+            return f"$ {message.command or ''}\n{message.output or ''}"
+        case PythonExecutionMessage():
+            return f"{message.code or ''}\n{message.output or ''}"
+    content: MessageContent = getattr(message, "content", None)
+    return _content(content)
+
+
+def _content(content: MessageContent) -> str:
+    """Return what was said; thinking and calls only where nothing else was."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    texts = [block.text for block in content if isinstance(block, TextBlock) and block.text]
+    if texts:
+        return "\n".join(texts)
+    thought = [block.thinking for block in content if isinstance(block, ThinkingBlock) and block.thinking]
+    calls = [_call(block.name, block.arguments) for block in content if isinstance(block, ToolCallBlock)]
+    return "\n\n".join([*thought, *calls])
+
+
+def _call(name: str | None, arguments: Any) -> str:
+    if isinstance(arguments, dict) and isinstance(arguments.get("command"), str):
+        return str(arguments["command"])
+    try:
+        shown = pretty_json(msgspec.json.encode(arguments))
+    except (UnicodeEncodeError, OverflowError):
+        shown = json_exact(arguments)
+    return f"{name or '(no name)'} {shown}"

@@ -1,0 +1,57 @@
+"""The views beside the tree: which there are, and the document of each."""
+
+from __future__ import annotations
+
+from typing import Literal, assert_never
+
+from msgspec import Struct
+
+from sessionbrowse.model import context
+from sessionbrowse.model.session import Session
+from sessionbrowse.model.summary import Summary
+from sessionbrowse.services.compare import compare
+from sessionbrowse.tui.compare_view import compare_parts
+from sessionbrowse.tui.context_view import context_parts
+from sessionbrowse.tui.documents import entry_document, raw_document
+from sessionbrowse.tui.parts import LinePart, Part
+
+ViewName = Literal["entry", "context", "raw", "diff"]
+VIEWS: tuple[ViewName, ...] = ("entry", "context", "raw", "diff")
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """What is looked at: a view of an entry; `marked` is the one it is compared with, `width` the pane's."""
+
+    view: ViewName
+    index: int
+    marked: int | None
+    width: int
+    now_ms: float
+    home: str
+
+
+class Looked(Struct, frozen=True, kw_only=True):
+    """What the cursor is on: a session, and on a session's screen an entry in one of its views."""
+
+    summary: Summary
+    session: Session | None = None
+    index: int | None = None
+    view: ViewName = "entry"
+
+
+def document(session: Session, look: Look) -> list[Part]:
+    """Return the parts of a view. For background threads."""
+    match look.view:
+        case "entry":
+            return entry_document(session, look.index, look.now_ms)
+        case "context":
+            return context_parts(context.build(session, look.index))
+        case "raw":
+            return raw_document(session, look.index)
+        case "diff":
+            other = look.marked if look.marked is not None else session.leaf
+            if other is None:
+                return [LinePart([("There is no leaf to compare with.", "dim italic")])]
+            return compare_parts(session, compare(session, other, look.index), look.home, look.width)
+        case _:
+            assert_never(look.view)
