@@ -45,6 +45,7 @@ SHOTS: dict[str, tuple[tuple[int, int], str, Hands]] = {
     "session-60": ((60, 20), "dark", keys("down", "enter")),
     "context": ((120, 40), "dark", keys("down", "enter", "tab")),
     "raw": ((120, 40), "dark", keys("down", "enter", "tab", "tab")),
+    "diff": ((130, 40), "dark", keys("down", "enter", "D", "G")),
     "search": ((120, 40), "dark", keys("down", "enter", "slash", "text:cookie", "enter")),
     "help": ((100, 34), "dark", keys("question_mark")),
     "palette": ((100, 30), "dark", keys("colon", "text:so")),

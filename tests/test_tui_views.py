@@ -177,4 +177,4 @@ async def test_the_context_says_how_much_of_the_window_is_taken_and_by_what(tmp_
         assert "user 4.5k" in text
         assert "assistant 5k" in text
         assert "thinking 3k" in text
-        assert "░ free 187" in text
+        assert "░ free 188k" in text
