@@ -87,7 +87,7 @@ async def test_tab_goes_through_entry_context_raw_and_diff(demo: dict) -> None:
         await enter(browser, AUTH)
         await browser.press("tab")
         text = browser.words("#view")
-        assert "tokens estimated" in text
+        assert "tokens of 200k (<1%) estimated" in text
         assert "∑ compaction summary" in text
         assert "before the compaction" in text
         await browser.press("tab")
