@@ -29,6 +29,7 @@ from sessionbrowse.store.index.packed import pack, unpack
 from sessionbrowse.store.index.read import read_for_index
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, locked
 from sessionbrowse.store.index.session import session_from_index
+from sessionbrowse.store.index.write import MAX_RUNS
 from sessionbrowse.store.session_file import open_session
 from tests.index_support import answer, append, entry, folder, header, line_of, result, scope_of, user, write
 
@@ -463,3 +464,46 @@ def test_entries_that_share_a_line_keep_their_places(tmp_path: Path) -> None:
     for line, offset, size in ((2, 100, 10), (2, 111, 10), (4, 123, 10), (5, 134, 70_000), (9, 90_000, 3)):
         columns.add(Envelope(type="custom", id=f"i{offset}", parent_id=None), line, offset, size)
     assert facts(unpack([pack(columns)])) == facts(columns)
+
+
+def test_an_index_full_of_texts_that_are_no_longer_anyone_s_is_built_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sessionbrowse.store.index.index.WORN_ROWS", 4)
+    paths = small_store(tmp_path / "root")
+    indexed_summaries(tmp_path / "root", tmp_path / "cache")
+    for word in ("first", "second", "third"):
+        for path in paths:
+            # Another beginning: it is no file that grew.
+            write(path, header(word), user("u", None, f"the {word} text"), user("v", "u", "more"))
+        held_open(tmp_path, everything=False).close()
+    found = held_open(tmp_path, everything=False)
+    assert found.is_worn()
+    found.close()
+    assert indexed_summaries(tmp_path / "root", tmp_path / "cache") == summaries_from_files(tmp_path / "root")
+    found = held_open(tmp_path, everything=False)
+    assert not found.is_worn()
+    assert_entries_are_those_of_the_files(found, tmp_path / "root")
+    found.close()
+
+
+def held_open(tmp_path: Path, *, everything: bool) -> Index:
+    index = open_index(tmp_path / "cache")
+    assert index is not None
+    indexed.gather(scope_of(tmp_path / "root"), index, note=pytest.fail, everything=everything)
+    return index
+
+
+def test_a_session_that_grew_often_is_stored_as_few_runs(tmp_path: Path) -> None:
+    path = write(folder(tmp_path / "root") / "a.jsonl", header("s1"), user("u0", None, "begin"))
+    indexed_summaries(tmp_path / "root", tmp_path / "cache")
+    for number in range(1, 40):
+        append(path, user(f"u{number}", f"u{max(0, number - 1 - number % 3)}", f"word{number}"))
+        indexed_summaries(tmp_path / "root", tmp_path / "cache")
+    index = open_index(tmp_path / "cache")
+    assert index is not None
+    assert_entries_are_those_of_the_files(index, tmp_path / "root")
+    row = index.row_of(os.fspath(path))
+    assert row is not None
+    assert len(index.entry_parts(row)) <= MAX_RUNS
+    index.close()

@@ -55,19 +55,17 @@ def line_blocks(pieces: Iterable[bytes], offset: int = 0, max_line: int = MAX_LI
             yield LineBlock(offset, [big.reduced()], big.size)
             offset += big.size + 1
             big = None
-            first += 1
-            last = piece.rfind(b"\n")
-            if last < first:
-                carry, carried = [piece[first:]], len(piece) - first
-                continue
-            body = piece[first:last]
+            lines = piece[first + 1 :].split(b"\n")
         else:
-            last = piece.rfind(b"\n")
-            carry.append(piece[:last])
-            body = b"".join(carry) if len(carry) > 1 else carry[0]
-        yield from _complete_lines(body, offset, max_line)
-        offset += len(body) + 1
-        carry, carried = [piece[last + 1 :]], len(piece) - last - 1
+            lines = piece.split(b"\n")
+            if carried:
+                carry.append(lines[0])
+                lines[0] = b"".join(carry)
+        rest = lines.pop()
+        carry, carried = [rest], len(rest)
+        if lines:
+            yield from _complete_lines(lines, offset, max_line)
+            offset += sum(map(len, lines)) + len(lines)
     if big is not None:
         yield LineBlock(offset, [big.reduced()], big.size, torn=True)
         return
@@ -78,10 +76,9 @@ def line_blocks(pieces: Iterable[bytes], offset: int = 0, max_line: int = MAX_LI
         yield LineBlock(offset, [rest], torn=True)
 
 
-def _complete_lines(body: bytes, offset: int, max_line: int) -> Iterator[LineBlock]:
-    """Yield the lines of whole bytes, those that are too large in blocks of their own."""
-    lines = body.split(b"\n")
-    if len(body) <= max_line or max(map(len, lines)) <= max_line:
+def _complete_lines(lines: list[bytes], offset: int, max_line: int) -> Iterator[LineBlock]:
+    """Yield whole lines, those that are too large in blocks of their own."""
+    if max(map(len, lines)) <= max_line:
         yield LineBlock(offset, lines)
         return
     run: list[bytes] = []

@@ -63,7 +63,7 @@ class Columns:
     """Consecutive entries in file order. `lines` are 1-based, `offsets` and `sizes` bytes of the file.
 
     `kept` are the envelopes of entries that are no ordinary messages. `times` are all timestamps or none;
-    `some_times` those that are known without reading. `calls_repeat`: a tool call's id is there more than once.
+    `some_times` those that are known without reading. `calls` are the ids of tool calls.
     """
 
     def __init__(self) -> None:
@@ -77,8 +77,8 @@ class Columns:
         self.kept: dict[int, Envelope] = {}
         self.times: list[Time] = []
         self.some_times: dict[int, Time] = {}
-        self.calls: set[str] = set()
-        self.calls_repeat = False
+        self.calls: list[str] = []
+        self._calls_repeat: bool | None = None
         self._heard = _Heard(self.kinds)
         self._answers: dict[tuple[str | None, str | None, str | None, bool, bool], int] = {}
 
@@ -95,8 +95,7 @@ class Columns:
         self.offsets.append(offset)
         self.sizes.append(size)
         self.times.append(envelope.timestamp)
-        for call_id in envelope.tool_calls:
-            self._note_call(call_id)
+        self.calls += envelope.tool_calls
 
     def add_ordinary(self, entries: Sequence[Any], lines: Sequence[bytes], line: int, offset: int) -> None:
         """Add consecutive ordinary messages, decoded as `OpenedLine` or a struct that has its fields.
@@ -121,6 +120,13 @@ class Columns:
         known = enumerate(self.times) if self.times else self.some_times.items()
         return ((index + shift, time) for index, time in known)
 
+    @property
+    def calls_repeat(self) -> bool:
+        """Whether some tool call's id stands in the file more than once, or may."""
+        if self._calls_repeat is None:
+            self._calls_repeat = len(set(self.calls)) < len(self.calls)
+        return self._calls_repeat
+
     def kind(self, index: int) -> Kind:
         """Return the kind of an entry."""
         return self.kinds.all[self.codes[index]]
@@ -141,18 +147,13 @@ class Columns:
                         has_text = has_text or is_plain or trim(text) != ""
                         has_words = is_plain or is_more_than_dots(text)
                 elif block.type == "toolCall" and block.id is not None:
-                    self._note_call(block.id)
+                    self.calls.append(block.id)
         key = (message.provider, message.model, message.stopReason, has_text, has_words)
         code = self._answers.get(key)
         if code is None:
             kind = Kind("message", "assistant", "", message.provider, message.model, message.stopReason, *key[3:])
             code = self._answers[key] = self.kinds.code(kind)
         return code
-
-    def _note_call(self, call_id: str) -> None:
-        before = len(self.calls)
-        self.calls.add(call_id)
-        self.calls_repeat = self.calls_repeat or len(self.calls) == before
 
 
 def kind_of(envelope: Envelope) -> Kind:
@@ -185,7 +186,7 @@ def joined(first: Columns, then: Columns) -> Columns:
     columns.kept = first.kept | {before + index: envelope for index, envelope in then.kept.items()}
     times = {index: time for part in (first, then) for index, time in part.known_times(0 if part is first else before)}
     columns.some_times = times
-    columns.calls_repeat = True
+    columns._calls_repeat = True
     return columns
 
 

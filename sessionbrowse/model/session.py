@@ -28,7 +28,7 @@ from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.model.columns import Columns, Kind, Time, columns_of
 from sessionbrowse.model.envelopes import Envelopes, ReadBytes, runs
 from sessionbrowse.model.forest import ROOT as ROOT
-from sessionbrowse.model.forest import is_chain, loops
+from sessionbrowse.model.forest import is_chain, is_chain_of, loops
 from sessionbrowse.model.ordinary import ColumnReader
 from sessionbrowse.model.reading import MARGIN, Problem, Reader, first_of_fused
 from sessionbrowse.model.rules import Rules
@@ -72,6 +72,7 @@ class Session:
         self.problem_count = 0
         """How many there are; of very many only the first are in `problems`."""
         self._index_by_id: dict[str, int] | None = None
+        self._is_chain: bool | None = None
         self._read_bytes = read_bytes
         self._generation = reader.generation
         self._children: list[list[int]] | None = None
@@ -138,6 +139,13 @@ class Session:
         return columns.some_times[index] if index in columns.some_times else self.envelopes[index].timestamp
 
     @property
+    def is_chain(self) -> bool:
+        """Whether every entry hangs on the one before it."""
+        if self._is_chain is None:
+            self._is_chain = is_chain_of(self.parents)
+        return self._is_chain
+
+    @property
     def roots(self) -> list[int]:
         """The entries without a parent in this file, in file order."""
         self._link_children()
@@ -151,6 +159,8 @@ class Session:
 
     def branch(self, index: int | None) -> list[int]:
         """The path from a root to the entry, both included; empty for None."""
+        if index is not None and self.is_chain:
+            return list(range(index + 1))
         path: list[int] = []
         current = ROOT if index is None else index
         while current != ROOT:
@@ -358,10 +368,10 @@ def _migrate(session: Session, ordinals: list[int]) -> None:
 def _link(session: Session, reader: Reader) -> None:
     """Find every entry's parent. What the file leaves open is closed so that the result is always a forest."""
     ids, parent_ids = session.columns.ids, session.columns.parent_ids
-    index_by_id = session.index_by_id
-    if is_chain(ids, parent_ids) and len(index_by_id) == len(ids):
+    if is_chain(ids, parent_ids) and len(set(ids)) == len(ids):
         session.parents = list(range(-1, len(ids) - 1))
         return
+    index_by_id = session.index_by_id
     doubles = _doubles(session, reader, ids) if len(index_by_id) < len(ids) else {}
     find = index_by_id.get
     parents = session.parents

@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from sessionbrowse.format.javascript import words
 from sessionbrowse.model.display_order import display_order
-from sessionbrowse.model.forest import is_chain_of
 from sessionbrowse.model.row_text import row_text as row_text
 from sessionbrowse.model.row_text import search_text as search_text
 from sessionbrowse.model.session import ROOT, Session
@@ -43,7 +42,7 @@ def rows(
     path = session.active_branch() if leaf is None else session.branch(leaf)
     leaf = session.leaf if leaf is None else leaf
     kept = shown(session, filter, leaf)
-    is_chain = is_chain_of(session.parents)
+    is_chain = session.is_chain
     order = range(len(kept)) if is_chain else display_order(session, leaf)
     hits = kept
     if words(query):

@@ -111,6 +111,13 @@ def gather(
     what = scan_of(scope)
     found = Gathered([], {}, {}, {})
     by_path: dict[str, Summary] = {}
+    if everything and index.is_worn():
+        try:
+            index.empty()
+        except IndexBusy as error:
+            busy(error)
+        except IndexUnavailable as error:
+            note(error.sentence)
     for places, files in turns(what, by_path, cancelled=cancelled, skipped=skipped):
         found.files.update({file.path: file for file in files})
         held = index.held()

@@ -29,6 +29,11 @@ from sessionbrowse.store.index.schema import (
 
 BULK_BYTES = 64 * 1024 * 1024
 """From this much on, several processes write shards of their own."""
+WORN_SHARE, WORN_ROWS = 0.25, 2000
+"""The index is built anew when more than this share of its rows of texts is of files that are gone or were rewritten.
+
+A few rows never matter.
+"""
 MAX_SHARDS = 8
 """Beyond so many shards everything is built anew: SQLite attaches ten, and each costs a little in every search."""
 
@@ -345,6 +350,37 @@ class Index:
         for row in rows:
             self._forget(row)
         self.connection.execute("COMMIT")
+
+    def is_worn(self) -> bool:
+        """Tell whether so many rows of texts belong to no file any more that it is better built anew."""
+        live = {row[0] for row in self.connection.execute("SELECT id FROM files")}
+        rows = dead = 0
+        for _, connection in self.databases():
+            for table in TEXT_TABLES:
+                for file, count in connection.execute(f"SELECT file, count FROM {table}_rows"):
+                    rows += count
+                    dead += count if file not in live else 0
+        return dead >= WORN_ROWS and dead > rows * WORN_SHARE
+
+    def empty(self) -> None:
+        """Drop everything, to be read again by the next update; whether tools are searchable stays.
+
+        Raises:
+            IndexBusy: another process writes the index now.
+            IndexUnavailable: the disk is full, or refuses.
+        """
+        with self._writing():
+            run = self.connection.execute
+            next_id = self._next_id()
+            run("BEGIN IMMEDIATE")
+            for table in ("files", "entries", "shards", *[f"{table}_rows" for table in TEXT_TABLES]):
+                run(f"DELETE FROM {table}")
+            for table in TEXT_TABLES:
+                run(f"INSERT INTO {table}({table}) VALUES ('delete-all')")
+            # Who reads the old shards at this moment must not take new files for theirs.
+            run("INSERT OR REPLACE INTO facts VALUES ('next_id', ?)", (str(next_id),))
+            run("COMMIT")
+            self._remove_stray_shards()
 
     def _forget(self, row: Held) -> None:
         """Drop a file; its texts stay, and are no longer anyone's, until the index is built anew."""

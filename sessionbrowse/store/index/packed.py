@@ -71,7 +71,7 @@ class PackedColumns(Columns):
     def __init__(self, parts: Sequence[tuple[_PackedPlaces, _PackedFacts]]) -> None:
         super().__init__()
         self._parts = [facts for _, facts in parts]
-        self.calls_repeat = len(parts) > 1 or any(facts.calls_repeat for facts in self._parts)
+        self._calls_repeat = len(parts) > 1 or any(facts.calls_repeat for facts in self._parts)
         self.is_sound = len(parts) == 1 and self._parts[0].is_sound
         del self.ids, self.parent_ids
         for places, facts in parts:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.agents import Marks
+from sessionbrowse.model.columns import Columns, joined
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.model.words import fold_foreign
 from sessionbrowse.store.discover import FoundFile
@@ -24,6 +25,8 @@ from sessionbrowse.store.parallel import chunked, fork_map, workers_for
 ROW_CHARACTERS = {"said": 2048, "tools": 128 * 1024}
 """A row of texts holds entries until it has so many characters."""
 WAITING_ROWS = 16
+MAX_RUNS = 16
+"""A session that grows is stored as so many runs of entries before they become one."""
 
 encode = msgspec.msgpack.Encoder().encode
 _decode_state = msgspec.msgpack.Decoder(State).decode
@@ -90,18 +93,28 @@ class Writer:
             return None
         try:
             row = _row(file, found, identity, shard, self._tools)
-            packed = pack(found.entries)
-        except (UnicodeEncodeError, OverflowError):
-            # Half a surrogate pair has no bytes: such a file is read each time.
+            first, entries = self._with_earlier(identity, found) if before else (found.first, found.entries)
+            packed = pack(entries)
+        except (UnicodeEncodeError, OverflowError, ValueError):
+            # Half a surrogate pair has no bytes: such a file is read each time. One whose entries are damaged is too.
             self._restart()
             return None
-        count = len(found.entries)
-        if count:
-            put = "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?)"
-            self._connection.execute(put, (identity, found.first, count, *packed))
+        if len(entries):
+            run = self._connection.execute
+            run("DELETE FROM entries WHERE file = ? AND first >= ?", (identity, first))
+            run("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", (identity, first, len(entries), *packed))
         for texts in self._texts:
             texts.finish(identity)
         return row
+
+    def _with_earlier(self, identity: int, found: IndexedFile) -> tuple[int, Columns]:
+        """Return what was found, with the runs that were appended before if they have become many."""
+        ask = "SELECT first, places, packed FROM entries WHERE file = ? ORDER BY first"
+        earlier = self._connection.execute(ask, (identity,)).fetchall()
+        if len(earlier) < MAX_RUNS:
+            return found.first, found.entries
+        known = unpack([(places, packed) for _, places, packed in earlier])
+        return earlier[0][0], joined(known, found.entries)
 
     def _take_text(self, index: int, said: str, tools: str) -> None:
         for texts, text in zip(self._texts, (said, tools), strict=True):
