@@ -60,7 +60,7 @@ SCREENS: dict[str, tuple[type[CommandScreen], ...]] = {
 def test_every_command_does_something_wherever_it_can_be_given(command) -> None:
     for place in command.where:
         for screen in SCREENS[place]:
-            owners = (screen, *screen.ACTIONS)
+            owners = (screen, *screen.action_kinds())
             assert any(hasattr(owner, f"do_{command.id}") for owner in owners), (command.id, screen)
 
 

@@ -332,13 +332,14 @@ async def test_a_file_that_vanishes_while_it_is_read_ends_nothing(tmp_path: Path
 
 
 async def test_a_file_that_grew_is_read_again_on_request(tmp_path: Path) -> None:
-    path = write_session(tmp_path / "a.jsonl", user(1, None, "one"))
+    path = write_session(tmp_path / "a.jsonl", user(1, None, "one"), user(2, "00000001", "two"))
     async with browsing(fixed_source([summary(str(path), name="growing")])) as browser:
         await open_file(browser)
+        await browser.press("up")
         with path.open("a") as file:
-            file.write(json.dumps(user(2, "00000001", "two")) + "\n")
+            file.write(json.dumps(user(3, "00000002", "three")) + "\n")
         await browser.press("f5")
-        assert "user: two" in browser.words("#tree")
+        assert "user: three" in browser.words("#tree")
         assert "user: one" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sessionbrowse.cli import output
@@ -224,42 +221,6 @@ def run_undo(arguments: argparse.Namespace) -> int:
     return changes.run_undo(arguments)
 
 
-def run_browse(arguments: argparse.Namespace) -> int:
-    """No command: the terminal interface."""
-    loaded = load_settings()
-    return _open_interface(arguments.roots or [], arguments.agents or [], loaded.settings, loaded.problems)
-
-
-def run_demo(arguments: argparse.Namespace) -> int:
-    """`demo`: a store of its own that is gone afterwards."""
-    import tempfile
-
-    from sessionbrowse.demo import make_demo
-
-    loaded = load_settings()
-    with tempfile.TemporaryDirectory(prefix="sessionbrowse-demo-") as directory:
-        root = make_demo(Path(directory))
-        return _open_interface([str(root)], [], loaded.settings, loaded.problems, demo=str(root))
-
-
-def _open_interface(
-    roots: list[str], agents: list[str], settings: Settings, problems: tuple[str, ...], demo: str | None = None
-) -> int:
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        output.note("The terminal interface needs a terminal; see sessionbrowse --help for commands.")
-        return 1
-    from sessionbrowse.tui.app import BrowseOptions, run
-
-    if hasattr(signal, "SIGHUP"):
-        # A terminal that is closed ends the program, but not before a demo store is removed.
-        signal.signal(signal.SIGHUP, _hang_up)
-    return run(BrowseOptions(roots=roots, agents=agents, settings=settings, problems=problems, demo=demo))
-
-
-def _hang_up(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)
-
-
 def _scope(arguments: argparse.Namespace, *, hidden: bool = False, archived: bool = False) -> catalog.Scope:
     return catalog.Scope(
         around=real_surroundings(),
@@ -330,7 +291,6 @@ def _warn(skipped: Skipped) -> None:
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "browse": run_browse,
     "list": run_list,
     "projects": run_projects,
     "show": run_show,
@@ -339,7 +299,6 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "diff": run_diff,
     "labels": run_labels,
     "resume": run_resume,
-    "demo": run_demo,
     "index": run_index,
     "search": run_search,
     "rename": run_change,

@@ -13,6 +13,8 @@ INTERFACES = (None, "demo", "pick")
 """The commands that open the interface; None is no command."""
 SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
 
+_INTERFACE = ("browse", "demo")
+
 Run = Callable[[argparse.Namespace], int]
 
 
@@ -22,7 +24,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _asked_for(argv: Sequence[str]) -> str | None:
-    """Return the command's name if it is plain to see."""
+    """Return the command's name if it is plain to see, "" for none."""
     words = iter(argv)
     for word in words:
         if word in ("--agent", "--root"):
@@ -31,7 +33,7 @@ def _asked_for(argv: Sequence[str]) -> str | None:
             return word
         elif not word.startswith(("--agent=", "--root=")):
             return None
-    return None
+    return ""
 
 
 class _NotAsked(argparse.ArgumentParser):
@@ -53,7 +55,7 @@ _NOTHING = argparse.Action([], "")
 
 
 def _parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of all commands, or of one, if there is one of this name."""
+    """Return the parser of all commands, or of one, if there is one of this name, or of none for ""."""
     parser = argparse.ArgumentParser(
         prog="sessionbrowse",
         description="Browse the sessions of pi, omp, atomic and indusagi. Without a command: the terminal interface.",
@@ -186,7 +188,7 @@ def _parser(only: str | None = None) -> argparse.ArgumentParser:
     _add_force(undo)
 
     add("demo", "Open a made-up store in a temporary directory, to try things without fear.", json=False, reads=False)
-    return parser if only is None or commands.choices else _parser()
+    return parser if not only or commands.choices else _parser()
 
 
 def _where() -> argparse.ArgumentParser:
@@ -264,6 +266,10 @@ def _count(text: str) -> int:
 
 def _lazy(name: str) -> Run:
     def run(arguments: argparse.Namespace) -> int:
+        if name in _INTERFACE:
+            from sessionbrowse.cli import interface
+
+            return interface.COMMANDS[name](arguments)
         from sessionbrowse.cli import commands
 
         return commands.COMMANDS[name](arguments)

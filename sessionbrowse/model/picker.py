@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.forest import ROOT, loops
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 
 SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
 

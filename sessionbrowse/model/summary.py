@@ -27,6 +27,7 @@ from sessionbrowse.model.lineage import Lineage
 from sessionbrowse.model.ordinary_lines import Block, add_costs, decode_block, odd_lines, tokens_of
 from sessionbrowse.model.reading import Reader, Record, is_workflow_stage
 from sessionbrowse.model.session import next_name
+from sessionbrowse.model.session_facts import Summary as Summary
 from sessionbrowse.model.usage import counted
 from sessionbrowse.text import parse_time
 
@@ -37,46 +38,6 @@ MAX_FIRST_MESSAGE_BYTES = 64 * 1024
 OMP_LISTED_HEAD_BYTES = 4096
 SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 """U+2028 and U+2029, at which node's readline ends a line."""
-
-
-class Summary(Struct, frozen=True, kw_only=True):
-    """The facts of one session for a list; times are milliseconds since 1970, None where unknown.
-
-    `modified`, `message_count`, `first_message`, `name` and `hidden` follow the program's own list. `left_behind`: the
-    program resumes without the newest message.
-    """
-
-    agent: str
-    path: str
-    id: str | None = None
-    cwd: str = ""
-    name: str | None = None
-    created: float | None = None
-    modified: float | None = None
-    message_count: int = 0
-    first_message: str | None = None
-    first_message_cut: bool = False
-    parent_session: str | None = None
-    parent_path: str | None = None
-    bytes: int = 0
-    hidden: bool = False
-    archived: bool = False
-    entry_count: int = 0
-    branch_count: int = 1
-    label_count: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-    model: str | None = None
-    problem: str | None = None
-    problem_count: int = 0
-    mtime_ns: int = 0
-    is_transcript: bool = False
-    left_behind: bool = False
-
-    @property
-    def title(self) -> str:
-        """What a row shows: the name, else the first message, else nothing. Not sanitised."""
-        return self.name or self.first_message or ""
 
 
 class SummaryProgress(Struct, frozen=True, array_like=True):

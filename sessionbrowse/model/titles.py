@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sessionbrowse.model.search_query import SearchQuery, Span, find_word, matches, spans_in
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.model.words import literal, words_of
 
 TITLE_CHARACTERS = 200

@@ -82,7 +82,7 @@ def gathered_by(
     return Gathered(all_summaries(scope, skipped=skipped, parallel=may_fork), {}, {}, {})
 
 
-def throw_away(index: Index, error: sqlite3.DatabaseError, note: Note) -> None:
+def throw_away(index: Index, error: Exception, note: Note) -> None:
     """Delete an index that turned out to be damaged; the next `index` makes it anew."""
     note(f"The index {index.directory} is damaged ({error}); it is deleted, and made again by sessionbrowse index.")
     with suppress(IndexUnavailable, OSError), locked(index.directory):

@@ -12,7 +12,7 @@ from typing import IO
 
 from msgspec import Struct, field
 
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.search import Checkpoint, Hit
 
 _LENGTH_BYTES = 4

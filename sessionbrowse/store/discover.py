@@ -89,6 +89,11 @@ def newest_first(files: Iterable[FoundFile]) -> list[FoundFile]:
     return sorted(files, key=attrgetter("mtime_ns", "path"), reverse=True)
 
 
+def is_session_name(name: str) -> bool:
+    """Tell by its name whether a file may be a session at all."""
+    return name.endswith(_SUFFIXES)
+
+
 def nested(path: str, places: tuple[Place, ...] = (), folder: str = "") -> Iterator[FoundFile]:
     """Yield the sessions of subagents that lie below a session's own folder, in file order of the folders."""
     walk = _Walk(True, False, lambda: False, lambda _: None, TIMEOUT_S)

@@ -2,71 +2,46 @@
 
 from __future__ import annotations
 
+import gc
 import os
-import shutil
-import tempfile
-import time
+import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field, structs
+from msgspec import structs
 from textual import events
 from textual.app import App, SuspendNotSupported
 from textual.notifications import SeverityLevel
+from textual.screen import Screen
 
-from sessionbrowse.config import Settings
-from sessionbrowse.model.session import Session
-from sessionbrowse.model.summary import Summary
-from sessionbrowse.services.bench import Bench
+from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.services.companion import Companion, start
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui import theme
-from sessionbrowse.tui.actions.desk import Desk
 from sessionbrowse.tui.handed_over import HandedOver
-from sessionbrowse.tui.jobs import Job, Lane
+from sessionbrowse.tui.jobs import Job, Lane, Outcome
 from sessionbrowse.tui.keymap import Keys
 from sessionbrowse.tui.library import Library
+from sessionbrowse.tui.options import BrowseOptions as BrowseOptions
 from sessionbrowse.tui.screens.base import CommandScreen
-from sessionbrowse.tui.sources import Source, disk_source
 from sessionbrowse.tui.spans import Line, cut_left
 from sessionbrowse.tui.terminal import driver_class, run_in_terminal, terminal_is_gone
+
+if TYPE_CHECKING:
+    from sessionbrowse.model.session import Session
+    from sessionbrowse.services.news import News
+    from sessionbrowse.tui.actions.desk import Desk
+    from sessionbrowse.tui.sources import Source
 
 KEPT_SESSIONS = 6
 """Opened sessions that are kept for coming back to."""
 TERMINAL_CHECK_S = 2.0
 """How often the terminal is asked whether it is still there."""
-
-
-def _now_ms() -> float:
-    return time.time() * 1000
-
-
-def _here() -> str | None:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        return None
-
-
-class BrowseOptions(Struct, frozen=True, kw_only=True):
-    """What the browser is started with.
-
-    `roots` and `agents` are those of the command line; `environ`, `home`, `here` (the directory it was started in)
-    and `now_ms` are parameters so that tests need no patching. `source` replaces the disk. `demo` is the directory of
-    the made-up store that is browsed; `bench` is what changes are made with, where it is not that of `environ`.
-    """
-
-    roots: Sequence[str] = ()
-    agents: Sequence[str] = ()
-    settings: Settings = field(default_factory=Settings)
-    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    home: str = field(default_factory=lambda: os.path.expanduser("~"))
-    here: str | None = field(default_factory=_here)
-    now_ms: Callable[[], float] = _now_ms
-    source: Source | None = None
-    bench: Bench | None = None
-    demo: str | None = None
-    problems: Sequence[str] = ()
+OPENING_S = 0.25
+"""How long the first paint waits for the rows of an index, which usually are there before it could begin."""
 
 
 class BrowseApp(App[int], inherit_bindings=False):
@@ -83,24 +58,62 @@ class BrowseApp(App[int], inherit_bindings=False):
     ]
     NOTIFICATION_TIMEOUT = 6.0
 
-    def __init__(self, options: BrowseOptions, source: Source, lane: Lane | None = None) -> None:
+    def __init__(
+        self, options: BrowseOptions, source: Source | None = None, companion: Companion | None = None
+    ) -> None:
         super().__init__(driver_class=driver_class())
         self.options = options
-        self.source = source
+        if source is not None:
+            self.source = source
+        self.companion = companion
         self.home = options.home
         self.demo_directory: Path | None = None
         self.keys = Keys(options.settings.keys)
         self._problems = [*options.problems, *self.keys.clashes]
         self.library = Library(here=options.here)
-        self.scan_lane = lane or Lane("scan")
-        self.desk = Desk(self)
+        self.scan_lane = Lane("scan")
+        self.news_lane = Lane("news")
         self.handed = HandedOver(options.environ.get("TMPDIR"))
         self._opened: OrderedDict[tuple[str, str | None], tuple[tuple[int, int], Session]] = OrderedDict()
         for own in theme.THEMES:
             self.register_theme(own)
         self._leaving = False
-        self.theme = self._chosen_theme()
+        self._take_theme(self._chosen_theme())
         self.animation_level = "none"
+
+    @cached_property
+    def source(self) -> Source:
+        """Where sessions come from; made when first needed, since what reads them takes long to import."""
+        return source_of(self.options)
+
+    @cached_property
+    def desk(self) -> Desk:
+        """Where changes are made."""
+        from sessionbrowse.tui.actions.desk import Desk
+
+        return Desk(self)
+
+    def get_default_screen(self) -> Screen[Any]:
+        """Return the first screen, with the rows that are there already."""
+        from sessionbrowse.tui.screens.browse import BrowseScreen
+
+        if self.companion is not None:
+            from sessionbrowse.services.news import Opening
+
+            first = self.companion.first(OPENING_S if self.options.has_index else 0)
+            if isinstance(first, Opening):
+                self.library.open(first)
+            elif first is not None:
+                self._hear(first)
+        return BrowseScreen(self.library)
+
+    def _take_theme(self, name: str) -> None:
+        if name != theme.DARK:
+            self.theme = name
+            return
+        # Textual begins with a dark theme too: nothing but the variables differs, and no style is parsed yet.
+        self.set_reactive(BrowseApp.theme, name)
+        self.stylesheet.set_variables(self.get_css_variables())
 
     def _chosen_theme(self) -> str:
         wanted = self.options.settings.theme
@@ -118,15 +131,27 @@ class BrowseApp(App[int], inherit_bindings=False):
         return self.theme_variables
 
     def on_mount(self) -> None:
-        """Open the first screen and say what is wrong with the settings."""
-        from sessionbrowse.tui.screens.browse import BrowseScreen
-
-        self.start_scan(unless_running=True)
-        self.push_screen(BrowseScreen(self.library))
+        """Begin to read what the first screen shows, and say what is wrong with the settings."""
+        if self.companion is None:
+            self.start_scan()
+        self.screen.call_after_refresh(self._painted)
         for problem in self._problems:
             self.say(problem, "warning")
         if not self.is_headless:
             self.set_interval(TERMINAL_CHECK_S, self._leave_if_terminal_is_gone)
+
+    def _painted(self) -> None:
+        """Go on with all that could wait until the first rows stand there."""
+        gc.enable()
+        gc.freeze()
+        if self.companion is not None:
+            self.companion.ask("go")
+            self.companion.listen(self._hear)
+        threading.Thread(target=_import_the_rest, name="sessionbrowse-imports", daemon=True).start()
+
+    def _hear(self, news: News) -> None:
+        """Pass on what the companion says; called from its thread."""
+        self.news_lane.deliver(Outcome(self.news_lane.name, self.news_lane.stamp, news, last=False))
 
     def _leave_if_terminal_is_gone(self) -> None:
         if terminal_is_gone():
@@ -179,9 +204,10 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.copy_to_clipboard(content)
         self.say(f"Copied {what}.")
 
-    def start_scan(self, *, unless_running: bool = False, include_hidden: bool = False) -> None:
+    def start_scan(self, *, include_hidden: bool = False) -> None:
         """Read the disk again in the background."""
-        if unless_running and self.scan_lane.stamp:
+        if self.companion is not None:
+            self.companion.ask("hidden", include_hidden)
             return
         scan_into(self.scan_lane, self.source, include_hidden=include_hidden)
 
@@ -227,6 +253,8 @@ class BrowseApp(App[int], inherit_bindings=False):
 
     def open_demo(self) -> None:
         """Make the demo store in a directory of its own and browse that instead."""
+        import tempfile
+
         from sessionbrowse.demo import make_demo
 
         target = Path(tempfile.mkdtemp(prefix="sessionbrowse-demo-"))
@@ -237,21 +265,29 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.home = str(target / "home" / "dev")
         self.source = source_of(self.options)
         self.pop_screen()
-        self.start_scan()
+        if self.companion is not None:
+            self.companion.end()
+            self.companion = start(self.options.request())
+        if self.companion is not None:
+            self.companion.ask("go")
+            self.companion.listen(self._hear)
+        else:
+            self.start_scan()
         self.say("This is the demo: made-up sessions that are gone when you leave.")
 
     def remove_demo(self) -> None:
         """Remove the demo store, if one was made."""
         if self.demo_directory is not None:
+            import shutil
+
             shutil.rmtree(self.demo_directory, ignore_errors=True)
             self.demo_directory = None
 
-    def scanned(self, sessions: int) -> None:
-        """Say what could not be read; greet a user who has no session anywhere."""
-        skipped = self.source.skipped()
+    def scanned(self, sessions: int, skipped: Sequence[tuple[str, str]]) -> None:
+        """Say what could not be read, with reasons; greet a user who has no session anywhere."""
         if skipped:
-            others = f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
-            self.say(f"Not looked at: {skipped[0].path} ({skipped[0].reason}){others}.", "warning")
+            (path, reason), others = skipped[0], f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
+            self.say(f"Not looked at: {path} ({reason}){others}.", "warning")
         if not sessions and not self.options.roots:
             from sessionbrowse.tui.screens.welcome import WelcomeScreen
 
@@ -289,26 +325,39 @@ def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> No
     lane.ask(work)
 
 
-def run(options: BrowseOptions, lane: Lane | None = None) -> int:
+def run(options: BrowseOptions, companion: Companion | None = None) -> int:
     """Open the browser, wait until the user leaves it, and return the exit status.
 
-    `lane` is one whose scan is already running (see `sessionbrowse.tui.run`).
+    `companion` reads the disk for it; without one a thread does.
 
     Raises:
         NotFound: a root is no directory, or an agent none of the four.
     """
-    source = options.source or source_of(options)
-    app = BrowseApp(options, source, lane)
+    # What was typed is looked at before the terminal is taken; the agents' own places are right anyway.
+    source = options.source or (source_of(options) if options.roots or options.agents else None)
+    app = BrowseApp(options, source, companion)
     try:
         app.run()
         return app.return_code or 0
     finally:
+        if app.companion is not None:
+            app.companion.end()
         app.remove_demo()
         app.handed.remove_all()
 
 
+def _import_the_rest() -> None:
+    """Import what the first key may need, while the user looks at the first rows."""
+    import sessionbrowse.tui.actions.desk
+    import sessionbrowse.tui.documents
+    import sessionbrowse.tui.screens.session
+    import sessionbrowse.tui.sources  # noqa: F401
+
+
 def source_of(options: BrowseOptions) -> Source:
     """Return the sessions that the options ask for."""
+    from sessionbrowse.tui.sources import disk_source
+
     return disk_source(
         options.roots,
         options.agents,

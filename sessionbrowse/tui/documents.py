@@ -29,7 +29,7 @@ from sessionbrowse.format.entries import (
     type_name,
 )
 from sessionbrowse.model.session import ROOT, Session
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.json_style import style_json
 from sessionbrowse.tui.markdown import markdown_parts

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from sessionbrowse.model.picker import BadQuery, Fields, Query, filtered, ordered, parse_query, score, threads
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.services.news import Opening
 
 SORTS = ("recent", "threaded", "name", "size", "cost")
 """The orders without a filter; with one, relevance comes first."""
@@ -62,6 +63,7 @@ class Library:
     def __init__(self, here: str | None = None) -> None:
         self.here = here
         self._summaries: dict[str, Summary] = {}
+        self._opening: Opening | None = None
         # The list last asked for (folder, named only, hidden too) and the hits of the filter last typed in it.
         self._asked: tuple[str | None, bool, bool] | None = None
         self._chosen: list[Summary] = []
@@ -75,6 +77,20 @@ class Library:
         for summary in batch:
             self._summaries[summary.path] = summary
         self._forget()
+
+    def open(self, opening: Opening) -> None:
+        """Take the first rows, and the counts of all, until the others have come."""
+        self.add(opening.summaries)
+        self._opening = opening
+
+    def opened(self) -> None:
+        """Count for itself from now on: all sessions are here."""
+        self._opening = None
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether only the first rows are here."""
+        return self._opening is not None
 
     def keep_only(self, paths: Iterable[str]) -> None:
         """Forget the sessions that a complete scan did not find again."""
@@ -95,20 +111,42 @@ class Library:
 
     def counts(self, *, hidden: bool = False) -> tuple[int, int]:
         """Return the number of sessions and of folders."""
+        if self._opening is not None:
+            return self._opening.sessions, len(self._opening.folders)
         shown = self._visible(hidden)
         return len(shown), len({summary.cwd for summary in shown})
 
     def projects(self, filter: Filter | None = None, *, hidden: bool = False) -> list[ProjectRow]:
         """Return the rows of the folder list: all, the folder we were started in, the others by last activity."""
-        groups: dict[str, list[Summary]] = {}
-        shown = self._visible(hidden)
-        for summary in shown:
-            groups.setdefault(summary.cwd, []).append(summary)
-        rows = [self._project(cwd, members) for cwd, members in groups.items()]
+        if self._opening is not None:
+            rows, whole = self._first_projects(self._opening)
+        else:
+            groups: dict[str, list[Summary]] = {}
+            shown = self._visible(hidden)
+            for summary in shown:
+                groups.setdefault(summary.cwd, []).append(summary)
+            rows = [self._project(cwd, members) for cwd, members in groups.items()]
+            whole = self._project(None, shown)
         if filter is not None and not filter.is_empty:
             rows = [row for row in rows if _matches(filter, row.cwd or "")]
         rows.sort(key=lambda row: (not row.is_here, -(row.modified or 0), row.cwd or ""))
-        return [self._project(None, shown), *rows]
+        return [whole, *rows]
+
+    def _first_projects(self, opening: Opening) -> tuple[list[ProjectRow], ProjectRow]:
+        rows = [
+            ProjectRow(
+                each.cwd,
+                each.sessions,
+                each.named,
+                each.modified,
+                each.agents,
+                each.cwd != "" and each.cwd == self.here,
+            )
+            for each in opening.folders
+        ]
+        agents = tuple(sorted({agent for row in rows for agent in row.agents}))
+        modified = max([row.modified or 0 for row in rows], default=None)
+        return rows, ProjectRow(None, opening.sessions, sum([row.named for row in rows]), modified, agents)
 
     def _project(self, cwd: str | None, members: Sequence[Summary]) -> ProjectRow:
         return ProjectRow(

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from sessionbrowse import text
 from sessionbrowse.config import DateStyle
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.library import ProjectRow, SessionRow
 from sessionbrowse.tui.spans import Line, cut_left, fit, line_width, right_aligned, sides
@@ -25,6 +25,9 @@ _DATE_CELLS: dict[str, int] = {"age": 5, "date": 13, "iso": 21}
 TITLE_CHARACTERS = 400
 """No row is wider than this; cleaning more of a first message would be wasted."""
 
+RECENT_MS = 300_000
+"""A session that changed less than five minutes ago may still be at work."""
+
 
 class ListStyle(Struct, frozen=True, kw_only=True):
     """What the session list shows beside the titles."""
@@ -34,6 +37,7 @@ class ListStyle(Struct, frozen=True, kw_only=True):
     show_path: bool = False
     show_folder: bool = False
     dates: DateStyle = "age"
+    in_use: frozenset[str] = frozenset()
 
 
 def agent_span(agent: str) -> tuple[str, str]:
@@ -117,11 +121,20 @@ def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
     return sides(left, right, width, least=0)
 
 
+def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
+    """Return the sign of a session that a program has open, or that changed in the last minutes."""
+    if summary.path in style.in_use:
+        return ("●", "good")
+    if 0 <= style.now_ms - summary.mtime_ns / 1_000_000 < RECENT_MS:
+        return ("○", "good")
+    return (" ", "")
+
+
 def session_facts(summary: Summary, width: int, style: ListStyle) -> Line:
     """Return the columns at the right of a session's row, the more the wider it is."""
     cells = _DATE_CELLS[style.dates]
     when = moment(summary.modified, style)
-    facts: Line = [agent_span(summary.agent), right_aligned(when, "dim", cells)]
+    facts: Line = [agent_span(summary.agent), life_sign(summary, style), right_aligned(when, "dim", cells - 1)]
     width -= cells - _DATE_CELLS["age"]
     if width >= 40:
         facts.append(right_aligned(f"{summary.message_count:,} msg", "dim", 10))
@@ -165,17 +178,18 @@ def bar(left: Line, right: Line, width: int) -> Line:
     return sides([(" ", ""), *left], [*right, (" ", "")] if right else [], width)
 
 
-def progress(done: int, total: int | None) -> Line:
-    """Return a small bar of how far a scan has come."""
+def progress(done: int, total: int | None, rate: float | None = None, verb: str = "reading") -> Line:
+    """Return a small bar of how far a scan has come, with sessions per second."""
     if not total:
-        return [(f"reading {done:,}", "accent")]
+        return [(f"{verb} {done:,}", "accent")]
     cells = 8
     full = min(cells, done * cells // total)
     return [
-        ("reading ", "dim"),
+        (f"{verb} ", "dim"),
         ("▰" * full, "accent"),
         ("▱" * (cells - full), "faint"),
         (f" {done:,}/{total:,}", "dim"),
+        (f" · {rate:,.0f}/s" if rate else "", "dim"),
     ]
 
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from sessionbrowse.agents import Place
 from sessionbrowse.config import cache_dir
 from sessionbrowse.model.session import Session
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services import resume
 from sessionbrowse.services.catalog import Scope, scan_of
 from sessionbrowse.services.resume import ResumeCommand

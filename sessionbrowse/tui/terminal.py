@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from textual.app import App, SuspendNotSupported
 
-from sessionbrowse.services.resume import ResumeCommand
-from sessionbrowse.services.run_agent import ending, run_agent
 from sessionbrowse.text import clean
 
 if TYPE_CHECKING:
     from textual.driver import Driver
+
+    from sessionbrowse.services.resume import ResumeCommand
 
 
 def driver_class() -> type[Driver] | None:
@@ -56,6 +56,8 @@ def terminal_is_gone() -> bool:
 
 def lend_terminal(app: App[int], argv: Sequence[str], environ: Mapping[str, str]) -> str | None:
     """Leave the full screen, run a program in the terminal, and come back; return a sentence if it went wrong."""
+    from sessionbrowse.services.resume import ResumeCommand
+
     command = ResumeCommand(agent=argv[0], argv=tuple(argv), cwd=os.getcwd())
     try:
         with app.suspend():
@@ -70,6 +72,8 @@ def lend_terminal(app: App[int], argv: Sequence[str], environ: Mapping[str, str]
 
 def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str | None:
     """Run an agent's command in the terminal and wait for it; return a sentence if it did not end well."""
+    from sessionbrowse.services.run_agent import ending, run_agent
+
     for note in command.notes:
         sys.stderr.write(clean(note) + "\n")
     # The agent draws where we do: our standard output may be a pipe that waits for a path.

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from sessionbrowse.model import context
 from sessionbrowse.model.session import Session
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.compare import compare
 from sessionbrowse.tui.compare_view import compare_parts
 from sessionbrowse.tui.context_view import context_parts

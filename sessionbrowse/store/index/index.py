@@ -40,6 +40,8 @@ MAX_SHARDS = 8
 _COLUMNS = "id, path, size, mtime_ns, ctime_ns, inode, device, agent, marks, kind, shard, has_tools"
 _PUT = f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 16)})"
 TRANSCRIPT = 1
+_FEW = 100
+"""So many files are looked up one by one, instead of reading all rows."""
 
 Report = Callable[[str], None]
 
@@ -127,6 +129,10 @@ class Index:
         """Return what the index knows of one file, None if nothing."""
         row = self.connection.execute(f"SELECT {_COLUMNS} FROM files WHERE path = ?", (os.fsencode(path),)).fetchone()
         return Held(*row) if row is not None else None
+
+    def _held_of(self, files: Iterable[FoundFile]) -> dict[str, Held]:
+        rows = {file.path: self.row_of(file.path) for file in files}
+        return {path: row for path, row in rows.items() if row is not None}
 
     def summaries(self, held: Iterable[Held]) -> Iterator[tuple[Held, Summary, tuple[int, int] | None]]:
         """Yield what the index knows of files: the summary, and where a first message that was cut stands."""
@@ -254,7 +260,7 @@ class Index:
             IndexUnavailable: the disk is full, or refuses.
         """
         with self._writing():
-            held = self.held()
+            held = self._held_of(files) if len(files) <= _FEW else self.held()
             if tools is None:
                 tools = self.has_tools
             changed = [file for file in files if not _is_kept(held.get(file.path), file, override, tools)]

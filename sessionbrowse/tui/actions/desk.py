@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from sessionbrowse.config import state_dir
 from sessionbrowse.errors import InUse, SessionBrowseError, UnsafeEntry
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.changes import Changed
 from sessionbrowse.services.delete import Into

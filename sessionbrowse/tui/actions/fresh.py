@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.archive import Archived
 from sessionbrowse.services.changes import Changed
 from sessionbrowse.services.delete import Deleted

@@ -7,7 +7,7 @@ from functools import partial
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import RefusedWrite
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.rename import MAX_NAME, MAY_BE_TITLED_AGAIN, Renamed, rename
 from sessionbrowse.text import clean
 from sessionbrowse.tui.actions.desk import How, Item, Plan, named, sessions_named

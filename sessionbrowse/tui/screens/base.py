@@ -6,6 +6,8 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import events, on
@@ -15,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.tui.commands import BY_ID, EVERYWHERE, TYPING, Command, Here
 from sessionbrowse.tui.jobs import Lane, Outcome
 from sessionbrowse.tui.widgets.bars import KeyBar
@@ -42,8 +44,12 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
     TYPED_IN: ClassVar[str] = TYPING
     """The place that holds while a line of text has the keys."""
 
-    ACTIONS: ClassVar[tuple[Callable[[Any], object], ...]] = ()
-    """Classes of commands that several screens share: made with the screen, a method `do_<id>` for each command."""
+    ACTIONS: ClassVar[tuple[Callable[[Any], object] | str, ...]] = ()
+    """Classes of commands that several screens share, a method `do_<id>` for each command; made when first asked for.
+
+    As `module:Class` below `sessionbrowse.tui.actions` one is imported only then: what they need takes longer to
+    import than the first screen takes to paint.
+    """
 
     class Delivered(Message):
         """A background job handed over a value."""
@@ -55,7 +61,15 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
     def __init__(self, *, name: str | None = None) -> None:
         super().__init__(name=name)
         self._lanes: dict[str, Lane] = {}
-        self._actions = [kind(self) for kind in self.ACTIONS]
+
+    @classmethod
+    def action_kinds(cls) -> list[Callable[[Any], object]]:
+        """Return the classes of `ACTIONS`."""
+        return [_imported(kind) if isinstance(kind, str) else kind for kind in cls.ACTIONS]
+
+    @cached_property
+    def _actions(self) -> list[object]:
+        return [kind(self) for kind in self.action_kinds()]
 
     @property
     def browser(self) -> BrowseApp:
@@ -296,3 +310,9 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
     def do_quit(self) -> None:
         """Leave."""
         self.browser.leave()
+
+
+def _imported(name: str) -> Callable[[Any], object]:
+    module, _, kind = name.partition(":")
+    found: Callable[[Any], object] = getattr(import_module(f"sessionbrowse.tui.actions.{module}"), kind)
+    return found

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -11,15 +13,10 @@ from textual.content import Content
 from textual.timer import Timer
 
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.model.summary import Summary
-from sessionbrowse.store.scan import Batch
+from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.services.news import Complete, Failed, Found, Gone, Indexed, Indexing, InUse, Note
 from sessionbrowse.text import clean
-from sessionbrowse.tui.actions.copying import Copying
-from sessionbrowse.tui.actions.fresh import Fresh
-from sessionbrowse.tui.actions.naming import Naming
-from sessionbrowse.tui.actions.undoing import Undoing
 from sessionbrowse.tui.commands import LIST, PREVIEW, PROJECTS, SESSIONS, Here
-from sessionbrowse.tui.documents import conversation, rule, summary_parts
 from sessionbrowse.tui.jobs import Job, Outcome
 from sessionbrowse.tui.library import SORTS, Filter, Library, ProjectRow, SessionRow, parse_filter, same_names
 from sessionbrowse.tui.parts import LinePart, Part
@@ -40,8 +37,14 @@ from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
 
+if TYPE_CHECKING:
+    from sessionbrowse.tui.actions.fresh import Fresh
+
 PREVIEW_DELAY = 0.12
 """Seconds the cursor rests on a session before its file is opened for the preview."""
+
+REFRESH_DELAY = 0.08
+"""Seconds that sessions which arrive one after the other wait for a common refresh of the rows."""
 
 PANES = ("projects", "sessions", "preview")
 SORT_TITLES = {
@@ -54,10 +57,27 @@ SORT_TITLES = {
 }
 
 
+class Progress(Struct, frozen=True):
+    """How far something is, and since when: `began_done` of it were done at `began_ms`."""
+
+    verb: str
+    done: int
+    total: int
+    began_ms: float
+    began_done: int
+    now_ms: float = 0
+
+    def shown(self) -> Line:
+        """Return it as a bar with a rate."""
+        seconds = (self.now_ms - self.began_ms) / 1000
+        rate = (self.done - self.began_done) / seconds if seconds > 0.2 else None
+        return progress(self.done, self.total, rate, self.verb)
+
+
 class BrowseScreen(CommandScreen[None]):
     """Projects, sessions, preview."""
 
-    ACTIONS = (Naming, Undoing, Copying)
+    ACTIONS = ("naming:Naming", "undoing:Undoing", "copying:Copying")
 
     def __init__(self, library: Library) -> None:
         super().__init__(name="browse")
@@ -74,12 +94,16 @@ class BrowseScreen(CommandScreen[None]):
         self._sessions: Sequence[SessionRow] = ()
         self._exists: dict[str, bool | None] = {}
         self._ambiguous: frozenset[str] = frozenset()
-        self._progress: Batch | None = None
+        self._progress: Progress | None = None
+        self._in_use: frozenset[str] = frozenset()
+        self._refresh_due = False
+        self._painted = False
         self._scanning = True
         self._scan_error: str | None = None
         self._preview_timer: Timer | None = None
         self._preview_due = False
         self._previewed: str | None = None
+        self._shown_preview: str | None = None
 
     # -- layout -------------------------------------------------------------------------------------------------
 
@@ -102,6 +126,7 @@ class BrowseScreen(CommandScreen[None]):
         self.set_focus(self.sessions_list)
         self.refresh_rows()
         self.adopt(self.browser.scan_lane)
+        self.adopt(self.browser.news_lane)
         self.set_interval(30, self.sessions_list.refresh)
 
     @property
@@ -162,8 +187,9 @@ class BrowseScreen(CommandScreen[None]):
         """Show what a change left."""
         self.sessions_list.marks -= fresh.gone
         self.refresh_rows()
-        if self.current is not None and self.current.path in fresh.paths:
-            self._show_preview()
+        if self.current is not None and self.current.path in fresh.paths and self.has_class("-preview-shown"):
+            # What is read stays where it is until the rest is there.
+            self._load_preview()
 
     def moving(self) -> RowList | TextView | None:
         """The focused pane; while a filter is typed, its list."""
@@ -207,7 +233,11 @@ class BrowseScreen(CommandScreen[None]):
         if self.named:
             title.append((" · named only", "$accent"))
         self.sessions_list.border_title = Content.assemble(*title)
-        self.sessions_list.border_subtitle = f"{len(self._sessions):,}"
+        count = len(self._sessions)
+        if self.library.is_opening and self.filters["sessions"].is_empty and not self.named:
+            # Only the first rows are here, but all are counted.
+            count = next((row.sessions for row in self._projects if row.cwd == self.folder), count)
+        self.sessions_list.border_subtitle = f"{count:,}"
         self.projects_list.border_subtitle = f"{max(0, len(self._projects) - 1):,}"
 
     def _refresh_header(self) -> None:
@@ -215,8 +245,8 @@ class BrowseScreen(CommandScreen[None]):
         right: Line = []
         if self._scan_error is not None:
             right.append((f"{self._scan_error}   ", "error"))
-        if self._scanning and self._progress is not None:
-            right += [*progress(self._progress.done, self._progress.total), ("   ", "")]
+        if self._progress is not None:
+            right += [*self._progress.shown(), ("   ", "")]
         right.append((f"{plural(sessions, 'session')} · {plural(folders, 'folder')}", "dim"))
         self.query_one("#header", Bar).show([("sessionbrowse", "title"), *self.browser.scope_note()], right)
 
@@ -251,26 +281,95 @@ class BrowseScreen(CommandScreen[None]):
             show_path=self.show_path,
             show_folder=self.folder is None,
             dates=self.browser.options.settings.date_style,
+            in_use=self._in_use,
         )
 
     # -- what arrives from the background -----------------------------------------------------------------------
 
     def take_scan(self, outcome: Outcome) -> None:
         """Take a batch of sessions, or the end of the scan."""
+        from sessionbrowse.store.scan import Batch
+
         if outcome.error is not None:
             self._scan_error = one_line(str(outcome.error), 80)
         if isinstance(outcome.value, Batch):
-            self._progress = outcome.value
+            self._advance("reading", outcome.value.done, outcome.value.total)
             self.library.add(outcome.value.summaries)
         if outcome.last:
-            self._progress = None
-            self._scanning = False
             if isinstance(outcome.value, frozenset):
                 self.library.keep_only(outcome.value)
+            self._complete([(each.path, each.reason) for each in self.browser.source.skipped()])
+        else:
+            self.refresh_rows()
+
+    def take_news(self, outcome: Outcome) -> None:
+        """Take what the companion says."""
+        match outcome.value:
+            case Found(summaries, done, total):
+                self._advance("reading", done, total)
+                self._take_found(summaries)
+            case Indexed():
+                self.library.opened()
+                self._refresh_soon()
+            case Gone(paths):
+                self._announce((), paths)
+            case Complete(skipped):
+                self.library.opened()
+                self._complete(skipped)
+            case Indexing(done, total):
+                self._advance("indexing", done, total)
+                self._refresh_header()
+            case InUse(paths):
+                self._in_use = frozenset(paths)
+                self.sessions_list.refresh()
+            case Note(sentence):
+                self.browser.say(sentence, "warning")
+            case Failed(sentence):
+                self._scan_error, self._scanning, self._progress = one_line(sentence, 80), False, None
+                self._refresh_soon()
+
+    def _take_found(self, summaries: Sequence[Summary]) -> None:
+        before = len(self.library)
+        changed = [summary for summary in summaries if self.library.get(summary.path) not in (None, summary)]
+        self.library.add(summaries)
+        if changed and not self.library.is_opening:
+            self._announce(changed, ())
+        elif not before:
+            self.refresh_rows()
+        elif not self.library.is_opening or not self.filters["sessions"].is_empty or self.folder is not None:
+            self._refresh_soon()
+
+    def _announce(self, changed: Sequence[Summary], gone: Sequence[str]) -> None:
+        """Have every screen look again at sessions that changed or are gone."""
+        from sessionbrowse.tui.actions.fresh import Fresh
+
+        self.browser.desk.publish(Fresh(summaries=tuple(changed), gone=frozenset(gone)))
+
+    def _advance(self, verb: str, done: int, total: int) -> None:
+        before = self._progress
+        if done >= total:
+            self._progress = None
+        elif before is None or before.verb != verb or done < before.done:
+            self._progress = Progress(verb, done, total, self.browser.now_ms(), done)
+        else:
+            self._progress = Progress(verb, done, total, before.began_ms, before.began_done, self.browser.now_ms())
+
+    def _complete(self, skipped: Sequence[tuple[str, str]]) -> None:
+        self._progress = None
+        self._scanning = False
         self.refresh_rows()
-        if outcome.last:
-            self._ask_directories()
-            self.browser.scanned(len(self.library))
+        self._ask_directories()
+        self.browser.scanned(len(self.library), skipped)
+
+    def _refresh_soon(self) -> None:
+        """Compute the rows anew once, however much arrives meanwhile."""
+        if not self._refresh_due:
+            self._refresh_due = True
+            self.set_timer(REFRESH_DELAY, self._refresh_now)
+
+    def _refresh_now(self) -> None:
+        self._refresh_due = False
+        self.refresh_rows()
 
     def _ask_directories(self) -> None:
         folders = [row.cwd for row in self._projects if row.cwd]
@@ -288,12 +387,16 @@ class BrowseScreen(CommandScreen[None]):
         summary = self.current
         if summary is None or summary.path != self._previewed:
             return
+        from sessionbrowse.tui.documents import conversation, rule
+
         if outcome.error is not None:
             sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
             reason = LinePart([("✗ ", "error"), (clean(sentence), "error")])
             self.preview.show([*self._facts(summary), rule(), reason])
             return
-        self.preview.show([*self._facts(summary), *conversation(outcome.value, summary)])
+        parts = [*self._facts(summary), *conversation(outcome.value, summary)]
+        self.preview.show(parts, keep_place=self._shown_preview == summary.path)
+        self._shown_preview = summary.path
 
     # -- the cursor ---------------------------------------------------------------------------------------------
 
@@ -330,12 +433,25 @@ class BrowseScreen(CommandScreen[None]):
             self.preview.show([], empty="Choose a session to see what was said in it.")
             return
         self._previewed = summary.path
-        self.preview.show(self._facts(summary))
+        self._shown_preview = None
+        if self._painted:
+            self._show_facts()
+        else:
+            # What draws it is not imported before the first rows stand there.
+            self.call_after_refresh(self._show_facts)
         if self.has_class("-preview-shown"):
             self._preview_due = True
             self._preview_timer = self.set_timer(PREVIEW_DELAY, self._load_preview)
 
+    def _show_facts(self) -> None:
+        self._painted = True
+        summary = self.current
+        if summary is not None and self._shown_preview != summary.path:
+            self.preview.show(self._facts(summary))
+
     def _facts(self, summary: Summary) -> list[Part]:
+        from sessionbrowse.tui.documents import summary_parts
+
         exists = self._exists.get(summary.cwd)
         return summary_parts(summary, self.browser.home, self.browser.now_ms(), exists=exists)
 
@@ -353,7 +469,7 @@ class BrowseScreen(CommandScreen[None]):
     @property
     def busy(self) -> bool:
         """Whether background work, or the wait before a preview, is under way."""
-        return super().busy or self._preview_due
+        return super().busy or self._preview_due or self._refresh_due
 
     def on_screen_resume(self) -> None:
         """Look at the session again when coming back: it may have grown."""

@@ -13,13 +13,9 @@ from textual.content import Content
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model import tree
 from sessionbrowse.model.session import ROOT, Session
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.text import clean
-from sessionbrowse.tui.actions.copying import Copying
 from sessionbrowse.tui.actions.fresh import Fresh
-from sessionbrowse.tui.actions.naming import Naming
-from sessionbrowse.tui.actions.undoing import Undoing
-from sessionbrowse.tui.actions.viewing import Viewing
 from sessionbrowse.tui.commands import SESSION, TREE, VIEW, Here
 from sessionbrowse.tui.jobs import Job, Outcome
 from sessionbrowse.tui.parts import Part
@@ -57,7 +53,7 @@ class TreeRows(Struct, frozen=True):
 class SessionScreen(CommandScreen[None]):
     """One session."""
 
-    ACTIONS = (Naming, Undoing, Viewing, Copying)
+    ACTIONS = ("naming:Naming", "undoing:Undoing", "viewing:Viewing", "copying:Copying")
 
     def __init__(self, summary: Summary, entry_id: str | None = None) -> None:
         super().__init__(name="session")
@@ -176,6 +172,10 @@ class SessionScreen(CommandScreen[None]):
             self.tree_list.set_rows([], empty=one_line(sentence))
             self.browser.say(sentence, "error")
             return
+        # Who stands at the end follows it, as `tail -f` does; elsewhere what is read stays.
+        before = self.session
+        if before is not None and self._wanted_entry is None and self.index == self._leaf_row(before):
+            self._wanted_entry = outcome.value.leaf_id
         self.session = outcome.value
         self.marked = None if self.marked is not None and self.marked >= len(self.session.envelopes) else self.marked
         self._texts = {}
@@ -234,6 +234,13 @@ class SessionScreen(CommandScreen[None]):
         self._refresh_view()
         if self.query_one(FilterLine).display:
             self._say_found()
+
+    def _leaf_row(self, session: Session) -> int | None:
+        """Return the entry at whose row the leaf is, or the nearest above it."""
+        index = session.leaf
+        while index is not None and index != ROOT and index not in self._row_of:
+            index = session.parents[index]
+        return index
 
     def _cursor_for(self, before: int | None) -> int | None:
         session = self.session

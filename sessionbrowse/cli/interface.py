@@ -1,0 +1,78 @@
+"""The commands that open the interface. What reads the sessions is started before the interface is imported."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from sessionbrowse.config import Settings, load_settings
+
+
+def run_browse(arguments: argparse.Namespace) -> int:
+    """No command: the terminal interface."""
+    if not _has_terminal():
+        return 1
+    loaded = load_settings()
+    _leave(_open_interface(arguments.roots or [], arguments.agents or [], loaded.settings, loaded.problems))
+
+
+def run_demo(arguments: argparse.Namespace) -> int:
+    """`demo`: a store of its own that is gone afterwards."""
+    if not _has_terminal():
+        return 1
+    import tempfile
+
+    from sessionbrowse.demo import make_demo
+
+    loaded = load_settings()
+    with tempfile.TemporaryDirectory(prefix="sessionbrowse-demo-") as directory:
+        root = make_demo(Path(directory))
+        return _open_interface([str(root)], [], loaded.settings, loaded.problems, demo=str(root))
+
+
+def _has_terminal() -> bool:
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        return True
+    print("sessionbrowse: the terminal interface needs a terminal; --help names the commands.", file=sys.stderr)
+    return False
+
+
+def _open_interface(
+    roots: list[str], agents: list[str], settings: Settings, problems: tuple[str, ...], demo: str | None = None
+) -> int:
+    from sessionbrowse.services.companion import start
+    from sessionbrowse.tui.options import BrowseOptions
+
+    options = BrowseOptions(roots=roots, agents=agents, settings=settings, problems=problems, demo=demo)
+    companion = start(options.request())
+    # Nothing of what is imported now is ever thrown away; looking for it among all that costs a tenth of the start.
+    gc.disable()
+    try:
+        from sessionbrowse.tui.app import run
+
+        if hasattr(signal, "SIGHUP"):
+            # A terminal that is closed ends the program, but not before a demo store is removed.
+            signal.signal(signal.SIGHUP, _hang_up)
+        return run(options, companion)
+    finally:
+        if companion is not None:
+            companion.end()
+
+
+def _hang_up(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+def _leave(status: int) -> NoReturn:
+    """End the process without taking it apart: the terminal is restored, and nothing else waits to be written."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+COMMANDS = {"browse": run_browse, "demo": run_demo}

@@ -1,0 +1,45 @@
+"""What a list knows of a session: a value that can be had without all that reads one."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """The facts of one session for a list; times are milliseconds since 1970, None where unknown.
+
+    `modified`, `message_count`, `first_message`, `name` and `hidden` follow the program's own list. `left_behind`: the
+    program resumes without the newest message.
+    """
+
+    agent: str
+    path: str
+    id: str | None = None
+    cwd: str = ""
+    name: str | None = None
+    created: float | None = None
+    modified: float | None = None
+    message_count: int = 0
+    first_message: str | None = None
+    first_message_cut: bool = False
+    parent_session: str | None = None
+    parent_path: str | None = None
+    bytes: int = 0
+    hidden: bool = False
+    archived: bool = False
+    entry_count: int = 0
+    branch_count: int = 1
+    label_count: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    model: str | None = None
+    problem: str | None = None
+    problem_count: int = 0
+    mtime_ns: int = 0
+    is_transcript: bool = False
+    left_behind: bool = False
+
+    @property
+    def title(self) -> str:
+        """What a row shows: the name, else the first message, else nothing. Not sanitised."""
+        return self.name or self.first_message or ""

@@ -1,0 +1,381 @@
+"""What the companion does: hand over what the index remembers, then what the disk says, then every change.
+
+It tells each thing once: a session again only when something of it is new. It keeps the index current on the way and
+works without one. Everything happens in one thread; others only put into its inbox.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sessionbrowse.agents import Place
+from sessionbrowse.errors import NotFound
+from sessionbrowse.model.picker import ordered
+from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.services.catalog import Scope, scan_of
+from sessionbrowse.services.indexer import start_indexing
+from sessionbrowse.services.news import (
+    Complete,
+    Failed,
+    Folder,
+    Found,
+    Gone,
+    Indexed,
+    Indexing,
+    InUse,
+    News,
+    Note,
+    Opening,
+)
+from sessionbrowse.services.readings import Readings
+from sessionbrowse.store.discover import FoundFile, Skipped, is_session_name
+from sessionbrowse.store.in_use_now import sessions_in_use
+from sessionbrowse.store.roots import real_surroundings
+from sessionbrowse.store.scan import link_parents, turns
+from sessionbrowse.store.watch import Watcher
+
+FIRST_ROWS = 120
+"""Sessions that the first look at the list can show, on any screen."""
+SLICE = 400
+"""Sessions handed over at once: the browser takes them between two keys."""
+BATCH_SECONDS = 0.05
+CALM_SECONDS = 0.15
+"""Least time between two looks at changed files."""
+WALK_SHARE = 10
+"""Walks that changes ask for may take a tenth of the time."""
+LOOK_AROUND_SECONDS = 3.0
+"""How often running programs, and places that were missing, are looked for."""
+GO_SECONDS = 2.0
+"""How long the browser's first paint is waited for."""
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What the browser wants to see: roots and agents of the command line, places of the settings, the first order."""
+
+    home: str
+    environ: dict[str, str]
+    cache: str
+    roots: Sequence[str] = ()
+    agents: Sequence[str] = ()
+    extra_roots: Sequence[str] = ()
+    sort: str = "recent"
+    tools: bool = False
+
+
+class Live:
+    """One browser's view of the disk. It is asked for `go` (painted), `hidden` (or not), `scan`, `look` (a path)."""
+
+    def __init__(self, request: Request, tell: Callable[[News], None]) -> None:
+        self._request = request
+        self._tell = tell
+        self._scope = Scope(
+            around=replace(real_surroundings(), home=request.home, environ=request.environ),
+            roots=tuple(request.roots),
+            extra_roots=tuple(request.extra_roots),
+            agents=tuple(request.agents),
+        )
+        self._inbox: queue.Queue[tuple[str, object]] = queue.Queue()
+        self._readings = Readings(Path(request.cache), self._scope.override, lambda sentence: tell(Note(sentence)))
+        self._files: dict[str, FoundFile] = {}
+        self._shown: dict[str, Summary] = {}
+        self._places: tuple[Place, ...] = ()
+        self._watcher = Watcher(lambda paths: self.ask("changed", paths))
+        self._changed: set[str] = set()
+        self._walk_wanted = True
+        self._next_look = self._next_walk = self._next_around = 0.0
+        self._in_use: tuple[str, ...] = ()
+
+    def ask(self, what: str, value: object = None) -> None:
+        """Put something into the inbox, from any thread."""
+        self._inbox.put((what, value))
+
+    def run(self) -> None:
+        """Work until the process ends."""
+        try:
+            self.begin()
+        except NotFound as error:
+            self._tell(Failed(error.sentence))
+            return
+        while True:
+            self.step(self._pause())
+
+    def end(self) -> None:
+        """Stop watching."""
+        self._watcher.stop()
+
+    # -- the beginning ------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Hand over what the index holds below the places, the first rows before the browser paints.
+
+        Raises:
+            NotFound: a root is no directory, or an agent none of the four.
+        """
+        self._places = scan_of(self._scope).places
+        listed = _listed(self._places)
+        agents = self._scope.agents
+        summaries = [
+            summary
+            for summary in self._readings.remember(listed)
+            if not summary.hidden and (not agents or summary.agent in agents)
+        ]
+        if not summaries:
+            return
+        known = {summary.path: summary for summary in summaries}
+        known.update({summary.path: summary for summary in link_parents(summaries)})
+        in_order = ordered(known.values(), self._request.sort if self._request.sort != "threaded" else "recent")
+        self._tell(Opening(tuple(in_order[:FIRST_ROWS]), _folders(in_order), len(in_order)))
+        self._wait_for_paint()
+        self._show(in_order)
+        self._tell(Indexed())
+
+    def _wait_for_paint(self) -> None:
+        """Leave the processor to the browser until it has painted."""
+        end = time.monotonic() + GO_SECONDS
+        kept: list[tuple[str, object]] = []
+        with suppress(queue.Empty):
+            while (asked := self._inbox.get(timeout=max(0.0, end - time.monotonic())))[0] != "go":
+                kept.append(asked)
+        for asked in kept:
+            self._inbox.put(asked)
+
+    # -- one thing after the other ------------------------------------------------------------------------------
+
+    def step(self, seconds: float) -> None:
+        """Wait for something to do, no longer than some seconds, and do it."""
+        with suppress(queue.Empty):
+            self._take(*self._inbox.get(timeout=seconds))
+            while True:
+                self._take(*self._inbox.get_nowait())
+        now = time.monotonic()
+        if self._walk_wanted and now >= self._next_walk:
+            self._walk()
+        elif self._changed and now >= self._next_look:
+            self._look_again()
+        if time.monotonic() >= self._next_around:
+            self._look_around()
+
+    def _pause(self) -> float:
+        due = [self._next_around]
+        if self._walk_wanted:
+            due.append(self._next_walk)
+        if self._changed:
+            due.append(self._next_look)
+        return max(0.0, min(due) - time.monotonic())
+
+    def _take(self, what: str, value: object) -> None:
+        match what, value:
+            case "changed", frozenset():
+                self._changed |= value
+            case "look", str():
+                self._changed.add(value)
+            case "hidden", bool():
+                self._scope = replace(self._scope, hidden=value)
+                self._walk_wanted, self._next_walk = True, 0.0
+            case "scan", _:
+                self._walk_wanted, self._next_walk = True, 0.0
+            case "indexing", (int(done), int(total)):
+                self._tell(Indexing(done, total))
+
+    # -- the whole disk -----------------------------------------------------------------------------------------
+
+    def _walk(self) -> None:
+        """Look at every place, read what is new, and say what is gone."""
+        began = time.monotonic()
+        self._walk_wanted = False
+        self._changed.clear()
+        self._watcher.watch([place.root for place in self._places])
+        skipped: list[Skipped] = []
+        found: dict[str, Summary] = {}
+        files: dict[str, FoundFile] = {}
+        for places, walked in turns(scan_of(self._scope), found, skipped=skipped.append):
+            if places and places[0] not in self._places:
+                self._places = (*self._places, *places)
+                self._watcher.watch([place.root for place in self._places])
+            files.update({file.path: file for file in walked})
+            self._read(walked, found)
+        self._files = files
+        self._readings.forget([path for path in self._readings.paths() if path not in files])
+        self._leave([path for path in self._shown if path not in found])
+        self._show(link_parents(found.values()))
+        self._tell(Complete(tuple([(each.path, each.reason) for each in skipped])))
+        self._index_the_rest()
+        self._next_walk = time.monotonic() + WALK_SHARE * (time.monotonic() - began)
+
+    def _read(self, files: Sequence[FoundFile], found: dict[str, Summary]) -> None:
+        """Show what is known of the files, then read the others, and say how far that is."""
+        stale: list[FoundFile] = []
+        known: list[Summary] = []
+        for file in files:
+            summary = self._readings.get(file)
+            if summary is None:
+                stale.append(file)
+            elif self._is_wanted(summary):
+                found[file.path] = summary
+                known.append(summary)
+        self._show(known)
+        done = len(files) - len(stale)
+        pending: list[Summary] = []
+        deadline = 0.0
+        for file, summary in self._readings.read(stale):
+            done += 1
+            if summary is not None and self._is_wanted(summary):
+                found[file.path] = summary
+                pending.append(summary)
+            if pending and time.monotonic() >= deadline:
+                self._show(pending, done, len(files))
+                pending = []
+                deadline = time.monotonic() + BATCH_SECONDS
+        self._show(pending, done, len(files))
+
+    def _is_wanted(self, summary: Summary) -> bool:
+        scope = self._scope
+        return (scope.hidden or not summary.hidden) and (not scope.agents or summary.agent in scope.agents)
+
+    def _index_the_rest(self) -> None:
+        files, self._readings.unindexed = self._readings.unindexed, []
+        if files and self._readings.has_index:
+            start_indexing(
+                Path(self._request.cache),
+                files,
+                self._scope.override,
+                tools=True if self._request.tools else None,
+                progress=lambda done, total: self.ask("indexing", (done, total)),
+            )
+
+    # -- changes ------------------------------------------------------------------------------------------------
+
+    def _look_again(self) -> None:
+        """Read the files that changed; for others that may be sessions, or folders, look at everything."""
+        changed, self._changed = self._changed, set()
+        listed = _listed(self._places)
+        found: list[Summary] = []
+        gone: list[str] = []
+        now: list[FoundFile] = []
+        for path in changed:
+            file = self._files.get(path)
+            if file is None:
+                self._walk_wanted = self._walk_wanted or self._may_matter(path, listed)
+                continue
+            try:
+                status = os.stat(path)
+            except OSError:
+                gone.append(path)
+                self._files.pop(path)
+                continue
+            file = _at(file, status)
+            self._files[path] = file
+            if self._readings.get(file) is None:
+                now.append(file)
+        for file, summary in self._readings.read(now):
+            if summary is not None and self._is_wanted(summary):
+                found.append(self._with_parent(summary))
+            elif file.path in self._shown:
+                gone.append(file.path)
+        self._readings.forget(gone)
+        self._leave([path for path in gone if path in self._shown])
+        self._show(found)
+        self._index_the_rest()
+        self._next_look = time.monotonic() + CALM_SECONDS
+
+    def _may_matter(self, path: str, listed: Callable[[str], bool]) -> bool:
+        if is_session_name(path):
+            return self._scope.hidden or listed(path) or self._is_registry(path)
+        # A folder: of a project that is new, or gone with all that it held.
+        return os.path.isdir(path) or any(known.startswith(path + os.sep) for known in self._files)
+
+    def _is_registry(self, path: str) -> bool:
+        return any(
+            place.kind in ("registry", "archive") and path.startswith(place.root + os.sep) for place in self._places
+        )
+
+    def _with_parent(self, summary: Summary) -> Summary:
+        """Keep what is known of a session's parent, or look for it."""
+        before = self._shown.get(summary.path)
+        if not summary.parent_session or summary.parent_path is not None:
+            return summary
+        if before is not None and before.parent_session == summary.parent_session:
+            return replace(summary, parent_path=before.parent_path)
+        linked = link_parents([*self._shown.values(), summary])
+        return next((one for one in linked if one.path == summary.path), summary)
+
+    def _look_around(self) -> None:
+        """Say which sessions running programs speak for; look at places that have appeared."""
+        in_use = tuple(sorted(sessions_in_use(self._shown.values(), self._scope.around)))
+        if in_use != self._in_use:
+            self._in_use = in_use
+            self._tell(InUse(in_use))
+        if self._watcher.has_appeared():
+            self._walk_wanted = True
+        self._next_around = time.monotonic() + LOOK_AROUND_SECONDS
+
+    # -- what is told -------------------------------------------------------------------------------------------
+
+    def _show(self, summaries: Iterable[Summary], done: int = 0, total: int = 0) -> None:
+        """Hand over what differs from what was handed over before, in slices."""
+        new = []
+        for summary in summaries:
+            before = self._shown.get(summary.path)
+            if before is not None and before.parent_session == summary.parent_session and not summary.parent_path:
+                # Parents are linked when all are known; until then the old link stands.
+                summary = replace(summary, parent_path=before.parent_path) if before.parent_path else summary
+            if before != summary:
+                self._shown[summary.path] = summary
+                new.append(summary)
+        for start in range(0, len(new), SLICE):
+            self._tell(Found(tuple(new[start : start + SLICE]), done, total))
+
+    def _leave(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            del self._shown[path]
+        if paths:
+            self._tell(Gone(tuple(paths)))
+
+
+def _listed(places: Sequence[Place]) -> Callable[[str], bool]:
+    """Return what tells by its path alone whether a session is one that its program lists."""
+    deep = {place.root.rstrip(os.sep) for place in places if place.kind == "projects"}
+    flat = {place.root.rstrip(os.sep) for place in places if place.kind in ("folder", "flat")}
+
+    def listed(path: str) -> bool:
+        folder = os.path.dirname(path)
+        return folder in flat or os.path.dirname(folder) in deep
+
+    return listed
+
+
+def _folders(summaries: Iterable[Summary]) -> tuple[Folder, ...]:
+    by_cwd: dict[str, list[Summary]] = {}
+    for summary in summaries:
+        by_cwd.setdefault(summary.cwd, []).append(summary)
+    return tuple(
+        [
+            Folder(
+                cwd,
+                len(own),
+                sum([summary.name is not None for summary in own]),
+                max([summary.modified or 0 for summary in own]),
+                tuple(sorted({summary.agent for summary in own})),
+            )
+            for cwd, own in by_cwd.items()
+        ]
+    )
+
+
+def _at(file: FoundFile, status: os.stat_result) -> FoundFile:
+    return replace(
+        file,
+        size=status.st_size,
+        mtime_ns=status.st_mtime_ns,
+        ctime_ns=status.st_ctime_ns,
+        inode=status.st_ino,
+        device=status.st_dev,
+    )

@@ -1,0 +1,164 @@
+"""The browser beside its companion: rows from the index, changes that appear, a cursor that stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from sessionbrowse.services.companion import Companion
+from sessionbrowse.services.news import Complete, Found
+from sessionbrowse.tui.app import BrowseApp, BrowseOptions
+from tests.live_support import ThreadCompanion, request_of, until
+from tests.session_files import answer, header, user, written
+from tests.tui_support import NOW_MS, Driven
+
+
+@asynccontextmanager
+async def live_browser(root: Path, **options: Any) -> AsyncIterator[Driven]:
+    """Run the browser of a root with a companion in a thread."""
+    made = BrowseOptions(roots=[str(root)], home=str(root.parent), environ={}, now_ms=lambda: float(NOW_MS), **options)
+    companion = ThreadCompanion(made.request())
+    app = BrowseApp(made, None, companion)
+    try:
+        async with app.run_test(size=(120, 30), notifications=True) as pilot:
+            driven = Driven(app, pilot)
+            await until(lambda: app.library.counts()[0] > 0 and not app.library.is_opening)
+            await driven.settle()
+            yield driven
+    finally:
+        companion.end()
+
+
+def store(tmp_path: Path, sessions: int = 3) -> Path:
+    """A store of pi with sessions that say their number; the highest is the newest."""
+    folder = tmp_path / "store" / "sessions" / "--home-dev-webshop--"
+    folder.mkdir(parents=True)
+    for number in range(sessions):
+        written(folder, header(id=f"s-{number}"), user("a", None, f"question {number}", number), name=f"{number}.jsonl")
+    return tmp_path / "store"
+
+
+def session(root: Path, number: int) -> Path:
+    """One of its sessions."""
+    return root / "sessions" / "--home-dev-webshop--" / f"{number}.jsonl"
+
+
+def append(path: Path, *lines: bytes) -> None:
+    """Append lines as an agent does."""
+    with path.open("ab") as file:
+        for line in lines:
+            file.write(line)
+
+
+async def test_a_session_that_grows_and_a_new_one_appear_and_the_cursor_stays(tmp_path: Path) -> None:
+    root = store(tmp_path)
+    async with live_browser(root) as driven:
+        await driven.press("down")
+        assert driven.row_list("#sessions").key == str(session(root, 1))
+        append(session(root, 0), answer("b", "a", "new", 50))
+        await until(lambda: "question 0" in driven.rows("#sessions")[0])
+        assert driven.row_list("#sessions").key == str(session(root, 1))
+        written(session(root, 0).parent, header(id="s-9"), user("a", None, "brand new", 59), name="9.jsonl")
+        await until(lambda: "brand new" in driven.rows("#sessions")[0])
+        assert driven.row_list("#sessions").key == str(session(root, 1))
+        session(root, 1).unlink()
+        await until(lambda: len(driven.app.library) == 3)
+        await driven.settle()
+        assert driven.row_list("#sessions").key != str(session(root, 1))
+
+
+async def test_rows_of_the_index_are_there_at_the_first_paint(tmp_path: Path) -> None:
+    root = store(tmp_path)
+    async with live_browser(root):
+        pass
+    made = BrowseOptions(roots=[str(root)], home=str(root.parent), environ={}, now_ms=lambda: float(NOW_MS))
+    companion = ThreadCompanion(made.request())
+    app = BrowseApp(made, None, companion)
+    assert made.has_index
+    screen = app.get_default_screen()
+    assert app.library.is_opening
+    assert app.library.counts() == (3, 1)
+    assert [row.sessions for row in app.library.projects()] == [3, 3]
+    assert screen.name == "browse"
+    companion.end()
+
+
+async def test_the_preview_follows_a_session_that_grows(tmp_path: Path) -> None:
+    root = store(tmp_path, 1)
+    async with live_browser(root) as driven:
+        await until(lambda: "question 0" in driven.words("#preview"))
+        append(session(root, 0), answer("b", "a", "just arrived", 50))
+        await until(lambda: "just arrived" in driven.words("#preview"))
+
+
+async def test_the_tree_follows_at_its_end_and_stays_elsewhere(tmp_path: Path) -> None:
+    root = store(tmp_path, 1)
+    path = session(root, 0)
+    append(path, answer("b", "a", "first answer", 2))
+    async with live_browser(root) as driven:
+        await driven.press("enter")
+        await until(lambda: driven.screen_name == "session" and driven.row_list("#tree").count == 2)
+        await driven.settle()
+        tree = driven.row_list("#tree")
+        followed = [tree.key]
+        append(path, user("c", "b", "second question", 3))
+        await until(lambda: tree.count == 3)
+        await driven.settle()
+        followed.append(tree.key)
+        await driven.press("up")
+        append(path, answer("d", "c", "second answer", 4))
+        await until(lambda: tree.count == 4)
+        await driven.settle()
+        followed.append(tree.key)
+        assert followed == [1, 2, 1], "on the leaf it goes with it, elsewhere it stays"
+
+
+async def test_reading_again_asks_the_companion(tmp_path: Path) -> None:
+    root = store(tmp_path, 1)
+    async with live_browser(root) as driven:
+        below = session(root, 0).with_suffix("")
+        below.mkdir()
+        written(below, header(id="s-sub"), user("a", None, "sub"), name="sub.jsonl")
+        await driven.press("full_stop")
+        await until(lambda: len(driven.app.library) == 2)
+
+
+def test_a_companion_of_its_own_process_tells_and_ends(tmp_path: Path) -> None:
+    root = store(tmp_path)
+    program = (
+        "import json, os, sys\n"
+        "from sessionbrowse.services import companion\n"
+        "one = companion.start(json.loads(sys.argv[1]))\n"
+        "while type(news := one.first(20)).__name__ != 'Complete':\n"
+        "    one.ask('go')\n"
+        "one.end()\n"
+        "try:\n"
+        "    os.kill(one.process, 0)\n"
+        "except ProcessLookupError:\n"
+        "    print('ended')\n"
+    )
+
+    request = json.dumps(request_of(root, tmp_path / "cache"))
+    done = subprocess.run(
+        [sys.executable, "-c", program, request], capture_output=True, text=True, timeout=60, env=os.environ.copy()
+    )
+    assert (done.stdout.strip(), done.stderr) == ("ended", "")
+
+
+def test_a_companion_that_is_a_program_tells_the_same(tmp_path: Path) -> None:
+    from sessionbrowse.services.companion import spawn
+
+    companion: Companion = spawn(request_of(store(tmp_path), tmp_path / "cache"))
+    companion.ask("go")
+    paths: set[str] = set()
+    while not isinstance(news := companion.first(20), Complete):
+        assert isinstance(news, Found)
+        paths |= {summary.path for summary in news.summaries}
+    companion.end()
+    assert len(paths) == 3
