@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import msgspec
 
@@ -351,15 +351,18 @@ def iso_ms(time_ms: float) -> str:
     if not is_time(time_ms):
         raise ValueError(f"{time_ms!r} ms is not a time")
     days, in_day = divmod(int(time_ms), _MS_PER_DAY)
+    seconds, ms = divmod(in_day, 1000)
+    return f"{_iso_date(days)}T{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{ms:03d}Z"
+
+
+@lru_cache(maxsize=1024)
+def _iso_date(days: int) -> str:
+    """Return the date that so many days since 1970 lead to; of all sessions' times many are of one day."""
     cycles, day_of_cycle = divmod(days + date(1970, 1, 1).toordinal() - date(2000, 1, 1).toordinal(), 146_097)
     day = date.fromordinal(date(2000, 1, 1).toordinal() + day_of_cycle)
     year = day.year + cycles * 400
     shown = f"{year:04d}" if 0 <= year <= 9999 else f"{year:+07d}"
-    seconds, ms = divmod(in_day, 1000)
-    return (
-        f"{shown}-{day.month:02d}-{day.day:02d}T"
-        f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{ms:03d}Z"
-    )
+    return f"{shown}-{day.month:02d}-{day.day:02d}"
 
 
 def is_time(time_ms: float) -> bool:
@@ -386,4 +389,6 @@ def json_exact(value: object) -> str:
 
 def escape_json(document: str) -> str:
     """Return a JSON document with every character that a terminal or line reader acts on as `\\uXXXX`."""
+    if document.isascii() and "\x7f" not in document:
+        return document
     return _NOT_RAW_IN_JSON.sub(lambda character: f"\\u{ord(character[0]):04x}", document)

@@ -22,6 +22,7 @@ class Lineage:
         self.moves: set[int] = set()
         # Format version 1 has no ids: each entry hangs on the one before it.
         self.is_linear = False
+        self._chain: bool | None = None
         self._index_by_id: dict[str | None, int] | None = None
 
     def append(self, entry_id: str | None, parent_id: str | None, is_message: bool) -> None:
@@ -82,7 +83,12 @@ class Lineage:
         return index != newest and is_left_behind(newest, index, len(self.ids), self._parent, self.moves.__contains__)
 
     def _is_chain(self) -> bool:
-        """Tell, without looking at each entry, whether every entry hangs on the one before it."""
+        """Tell whether every entry hangs on the one before it; found out once, when all entries are here."""
+        if self._chain is None:
+            self._chain = self._found_chain()
+        return self._chain
+
+    def _found_chain(self) -> bool:
         ids, parents = self.ids, self.parents
         return (
             not self.is_linear
@@ -93,7 +99,7 @@ class Lineage:
         )
 
     def _parent(self, index: int) -> int:
-        if self.is_linear:
+        if self.is_linear or self._is_chain():
             return index - 1
         parent = self.parents[index]
         return -1 if parent is None else self._by_id().get(parent, -1)

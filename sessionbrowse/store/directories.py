@@ -91,7 +91,9 @@ class Asker(Generic[T]):
                 self._asked.discard(path)
                 del self._begun[path]
                 self._answers[path] = answer
-                self._changed.notify_all()
+                if not self._queue:
+                    # Who waits for many answers is not woken for each: it looks by itself now and then.
+                    self._changed.notify_all()
 
 
 def exists_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, bool | None]:
