@@ -47,6 +47,10 @@ SHOTS: dict[str, tuple[tuple[int, int], str, Hands]] = {
     "raw": ((120, 40), "dark", keys("down", "enter", "tab", "tab")),
     "diff": ((130, 40), "dark", keys("down", "enter", "D", "G")),
     "search": ((120, 40), "dark", keys("down", "enter", "slash", "text:cookie", "enter")),
+    "delete": ((100, 30), "dark", keys("down", "space", "space", "space", "ctrl+d")),
+    "moved": ((100, 30), "dark", keys("left", *["down"] * 7, "M")),
+    "label": ((100, 30), "light", keys("down", "enter", "m")),
+    "rename-60": ((60, 20), "high-contrast", keys("down", "ctrl+r")),
     "help": ((100, 34), "dark", keys("question_mark")),
     "palette": ((100, 30), "dark", keys("colon", "text:so")),
 }

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Key
 
+from sessionbrowse.services.archive import Archived, archive
+from sessionbrowse.store.admission import Target
+from sessionbrowse.tui.widgets.filter_line import FilterLine
 from tests.change_helpers import CONVERSATION, NOW_MS, Store, entry, header, lines_of
-from tests.tui_support import Driven, browsing
+from tests.tui_support import Driven, browsing, demo_options
 
 
 @pytest.fixture
@@ -150,3 +156,434 @@ async def test_dialogs_fit_on_every_screen(store: Store, size: tuple[int, int]) 
         assert all(len(line) <= size[0] for line in lines)
         assert any("⏎ rename · esc cancel" in line for line in lines)
         assert any("Rename" in line for line in lines)
+
+
+# ---- at an entry of the tree -------------------------------------------------------------------------------
+
+
+async def go_to(browser: Driven, text: str) -> None:
+    """Move the tree's cursor to the row that holds a text."""
+    await browser.press("slash")
+    await browser.type(text)
+    await browser.press("enter")
+    if text not in browser.rows("#tree")[browser.row_list("#tree").cursor]:
+        await browser.press("n")
+    await browser.press("escape")
+
+
+async def test_a_label_is_set_changed_and_taken_away_in_the_tree(store: Store) -> None:
+    path = store.session()
+    async with hands_on(store) as browser:
+        await browser.press("enter")
+        await go_to(browser, "first answer")
+        await browser.press("m")
+        assert "first answer" in browser.words("#dialog-text")
+        await browser.type("two ways")
+        await browser.press("enter")
+        assert any("first answer" in row and "⚑ two ways" in row for row in browser.rows("#tree"))
+        assert "Labelled “two ways”. u undoes." in browser.toasts()[-1]
+        await browser.press("L", "ctrl+u", "enter")
+        assert "The entry has no label now. u undoes." in browser.toasts()[-1]
+        assert not any("⚑" in row for row in browser.rows("#tree"))
+        await browser.press("u")
+        assert any("⚑ two ways" in row for row in browser.rows("#tree"))
+        labels = [line.get("label") for line in lines_of(path) if line["type"] == "label"]
+        assert labels == ["two ways", None, "two ways"]
+
+
+async def test_check_out_of_what_the_user_said_resumes_before_it_and_hands_the_text_over(store: Store) -> None:
+    path = store.session()
+    async with hands_on(store) as browser:
+        await browser.press("enter")
+        await go_to(browser, "second question")
+        await browser.press("c")
+        assert lines_of(path)[-1]["parentId"] == "00000006"
+        assert browser.app.clipboard == "second question"
+        assert "pi resumes at 00000006. What was said there is on the clipboard. u undoes." in browser.toasts()[-1]
+        await browser.press("u")
+        assert lines_of(path)[-1]["parentId"] == "00000008"
+
+
+async def test_check_out_between_a_call_and_its_result_offers_the_nearest_entry(store: Store) -> None:
+    path = store.session()
+    async with hands_on(store) as browser:
+        await browser.press("enter")
+        await go_to(browser, "I look")
+        await browser.press("c")
+        assert "a tool was called whose result comes later" in browser.words("#dialog-text")
+        await browser.press("enter")
+        assert lines_of(path)[-1]["parentId"] in ("00000001", "00000005")
+
+
+async def test_check_out_beside_a_running_pi_asks_first(store: Store) -> None:
+    path = store.session()
+    before = path.read_bytes()
+    store.process(4243, ["pi"], cwd="/projects/webshop")
+    async with hands_on(store) as browser:
+        await browser.press("enter")
+        await go_to(browser, "first answer")
+        await browser.press("c")
+        assert "may be in use: pi (process 4243) runs in its directory" in browser.words("#dialog-text")
+        await browser.press("enter")
+        assert path.read_bytes() == before
+        await browser.press("c", "down", "enter")
+        assert lines_of(path)[-1]["parentId"] == "00000006"
+
+
+async def test_a_fork_at_an_entry_goes_into_the_directory_that_is_typed_and_is_shown(store: Store) -> None:
+    path = store.session()
+    before = path.read_bytes()
+    (store.home / "elsewhere").mkdir()
+    async with hands_on(store) as browser:
+        await browser.press("enter")
+        await go_to(browser, "first answer")
+        await browser.press("f", "ctrl+u")
+        await browser.type("~/elsewhere")
+        await browser.press("enter")
+        forks = [one for one in (store.home / ".pi").rglob("*.jsonl") if one != path]
+        assert len(forks) == 1
+        first, *entries = lines_of(forks[0])
+        assert first["cwd"] == str(store.home / "elsewhere")
+        assert first["parentSession"] == str(path)
+        assert [one["id"] for one in entries][-1] == "00000006"
+        assert path.read_bytes() == before
+        assert "Forked into elsewhere. u undoes." in browser.toasts()[-1]
+        assert "elsewhere" in browser.screen_text().split("\n")[0]
+        await browser.press("escape", "escape")
+        assert browser.row_list("#sessions").count == 2
+
+
+async def test_a_fork_into_a_directory_that_is_not_there_is_refused_in_a_sentence(store: Store) -> None:
+    store.session()
+    async with hands_on(store) as browser:
+        await browser.press("f", "ctrl+u")
+        await browser.type("/nowhere/at/all")
+        await browser.press("enter")
+        assert browser.toasts() == ["There is no directory /nowhere/at/all; nothing was forked."]
+
+
+# ---- whole files -------------------------------------------------------------------------------------------
+
+
+def many(store: Store, count: int) -> list[Path]:
+    return [
+        store.session(name=f"2026-08-{day:02d}T08-00-00-000Z_{day:08x}.jsonl", head=[header(id=f"{day:08x}")])
+        for day in range(1, count + 1)
+    ]
+
+
+async def test_delete_asks_naming_size_children_and_companions_and_restore_brings_it_back(store: Store) -> None:
+    path = store.session("omp")
+    (path.with_suffix("")).mkdir()
+    (path.with_suffix("") / "0.bash.log").write_text("output")
+    child = store.session("omp", name="child.jsonl", head=[header(id="child", parentSession=header()["id"])])
+    before = path.read_bytes()
+    async with hands_on(store) as browser:
+        browser.row_list("#sessions").go_to_key(str(path))
+        await browser.press("ctrl+d")
+        text = browser.words("#dialog-text")
+        assert "old title" in text
+        assert f"belongs to it: {path.stem}" in text
+        assert "1 session was forked from it; it stays." in text
+        await browser.press("escape")
+        assert path.read_bytes() == before
+        await browser.press("ctrl+d", "enter")
+        assert not path.exists()
+        assert not path.with_suffix("").exists()
+        assert child.exists()
+        assert browser.row_list("#sessions").keys == [str(child)]
+        assert "“old title” is in the trash. u undoes." in browser.toasts()[-1]
+        await browser.press("t")
+        assert "ω old title" in browser.rows("#dialog-rows")[0]
+        await browser.press("enter")
+        assert path.read_bytes() == before
+        assert (path.with_suffix("") / "0.bash.log").read_text() == "output"
+        assert browser.row_list("#sessions").key == str(path)
+        assert browser.toasts()[-1] == "“old title” is back where it was."
+
+
+async def test_the_keys_of_pi_and_omp_delete_and_in_a_filter_delete_edits(store: Store) -> None:
+    many(store, 2)
+    async with hands_on(store) as browser:
+        for key in ("ctrl+d", "delete", "ctrl+backspace"):
+            await browser.press(key)
+            assert "Delete session?" in browser.screen_text()
+            await browser.press("ctrl+c")
+            assert browser.screen_name == "browse"
+        await browser.press("slash", *"ab", "left", "delete", "ctrl+d")
+        assert "Delete session?" not in browser.screen_text()
+        assert browser.app.screen.query_one(FilterLine).input.value == "a"
+        await browser.press("backspace", "ctrl+d")
+        assert "Delete session?" in browser.screen_text()
+
+
+async def test_thirty_deleted_sessions_come_back_by_one_undo(store: Store) -> None:
+    paths = many(store, 30)
+    contents = [path.read_bytes() for path in paths]
+    async with hands_on(store) as browser:
+        await browser.press("A")
+        assert "✓ 30 selected" in browser.screen_text()
+        await browser.press("ctrl+d")
+        assert "Delete 30 sessions?" in browser.screen_text()
+        await browser.press("enter")
+        assert not any(path.exists() for path in paths)
+        assert "30 sessions are in the trash. u undoes." in browser.toasts()[-1]
+        await browser.press("u")
+        assert [path.read_bytes() for path in paths] == contents
+        assert browser.row_list("#sessions").count == 30
+
+
+async def test_for_good_needs_the_word(store: Store) -> None:
+    path = store.session()
+    async with hands_on(store) as browser:
+        await browser.press("ctrl+d", "down", "down", "enter")
+        assert "Delete for good" in browser.screen_text()
+        await browser.type("yes")
+        await browser.press("enter")
+        assert path.exists()
+        assert "Nothing was deleted" in browser.toasts()[-1]
+        await browser.press("ctrl+d", "up", "enter")
+        await browser.type("permanent")
+        await browser.press("enter")
+        assert not path.exists()
+        assert "gone for good" in browser.toasts()[-1]
+        assert "undoes" not in browser.toasts()[-1]
+
+
+async def test_where_no_trash_takes_it_our_own_is_offered(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = store.session()
+    before = path.read_bytes()
+
+    def refuse(_: str) -> None:
+        raise OSError("no trash on this disk")
+
+    monkeypatch.setattr("send2trash.send2trash", refuse)
+    async with hands_on(store) as browser:
+        await browser.press("ctrl+d", "enter")
+        assert path.exists()
+        assert "The trash does not take it" in browser.screen_text()
+        await browser.press("enter")
+        assert not path.exists()
+        assert "in sessionbrowse's own trash. u undoes." in browser.toasts()[-1]
+        await browser.press("u")
+        assert path.read_bytes() == before
+
+
+async def test_archived_sessions_leave_the_list_and_one_undo_brings_all_back(store: Store) -> None:
+    paths = many(store, 3)
+    async with hands_on(store) as browser:
+        await browser.press("A", "a")
+        assert all((path.parent / "archive" / path.name).exists() for path in paths)
+        assert browser.row_list("#sessions").count == 0
+        assert "3 sessions are archived, out of the lists of pi. u undoes." in browser.toasts()[-1]
+        await browser.press("u")
+        assert all(path.exists() for path in paths)
+        assert browser.row_list("#sessions").count == 3
+
+
+async def test_a_moved_project_is_found_again_with_what_would_change_shown_first(store: Store) -> None:
+    old, new = store.home / "work" / "shop", store.home / "moved" / "shop"
+    new.mkdir(parents=True)
+    path = store.session(head=[header(cwd=str(old))])
+    async with hands_on(store) as browser:
+        await browser.press("left", "down", "M")
+        assert "~/moved/shop" in browser.screen_text()
+        await browser.press("enter")
+        assert "1 session of ~/work/shop → ~/moved/shop" in browser.words("#dialog-text")
+        assert path.exists()
+        await browser.press("enter")
+        assert not path.exists()
+        (moved,) = (store.home / ".pi").rglob("*.jsonl")
+        assert lines_of(moved)[0]["cwd"] == str(new)
+        assert "1 session is at home in ~/moved/shop now. u undoes." in browser.toasts()[-1]
+        assert browser.row_list("#sessions").keys == [str(moved)]
+        await browser.press("u")
+        assert path.exists()
+        assert browser.row_list("#sessions").keys == [str(path)]
+
+
+# ---- selecting ---------------------------------------------------------------------------------------------
+
+
+async def test_rows_are_selected_one_by_one_by_ranges_and_all_shown(store: Store) -> None:
+    paths = [str(path) for path in many(store, 9)]
+    async with hands_on(store) as browser:
+        rows = browser.row_list("#sessions")
+        await browser.press("space", "down", "space")
+        assert rows.marks == {rows.keys[0], rows.keys[2]}
+        assert [row[1] for row in browser.rows("#sessions")[:4]] == ["✓", " ", "✓", " "]
+        assert browser.footer().split()[-2] == "✓2"
+        await browser.press("escape")
+        assert rows.marks == set()
+        await browser.press("g", "shift+down", "shift+down", "shift+up")
+        assert rows.marks == set(rows.keys[:2])
+        await browser.press("escape", "g", "V", "down", "down", "V", "down")
+        assert rows.marks == set(rows.keys[:3])
+        await browser.press("A")
+        assert rows.marks == set(paths)
+        await browser.press("A")
+        assert rows.marks == set()
+
+
+async def test_what_is_selected_but_not_shown_is_said_and_left_alone(store: Store) -> None:
+    first, second = many(store, 2)
+    with_name = [*CONVERSATION, entry("session_info", "00000009", "00000008", name="zebra")]
+    third = store.session(entries=with_name, name="third.jsonl", head=[header(id="third")])
+    async with hands_on(store) as browser:
+        await browser.press("A", "slash")
+        await browser.type("zebra")
+        await browser.press("enter")
+        assert "✓ 1 selected, 2 not shown" in browser.screen_text()
+        await browser.press("a")
+        assert not third.exists()
+        assert first.exists()
+        assert second.exists()
+
+
+async def test_several_sessions_get_one_name_with_their_number(store: Store) -> None:
+    paths = many(store, 3)
+    async with hands_on(store) as browser:
+        await browser.press("A", "ctrl+r")
+        await browser.type("part {n}")
+        assert "{n} in it becomes 1, 2, 3" in browser.words("#dialog-hint")
+        await browser.press("enter")
+        assert sorted(names_in(path)[0] for path in paths) == ["part 1", "part 2", "part 3"]
+        assert "3 sessions renamed. u undoes." in browser.toasts()[-1]
+        await browser.press("u")
+        assert [names_in(path)[-1] for path in paths] == ["", "", ""]
+
+
+# ---- before an agent is started ----------------------------------------------------------------------------
+
+
+def stale(store: Store) -> Path:
+    """Write a session whose last entry hangs on an early one: its newest message would be left behind."""
+    return store.session(entries=[*CONVERSATION, entry("session_info", "00000009", "00000002", name="stale")])
+
+
+async def test_a_session_that_would_resume_without_its_newest_message_is_marked_and_asked_about(store: Store) -> None:
+    path = stale(store)
+    async with hands_on(store) as browser:
+        assert "↯" in browser.rows("#sessions")[0]
+        await browser.press("r")
+        assert "not on the branch where the session resumes" in browser.words("#dialog-text")
+        assert "Check out the newest message, then resume" in browser.rows("#dialog-rows")[0]
+        await browser.press("escape")
+        assert len(lines_of(path)) == 10
+        await browser.press("r", "enter")
+        assert lines_of(path)[-1]["parentId"] == "00000008"
+        assert any("pi resumes at 00000008" in toast for toast in browser.toasts())
+
+
+async def test_resume_beside_a_running_agent_warns_first(store: Store) -> None:
+    store.session()
+    store.process(4243, ["pi"], cwd="/projects/webshop")
+    async with hands_on(store) as browser:
+        await browser.press("r")
+        assert "Two programs on one session lose each other's messages." in browser.words("#dialog-text")
+        await browser.press("enter")
+        assert browser.toasts() == []
+        await browser.press("r", "down", "enter")
+        assert len(browser.toasts()) == 1
+
+
+# ---- while it runs -----------------------------------------------------------------------------------------
+
+
+class Slow:
+    """An archiving that waits, in the background, until the test lets it go on."""
+
+    def __init__(self) -> None:
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def archive(self, target: Target, **options: Any) -> Archived:
+        self.begun.set()
+        assert self.go_on.wait(30)
+        return archive(target, **options)
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Wait, as long as a slow machine may need, until something is true."""
+    for _ in range(6000):
+        if true():
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("it does not come true")
+
+
+async def test_progress_is_shown_and_stopping_leaves_the_rest_as_it_was(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = many(store, 5)
+    slow = Slow()
+    monkeypatch.setattr("sessionbrowse.tui.actions.files.archive", slow.archive)
+    monkeypatch.setattr("sessionbrowse.tui.actions.desk.PROGRESS_DELAY_S", 0.01)
+    async with hands_on(store) as browser:
+        await browser.press("A")
+        post = browser.app.post_message
+        post(Key("a", "a"))
+        await until(lambda: browser.screen_name == "progress" and "0 of 5" in browser.screen_text())
+        assert "Archiving" in browser.screen_text()
+        assert "esc stop" in browser.screen_text()
+        post(Key("escape", None))
+        await until(lambda: "Stopping after this one" in browser.screen_text())
+        slow.go_on.set()
+        await browser.settle()
+        assert browser.screen_name == "browse"
+        assert sum(path.exists() for path in paths) == 4
+        said = " ".join(browser.toasts())
+        assert "1 session is archived, out of the lists of pi. u undoes." in said
+        assert "Stopped: 4 of 5 are as they were." in said
+        await browser.press("u")
+        assert all(path.exists() for path in paths)
+
+
+async def test_leaving_waits_for_the_change_that_is_being_made(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = store.session()
+    slow = Slow()
+    monkeypatch.setattr("sessionbrowse.tui.actions.files.archive", slow.archive)
+    async with hands_on(store) as browser:
+        browser.app.post_message(Key("a", "a"))
+        await until(slow.begun.is_set)
+        browser.app.post_message(Key("q", "q"))
+        await until(lambda: any("Leaving when the change is made" in toast for toast in browser.toasts()))
+        assert path.exists()
+        slow.go_on.set()
+        await until(lambda: browser.app.return_code is not None)
+        assert not path.exists()
+
+
+async def test_changes_asked_for_at_once_are_all_made_in_order(store: Store) -> None:
+    path = store.session()
+    async with hands_on(store) as browser:
+        for name in ("one", "two", "three"):
+            await browser.press_at_once("ctrl+r", "ctrl+u", *name, "enter")
+        assert names_in(path) == ["one", "two", "three"]
+        await browser.press_at_once("u", "u", "u")
+        assert names_in(path)[-1] == ""
+        assert len(browser.toasts()) == 6
+
+
+async def test_a_session_whose_file_goes_away_by_a_change_is_left(store: Store) -> None:
+    store.session()
+    async with hands_on(store) as browser:
+        await browser.press("enter")
+        await go_to(browser, "first answer")
+        await browser.press("f", "enter")
+        assert browser.row_list("#tree").count < 6
+        await browser.press("u")
+        assert "The fork is in the trash." in browser.toasts()[-1]
+        assert "second answer" in browser.words("#tree")
+
+
+async def test_in_the_demo_nothing_leaves_the_demo(tmp_path: Path) -> None:
+    options = demo_options(tmp_path / "demo")
+    async with browsing(demo=str(tmp_path / "demo"), **options) as browser:
+        await browser.press("ctrl+d")
+        assert "Move to the demo's trash" in browser.rows("#dialog-rows")[0]
+        await browser.press("enter")
+        assert browser.row_list("#sessions").count == 31
+        await browser.press("u")
+        assert browser.row_list("#sessions").count == 32
+    assert (tmp_path / "demo" / "sessionbrowse" / "state").is_dir()
+    assert not (Path.home() / ".local" / "state" / "sessionbrowse" / "journal.jsonl").exists()

@@ -6,7 +6,9 @@ import json
 import re
 from pathlib import Path
 
+from sessionbrowse.agents import Surroundings
 from sessionbrowse.model.summary import Summary
+from sessionbrowse.services.bench import Bench
 from tests.tui_support import Driven, browsing, fixed_source
 
 ATTACK = (
@@ -126,6 +128,40 @@ async def test_no_screen_draws_what_a_session_says_raw(tmp_path: Path) -> None:
         await browser.press("slash")
         await browser.type("gnp")
         check(browser)
+
+
+async def test_no_question_shows_what_a_session_says_raw(tmp_path: Path) -> None:
+    folder = tmp_path / ".pi" / "agent" / "sessions" / "--p--"
+    folder.mkdir(parents=True)
+    path = hostile(folder / "hostile.jsonl")
+    state = Surroundings(home=str(tmp_path), environ={}, cwd=str(tmp_path))
+    (tmp_path / "proc").mkdir()
+    bench = Bench.at(state, str(tmp_path / "state"), lambda: 1.8e12, proc=str(tmp_path / "proc"))
+    async with browsing(roots=[str(tmp_path / ".pi")], home=str(tmp_path), bench=bench) as browser:
+        for keys in (["ctrl+r"], ["ctrl+d"], ["f"], ["M"], ["t"], ["U"]):
+            await browser.press(*keys)
+            assert browser.screen_name == "dialog", keys
+            check(browser)
+            await browser.press("down", "down")
+            check(browser)
+            await browser.press("escape")
+        await browser.press("ctrl+r", "enter", "ctrl+r")
+        await browser.type("calm")
+        await browser.press("enter", "U")
+        assert "calm" in browser.screen_text()
+        check(browser)
+        await browser.press("escape", "ctrl+d", "enter", "t")
+        check(browser)
+        await browser.press("enter")
+        check(browser)
+        assert path.exists()
+        await browser.press("enter", "5", "g")
+        for _ in range(browser.row_list("#tree").count):
+            for key in ("m", "f"):
+                await browser.press(key)
+                check(browser)
+                await browser.press("escape")
+            await browser.press("down")
 
 
 async def test_pasted_control_characters_do_not_reach_the_filter_line() -> None:

@@ -48,7 +48,8 @@ def _open_interface(
     from sessionbrowse.services.companion import start
     from sessionbrowse.tui.options import BrowseOptions
 
-    options = BrowseOptions(roots=roots, agents=agents, settings=settings, problems=problems, demo=demo)
+    home = os.path.join(demo, "home", "dev") if demo is not None else os.path.expanduser("~")
+    options = BrowseOptions(roots=roots, agents=agents, settings=settings, problems=problems, home=home, demo=demo)
     companion = start(options.request())
     # Nothing of what is imported now is ever thrown away; looking for it among all that costs a tenth of the start.
     gc.disable()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sessionbrowse.demo import at_home, auth_story, infra, ledger, notes, webshop
 from sessionbrowse.demo.files import write
-from sessionbrowse.demo.world import PROJECTS, World
+from sessionbrowse.demo.world import MOVED_TO, PROJECTS, World
 
 __all__ = ["make_demo"]
 
@@ -21,6 +21,7 @@ def make_demo(target: Path, now_ms: int | None = None) -> Path:
     for project, purpose in PROJECTS.items():
         readme = world.home / project / "README.md"
         write(readme, [f"# {project}\n\n{purpose}\n".encode()], world.now_ms)
+    write(world.home / MOVED_TO / "README.md", [b"# legacy-crm\n\nHere it is.\n"], world.now_ms)
     for stories in (auth_story, webshop, infra, notes, ledger, at_home):
         stories.tell(world)
     return world.target

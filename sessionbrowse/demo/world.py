@@ -21,6 +21,9 @@ PROJECTS = {
 MOVED_PROJECT = "legacy-crm"
 """A project that has moved away: it has sessions, but its directory is not there."""
 
+MOVED_TO = "clients/legacy-crm"
+"""Where it is now; no session tells that yet."""
+
 _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 

@@ -57,14 +57,17 @@ def in_bulk(
     bench: Bench | None = None,
     on_progress: Progress = lambda finished, total: None,
     cancelled: Cancelled = lambda: False,
+    group: str | None = None,
 ) -> Bulk[T, C]:
     """Change one after another; what fails does not stop the others, and never raises.
+
+    `group` is that of an earlier command that these changes complete: one undo takes all back.
 
     `change` gets an item, the bench, and the group to which its change belongs (None for a single item), as in
     `in_bulk(targets, lambda target, bench, group: archive(target, bench=bench, group=group))`.
     """
     bench = bench or Bench.real()
-    group = secrets.token_hex(4) if len(items) > 1 else None
+    group = group or (secrets.token_hex(4) if len(items) > 1 else None)
     done: list[C] = []
     failed: list[Failed[T]] = []
     finished = 0

@@ -74,6 +74,7 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.scan_lane = Lane("scan")
         self.news_lane = Lane("news")
         self.handed = HandedOver(options.environ.get("TMPDIR"))
+        self.exists: dict[str, bool | None] = {}
         self._opened: OrderedDict[tuple[str, str | None], tuple[tuple[int, int], Session]] = OrderedDict()
         for own in theme.THEMES:
             self.register_theme(own)
@@ -223,6 +224,11 @@ class BrowseApp(App[int], inherit_bindings=False):
         while len(self._opened) > KEPT_SESSIONS:
             self._opened.popitem(last=False)
         return session
+
+    def directories(self) -> list[str]:
+        """Return the directories of projects, newest first, without those that are known to be gone."""
+        rows = self.library.projects()
+        return [row.cwd for row in rows if row.cwd and self.exists.get(row.cwd) is not False]
 
     def show_session(self, summary: Summary) -> None:
         """Go into a session."""

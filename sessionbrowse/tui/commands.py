@@ -73,6 +73,8 @@ class Here(Struct, frozen=True, kw_only=True):
     blocks: bool = False
     image: bool = False
     problems: int = 0
+    has_project: bool = False
+    has_entry: bool = False
 
 
 Reason = Callable[[Here], str | None]
@@ -140,6 +142,14 @@ def _needs_damage(here: Here) -> str | None:
     return None if here.problems else "Nothing is damaged in this file."
 
 
+def _needs_project(here: Here) -> str | None:
+    return None if here.has_project else "There is no folder under the cursor whose directory could have moved."
+
+
+def _needs_entry(here: Here) -> str | None:
+    return None if here.has_entry else "There is no entry with an id under the cursor."
+
+
 MOVE, OPEN, FIND, SHOW, TREE_GROUP, PROGRAM = "Move", "Open", "Find and sort", "Show", "Tree", "Program"
 CHANGE = "Change"
 
@@ -180,10 +190,102 @@ CHANGES: tuple[Command, ...] = (
         "ctrl+r",
         "Rename",
         "Name the session; an empty name takes its name away.",
-        (LIST, SESSION),
+        (SESSIONS, PREVIEW, SESSION),
+        CHANGE,
+        footer=4,
+        typing=True,
+        reason=_needs_session,
+    ),
+    _row(
+        "label",
+        "L m",
+        "Label",
+        "Label the entry as a checkpoint; an empty label takes it away.",
+        (TREE,),
+        CHANGE,
+        footer=4,
+        reason=_needs_entry,
+    ),
+    _row(
+        "checkout",
+        "c",
+        "Check out",
+        "Let the agent resume at the entry; what the user said there goes to the clipboard.",
+        (TREE,),
+        CHANGE,
+        footer=5,
+        reason=_needs_entry,
+    ),
+    _row(
+        "fork",
+        "f",
+        "Fork",
+        "Make a new session of this one: in lists of all its branches, in the tree of the path up to the entry.",
+        (SESSIONS, PREVIEW, TREE),
         CHANGE,
         footer=10,
+        reason=_needs_session,
+    ),
+    _row(
+        "delete",
+        "ctrl+d delete ctrl+backspace",
+        "Delete",
+        "Move the session to the trash with all that belongs to it; asks first.",
+        (SESSIONS, PREVIEW),
+        CHANGE,
+        footer=5,
         typing=True,
+        reason=_needs_session,
+    ),
+    _row(
+        "archive",
+        "a",
+        "Archive",
+        "Take the session out of its agent's lists, or put an archived one back.",
+        (SESSIONS, PREVIEW),
+        CHANGE,
+        footer=11,
+        reason=_needs_session,
+    ),
+    _row("restore", "t", "Trash", "List the deleted sessions, and bring one back.", (LIST,), CHANGE),
+    _row(
+        "relocate",
+        "M",
+        "Project moved",
+        "Tell the sessions of this directory where it is now, after it was moved or renamed; asks first.",
+        (LIST,),
+        CHANGE,
+        footer=9,
+        reason=_needs_project,
+    ),
+    _row(
+        "select",
+        "space",
+        "Select",
+        "Select the session, or not; changes are then made to all that are selected and shown.",
+        (SESSIONS,),
+        CHANGE,
+        footer=6,
+        reason=_needs_session,
+    ),
+    _row("select_up", "shift+up", "Select up", "Select upwards.", (SESSIONS,), CHANGE, reason=_needs_session),
+    _row("select_down", "shift+down", "Select down", "Select downwards.", (SESSIONS,), CHANGE, reason=_needs_session),
+    _row(
+        "select_range",
+        "V",
+        "Select range",
+        "Select all that the cursor passes from here on; once more ends that.",
+        (SESSIONS,),
+        CHANGE,
+        reason=_needs_session,
+    ),
+    _row(
+        "select_all",
+        "A ctrl+a",
+        "Select all",
+        "Select all sessions that are shown, or none; Escape clears the selection.",
+        (SESSIONS,),
+        CHANGE,
         reason=_needs_session,
     ),
     _row(
@@ -193,7 +295,7 @@ CHANGES: tuple[Command, ...] = (
         "Take the last change back that sessionbrowse made, also one of an earlier day.",
         (LIST, SESSION),
         CHANGE,
-        footer=16,
+        footer=8,
     ),
     _row(
         "changes",
@@ -385,7 +487,7 @@ COMMANDS: tuple[Command, ...] = (
         "Change the order: newest, threaded (forks under their parent), name, size, cost; with a filter relevance.",
         (LIST,),
         FIND,
-        footer=4,
+        footer=7,
         typing=True,
     ),
     _row(
@@ -395,7 +497,7 @@ COMMANDS: tuple[Command, ...] = (
         "Show only sessions that have a name, or all again.",
         (LIST,),
         FIND,
-        footer=8,
+        footer=13,
         typing=True,
     ),
     _row(
@@ -407,7 +509,7 @@ COMMANDS: tuple[Command, ...] = (
         FIND,
     ),
     _row("path", "ctrl+p", "Path", "Show the path of each session's file, or hide it.", (LIST,), SHOW, typing=True),
-    _row("preview", "v", "Preview", "Show or hide the preview.", (LIST,), SHOW, footer=7),
+    _row("preview", "v", "Preview", "Show or hide the preview.", (LIST,), SHOW, footer=12),
     _row(
         "zoom", "z", "Zoom", "Give the pane that has the keys the whole screen, or give it back.", (LIST, SESSION), SHOW
     ),

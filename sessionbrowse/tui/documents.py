@@ -334,6 +334,11 @@ def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | 
         parts.append(
             LinePart([("↳ forked from ", "branch"), (clean(summary.parent_session), "dim"), (found, "warning")])
         )
+    if summary.left_behind:
+        sentence = (
+            f"Its newest message is not on the branch where {summary.agent} resumes; resuming offers to go there."
+        )
+        parts.append(LinePart([("↯ ", "warning"), (sentence, "")], indent=2))
     if summary.problem is not None:
         parts.append(LinePart([("✗ ", "error"), (clean(summary.problem), "error")]))
     return parts

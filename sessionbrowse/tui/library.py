@@ -105,6 +105,10 @@ class Library:
             self._summaries.pop(path, None)
         self.add(summaries)
 
+    def all(self) -> list[Summary]:
+        """Return every session."""
+        return list(self._summaries.values())
+
     def get(self, path: object) -> Summary | None:
         """Return the summary of the file at `path`."""
         return self._summaries.get(path) if isinstance(path, str) else None

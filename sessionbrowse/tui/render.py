@@ -93,7 +93,7 @@ def session_title(summary: Summary) -> Line:
 
 
 def session_badges(summary: Summary) -> Line:
-    """Return the small signs after a title: fork, branches, labels, damaged lines."""
+    """Return the small signs after a title: fork, branches, labels, damaged lines, a newest message left behind."""
     badges: Line = []
     if summary.parent_session is not None:
         badges.append((" ↳", "branch"))
@@ -103,6 +103,8 @@ def session_badges(summary: Summary) -> Line:
         badges.append((f" ⚑{summary.label_count}", "label"))
     if summary.problem_count and summary.problem is None:
         badges.append((f" ✗{summary.problem_count}", "error"))
+    if summary.left_behind:
+        badges.append((" ↯", "warning"))
     if summary.hidden:
         badges.append((" hidden", "faint"))
     return badges

@@ -9,17 +9,20 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from sessionbrowse.agents import Surroundings
 from sessionbrowse.config import state_dir
 from sessionbrowse.errors import InUse, SessionBrowseError, UnsafeEntry
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.bench import Bench
+from sessionbrowse.services.bulk import Bulk, Failed, in_bulk
 from sessionbrowse.services.changes import Changed
 from sessionbrowse.services.delete import Into
+from sessionbrowse.services.restore import Restored
 from sessionbrowse.services.undo import Undone
 from sessionbrowse.store.admission import Target
 from sessionbrowse.store.journal import Change
@@ -38,18 +41,26 @@ from sessionbrowse.tui.sources import place_of
 if TYPE_CHECKING:
     from sessionbrowse.tui.app import BrowseApp
 
+T = TypeVar("T")
+
 PROGRESS_DELAY_S = 0.3
-"""How long a change of several sessions may take before it is shown how far it is."""
+"""How long a change may take before it is shown how far it is."""
 MOST_REASONS = 3
 
 
+Report = Callable[[int, int, str], None]
+"""Is told how many are finished, of how many, and the name of what is at work now."""
+
+
 class How(Struct, frozen=True, kw_only=True):
-    """With what a change is made, and what the user said to it."""
+    """With what a change is made, what the user said to it, and how one that takes long tells how far it is."""
 
     bench: Bench
     group: str | None = None
     force: bool = False
     into: Into = "trash"
+    report: Report = lambda finished, total, name: None
+    stopped: Callable[[], bool] = lambda: False
 
 
 class Item(Struct, frozen=True):
@@ -75,19 +86,10 @@ class Plan(Struct, frozen=True, kw_only=True):
     group: str | None = None
 
 
-class Failure(Struct, frozen=True):
-    """An item that could not be changed, and why."""
+class Result(Struct, frozen=True, kw_only=True):
+    """What came of a plan, and the sessions that it touched as they are now."""
 
-    item: Item
-    error: SessionBrowseError
-
-
-class Report(Struct, frozen=True, kw_only=True):
-    """What came of a plan."""
-
-    done: Sequence[Changed]
-    failed: Sequence[Failure]
-    left: int
+    bulk: Bulk[Item, Changed]
     fresh: Fresh
     group: str | None
 
@@ -121,6 +123,11 @@ class Desk:
             self._bench = self._browser.options.bench or self._own_bench()
         return self._bench
 
+    @property
+    def around(self) -> Surroundings:
+        """Return where changes are made: home, environment, current directory."""
+        return self.bench.around
+
     def _own_bench(self) -> Bench:
         browser = self._browser
         environ, home = browser.options.environ, browser.home
@@ -140,16 +147,54 @@ class Desk:
 
     # -- asking in the background -------------------------------------------------------------------------------
 
-    def ask(self, work: Callable[[Bench], Any], take: Callable[[Any], None]) -> None:
-        """Find something out for a question to the user; what goes wrong is said."""
+    def ask(
+        self, work: Callable[[How], T], take: Callable[[T], None], wrong: Callable[[Exception], None] | None = None
+    ) -> None:
+        """Find something out for a question to the user; what goes wrong is said, or goes to `wrong`.
+
+        What the user stops is not asked.
+        """
+        stop = threading.Event()
 
         def taken(value: Any, error: Exception | None) -> None:
-            if error is not None:
-                self._say_error(error)
+            if stop.is_set():
+                self._browser.say("Stopped; nothing was changed.")
+            elif error is not None:
+                (wrong or self._say_error)(error)
             else:
                 take(value)
 
-        self._queue.ask(lambda: work(self.bench), taken)
+        self._in_background("Looking", stop, lambda report: work(self._how(stop, report)), taken)
+
+    def _how(self, stop: threading.Event, report: Report) -> How:
+        return How(bench=self.bench, into=self.into, report=report, stopped=stop.is_set)
+
+    def _in_background(
+        self,
+        title: str,
+        stop: threading.Event,
+        work: Callable[[Report], Any],
+        take: Callable[[Any, Exception | None], None],
+    ) -> None:
+        """Have work done, and where that takes long show how far it is, with a way to stop it."""
+        browser = self._browser
+        screen = ProgressScreen(title, stop.set)
+
+        def show() -> None:
+            if not isinstance(browser.screen, ProgressScreen):
+                browser.push_screen(screen)
+
+        timer = browser.set_timer(PROGRESS_DELAY_S, show)
+
+        def report(finished: int, total: int, name: str) -> None:
+            browser.call_later(screen.report, finished, total, name)
+
+        def taken(value: Any, error: Exception | None) -> None:
+            timer.stop()
+            screen.finish()
+            take(value, error)
+
+        self._queue.ask(lambda: work(report), taken)
 
     def target(self, summary: Summary) -> Target:
         """Return what may be changed of a listed session."""
@@ -163,50 +208,33 @@ class Desk:
 
     def carry_out(self, plan: Plan) -> None:
         """Do what a plan says, show how far it is where that takes long, and tell what came of it."""
-        browser = self._browser
         stop = threading.Event()
-        screen = ProgressScreen(plan.doing, stop.set)
-        several = len(plan.items) > 1
-        timer = browser.set_timer(PROGRESS_DELAY_S, lambda: browser.push_screen(screen)) if several else None
-
-        def report(done: int, name: str) -> None:
-            browser.call_later(screen.report, done, len(plan.items), name)
 
         def taken(value: Any, error: Exception | None) -> None:
-            if timer is not None:
-                timer.stop()
-            if screen.is_attached:
-                screen.dismiss(None)
             if error is not None:
                 self._say_error(error)
             else:
                 self._finished(plan, value)
 
-        self._queue.ask(lambda: self._work(plan, stop, report), taken)
+        self._in_background(plan.doing, stop, lambda report: self._work(plan, self._how(stop, report)), taken)
 
-    def _work(self, plan: Plan, stop: threading.Event, report: Callable[[int, str], None]) -> Report:
+    def _work(self, plan: Plan, how: How) -> Result:
         """Make the changes of a plan. In the background."""
-        bench = self.bench
         group = plan.group or (secrets.token_hex(4) if len(plan.items) > 1 else None)
-        how = How(bench=bench, group=group, force=plan.force, into=plan.into or self.into)
-        done: list[Changed] = []
-        failed: list[Failure] = []
+        how = msgspec.structs.replace(how, group=group, force=plan.force, into=plan.into or how.into)
         paths: set[str] = set()
-        number = 0
-        for number, item in enumerate(plan.items, 1):
-            if stop.is_set():
-                number -= 1
-                break
-            report(number - 1, item.name)
-            try:
-                changed, more = self._make(item, how)
-            except SessionBrowseError as error:
-                failed.append(Failure(item, error))
-                continue
-            done.append(changed)
-            paths |= touched(changed) | more
-        fresh = read_again(sorted(paths), self._browser.library.get)
-        return Report(done=done, failed=failed, left=len(plan.items) - number, fresh=fresh, group=group)
+
+        def change(item: Item, _: Bench, __: str | None) -> Changed:
+            changed, more = self._make(item, how)
+            paths.update(touched(changed) | more)
+            return changed
+
+        def on_progress(finished: int, total: int) -> None:
+            if total > 1:
+                how.report(finished, total, plan.items[min(finished, total - 1)].name)
+
+        bulk = in_bulk(plan.items, change, bench=how.bench, on_progress=on_progress, cancelled=how.stopped, group=group)
+        return Result(bulk=bulk, fresh=read_again(sorted(paths), self._browser.library.get), group=group)
 
     def _make(self, item: Item, how: How) -> tuple[Changed, set[str]]:
         changed = item.make(how)
@@ -217,28 +245,25 @@ class Desk:
         taken_back = [change for change in changes if change.path in changed.paths and change.undone_by is not None]
         return changed, {path for change in taken_back for path in paths_of(change)}
 
-    def _finished(self, plan: Plan, report: Report) -> None:
-        self.publish(report.fresh)
-        if any(isinstance(one, Undone) and one.verb == "relocate" for one in report.done):
+    def _finished(self, plan: Plan, result: Result) -> None:
+        bulk = result.bulk
+        self.publish(result.fresh)
+        if any(isinstance(one, Undone) and one.verb == "relocate" for one in bulk.done):
             self._browser.start_scan()
-        if report.done:
-            self._tell(plan, report)
-        ask = [failure for failure in report.failed if isinstance(failure.error, InUse) and not plan.force]
-        full = [failure for failure in report.failed if isinstance(failure.error, NoTrash) and plan.into is None]
-        unsafe = next((f.error for f in report.failed if isinstance(f.error, UnsafeEntry)), None)
-        if ask:
-            self._ask_anyway(plan, ask, report.group)
-        elif full:
-            self._ask_own_trash(plan, full, report.group)
-        elif unsafe is not None and plan.unsafe is not None:
-            plan.unsafe(unsafe)
-        rest = [failure for failure in report.failed if failure not in ask and failure not in full]
-        if unsafe is None or plan.unsafe is None:
-            self._tell_failures(plan, rest)
-        if report.left:
-            self._browser.say(f"Stopped: {report.left:,} of {len(plan.items):,} are as they were.", "warning")
-        if report.done and plan.then is not None:
-            plan.then(report.done)
+        if bulk.done:
+            self._tell(plan, bulk)
+        in_use = [failed for failed in bulk.failed if isinstance(failed.error, InUse) and not plan.force]
+        no_trash = [failed for failed in bulk.failed if isinstance(failed.error, NoTrash) and plan.into is None]
+        rest = [failed for failed in bulk.failed if failed not in in_use and failed not in no_trash]
+        if in_use:
+            self._ask_anyway(plan, in_use, result.group)
+        elif no_trash:
+            self._ask_own_trash(plan, no_trash, result.group)
+        self._tell_failures(plan, rest)
+        if bulk.left:
+            self._browser.say(f"Stopped: {len(bulk.left):,} of {len(plan.items):,} are as they were.", "warning")
+        if bulk.done and plan.then is not None:
+            plan.then(bulk.done)
 
     def publish(self, fresh: Fresh) -> None:
         """Tell the library and every open screen what a change touched."""
@@ -251,18 +276,19 @@ class Desk:
 
     # -- telling and asking -------------------------------------------------------------------------------------
 
-    def _tell(self, plan: Plan, report: Report) -> None:
-        sentences = [plan.told(report.done)]
-        if any(one.undo_id is not None for one in report.done) and not isinstance(report.done[0], Undone):
+    def _tell(self, plan: Plan, bulk: Bulk[Item, Changed]) -> None:
+        sentences = [plan.told(bulk.done)]
+        if any(one.undo_id is not None for one in bulk.done) and not isinstance(bulk.done[0], Undone | Restored):
             sentences.append(f"{self._browser.keys.key_of('undo')} undoes.")
-        for note in dict.fromkeys(note for one in report.done for note in one.notes):
-            sentences.append(note)
-        self._browser.say(" ".join(sentences[: 2 + MOST_REASONS]))
+        self._browser.say(" ".join([sentence for sentence in (*sentences, *bulk.notes[:MOST_REASONS]) if sentence]))
 
-    def _tell_failures(self, plan: Plan, failed: Sequence[Failure]) -> None:
+    def _tell_failures(self, plan: Plan, failed: Sequence[Failed[Item]]) -> None:
         if len(plan.items) == 1:
             for failure in failed:
-                self._say_error(failure.error)
+                if isinstance(failure.error, UnsafeEntry) and plan.unsafe is not None:
+                    plan.unsafe(failure.error)
+                else:
+                    self._say_error(failure.error)
         elif failed:
             reasons = list(dict.fromkeys([failure.error.sentence for failure in failed]))[:MOST_REASONS]
             self._browser.say(
@@ -272,7 +298,7 @@ class Desk:
     def _say_error(self, error: Exception) -> None:
         self._browser.say(str(error) if isinstance(error, SessionBrowseError) else repr(error), "error")
 
-    def _ask_anyway(self, plan: Plan, failed: Sequence[Failure], group: str | None) -> None:
+    def _ask_anyway(self, plan: Plan, failed: Sequence[Failed[Item]], group: str | None) -> None:
         choices = [Choice("no", "Leave it as it is"), Choice("yes", "Do it anyway", roles="warning")]
 
         def answered(key: str | None) -> None:
@@ -281,7 +307,7 @@ class Desk:
 
         self._browser.push_screen(AskScreen("In use", _reasons(failed), choices), answered)
 
-    def _ask_own_trash(self, plan: Plan, failed: Sequence[Failure], group: str | None) -> None:
+    def _ask_own_trash(self, plan: Plan, failed: Sequence[Failed[Item]], group: str | None) -> None:
         choices = [
             Choice("own", "Keep it in sessionbrowse's own trash folder"),
             Choice("no", "Leave it where it is"),
@@ -317,7 +343,12 @@ def sessions_named(summaries: Sequence[Summary]) -> str:
 
 
 def _again(
-    plan: Plan, failed: Sequence[Failure], group: str | None, *, force: bool | None = None, into: Into | None = None
+    plan: Plan,
+    failed: Sequence[Failed[Item]],
+    group: str | None,
+    *,
+    force: bool | None = None,
+    into: Into | None = None,
 ) -> Plan:
     return msgspec.structs.replace(
         plan,
@@ -328,7 +359,7 @@ def _again(
     )
 
 
-def _reasons(failed: Sequence[Failure]) -> list[Part]:
+def _reasons(failed: Sequence[Failed[Item]]) -> list[Part]:
     parts: list[Part] = []
     for failure in failed[:MOST_REASONS]:
         if parts:

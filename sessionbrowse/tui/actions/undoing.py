@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 
 from sessionbrowse import text
-from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.undo import Undoable, Undone, undo, undoable
 from sessionbrowse.text import clean, parse_time
 from sessionbrowse.tui.actions.desk import How, Item, Plan
@@ -57,16 +56,19 @@ class Undoing:
         other = self._screen.browser.keys.key_of("changes")
 
         def make(how: How) -> Undone:
-            return undo(change_id, force=how.force, bench=how.bench)
+            def on_progress(finished: int, total: int) -> None:
+                how.report(finished, total, "")
+
+            return undo(change_id, force=how.force, bench=how.bench, on_progress=on_progress, cancelled=how.stopped)
 
         self._screen.browser.desk.carry_out(
             Plan(doing="Undoing", items=[Item("", make)], told=lambda done: told(done[0], other))
         )
 
 
-def read_changes(bench: Bench) -> list[Undoable]:
+def read_changes(how: How) -> list[Undoable]:
     """Return what can be taken back, newest first. In the background."""
-    return undoable(bench)[:MOST_CHANGES]
+    return undoable(how.bench)[:MOST_CHANGES]
 
 
 def told(undone: Undone, other: str) -> str:
@@ -74,28 +76,21 @@ def told(undone: Undone, other: str) -> str:
     what = _WHAT.get(undone.verb, undone.verb)
     of = clean(os.path.basename(undone.paths[0])) if len(undone.paths) == 1 else plural(len(undone.paths), "session")
     sentence = f"Undone: {what} of {one_line(of, 80)}."
+    if undone.left:
+        sentence += f" Stopped: {plural(len(undone.left), 'session')} are as they were; undo goes on there."
     if not undone.failed:
         return sentence
     return f"{sentence} Not undone: {' '.join(undone.failed[:3])} {other} lists what is left."
 
 
 def choices_of(rows: Sequence[Undoable], now_ms: float) -> list[Choice]:
-    """Return a row for each change, and one for all those that one command made."""
-    sizes: dict[str, int] = {}
-    for row in rows:
-        if row.group is not None:
-            sizes[row.group] = sizes.get(row.group, 0) + 1
+    """Return a row for each change, or for all those that one command made."""
     choices: list[Choice] = []
-    seen: set[str] = set()
     for row in rows:
-        if row.group is not None and row.group in seen:
-            continue
-        if row.group is not None:
-            seen.add(row.group)
-        together = sizes.get(row.group or "", 1)
         name = clean(os.path.basename(row.path))
-        what = f"{row.verb}  {one_line(row.summary, 80)}  {name}" if together == 1 else ""
+        what = f"{one_line(row.summary, 80)}  {name}" if row.count == 1 else plural(row.count, "session")
         moment = parse_time(row.time)
-        age = text.age(moment, now_ms) if moment is not None else ""
-        choices.append(Choice(row.group or row.undo_id, what or f"{row.verb}  {plural(together, 'session')}", age))
+        choices.append(
+            Choice(row.undo_id, f"{row.verb}  {what}", text.age(moment, now_ms) if moment is not None else "")
+        )
     return choices

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+EDITING = frozenset({"backspace", "ctrl+backspace", "delete"})
+"""Keys that edit a line while it is typed, whatever they mean elsewhere."""
+
 MOUNT_SECONDS = 2.0
 """How long a key waits for the screen it is for."""
 
@@ -139,6 +142,8 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         return True
 
     def _command_while_typing(self, key: str) -> Command | None:
+        if key in EDITING:
+            return None
         keys = self.browser.keys
         command = keys.find(key, (self.TYPED_IN,)) or keys.find(key, self.places())
         return command if command is not None and (command.typing or self.TYPED_IN in command.where) else None

@@ -77,7 +77,14 @@ class Progress(Struct, frozen=True):
 class BrowseScreen(CommandScreen[None]):
     """Projects, sessions, preview."""
 
-    ACTIONS = ("naming:Naming", "undoing:Undoing", "copying:Copying")
+    ACTIONS = (
+        "naming:Naming",
+        "files:Files",
+        "moving:Moving",
+        "selecting:Selecting",
+        "undoing:Undoing",
+        "copying:Copying",
+    )
 
     def __init__(self, library: Library) -> None:
         super().__init__(name="browse")
@@ -120,6 +127,7 @@ class BrowseScreen(CommandScreen[None]):
     def on_mount(self) -> None:
         """Show what there is and read the rest."""
         self.sort = self.browser.start_sort
+        self._exists = self.browser.exists
         self.add_class("-preview-shown")
         self.query_one("#projects", RowList).border_title = "Folders"
         self.query_one("#preview", TextView).border_title = "Preview"
@@ -169,12 +177,20 @@ class BrowseScreen(CommandScreen[None]):
             has_session=self.current is not None,
             has_filter=not self.filters["sessions"].is_empty,
             has_folder=self.folder is not None or self._other_folder() is not None,
+            has_project=bool(self.project),
         )
 
     @property
     def current(self) -> Summary | None:
         """The session under the cursor."""
         return self.library.get(self.sessions_list.key)
+
+    @property
+    def project(self) -> str | None:
+        """The directory of the folder under the cursor, or of the session in the other panes."""
+        if self.pane == "projects":
+            return self.folder
+        return self.current.cwd if self.current is not None else None
 
     @property
     def chosen(self) -> Sequence[Summary]:
@@ -185,7 +201,6 @@ class BrowseScreen(CommandScreen[None]):
 
     def sessions_changed(self, fresh: Fresh) -> None:
         """Show what a change left."""
-        self.sessions_list.marks -= fresh.gone
         self.refresh_rows()
         if self.current is not None and self.current.path in fresh.paths and self.has_class("-preview-shown"):
             # What is read stays where it is until the rest is there.
@@ -212,6 +227,8 @@ class BrowseScreen(CommandScreen[None]):
             cwd=self.folder, filter=query, sort=self.effective_sort, named=self.named, hidden=self.hidden
         )
         paths = [row.summary.path for row in self._sessions]
+        marks = self.sessions_list.marks
+        self.sessions_list.marks = {path for path in marks if self.library.get(path) is not None}
         wanted = paths[0] if top and paths else cursor
         self.sessions_list.set_rows(paths, cursor=wanted, empty=self._empty_sentence())
         self._refresh_titles()
@@ -228,7 +245,13 @@ class BrowseScreen(CommandScreen[None]):
         folder = "All folders"
         if self.folder is not None:
             folder = folder_name(self.folder, self.browser.home)[0] if self.folder else "(no directory)"
-        title: list[tuple[str, str]] = [(f"Sessions · {folder}", "")]
+        title: list[tuple[str, str]] = []
+        selected, hidden = self._count_selected()
+        if selected or hidden:
+            # First, because a narrow pane cuts its title at the right.
+            not_shown = f", {hidden:,} not shown" if hidden else ""
+            title.append((f"✓ {selected:,} selected{not_shown} · ", "$accent"))
+        title.append((f"Sessions · {folder}", ""))
         title.append((f" · {SORT_TITLES[self.effective_sort]}", "$sb-dim"))
         if self.named:
             title.append((" · named only", "$accent"))
@@ -239,6 +262,17 @@ class BrowseScreen(CommandScreen[None]):
             count = next((row.sessions for row in self._projects if row.cwd == self.folder), count)
         self.sessions_list.border_subtitle = f"{count:,}"
         self.projects_list.border_subtitle = f"{max(0, len(self._projects) - 1):,}"
+
+    def _count_selected(self) -> tuple[int, int]:
+        """Return how many selected sessions are shown, and how many are not."""
+        marks = self.sessions_list.marks
+        shown = sum([row.summary.path in marks for row in self._sessions]) if marks else 0
+        return shown, len(marks) - shown
+
+    def position(self) -> str:
+        """Return where the cursor stands, and how many sessions are selected."""
+        selected = self._count_selected()[0]
+        return f"✓{selected:,}  {super().position()}" if selected else super().position()
 
     def _refresh_header(self) -> None:
         sessions, folders = self.library.counts(hidden=self.hidden)
@@ -417,6 +451,12 @@ class BrowseScreen(CommandScreen[None]):
         self._show_preview()
         self.update_footer()
 
+    @on(RowList.Marked, "#sessions")
+    def _sessions_marked(self, event: RowList.Marked) -> None:
+        event.stop()
+        self._refresh_titles()
+        self.update_footer()
+
     @on(RowList.Entered)
     def _row_entered(self, event: RowList.Entered) -> None:
         event.stop()
@@ -487,10 +527,12 @@ class BrowseScreen(CommandScreen[None]):
             self.browser.show_session(summary)
 
     def do_back(self) -> None:
-        """Clear the filter, or go to the pane on the left."""
+        """Clear the selection, then the filter, then go to the pane on the left."""
         pane = self.pane if self.pane != "preview" else "sessions"
         if self.pane == "preview":
             self.set_focus(self.sessions_list)
+        elif pane == "sessions" and self.sessions_list.marks:
+            self.sessions_list.clear_marks()
         elif not self.filters[pane].is_empty:
             self._set_query(pane, "")
         elif pane == "sessions":
@@ -522,8 +564,13 @@ class BrowseScreen(CommandScreen[None]):
         """Run the agent on the session."""
         summary = self.current
         if summary is not None:
-            self.browser.resume(summary)
-            self.do_reload()
+            from sessionbrowse.tui.actions.before_resume import before_resuming
+
+            before_resuming(self, summary, lambda: self._resume(summary))
+
+    def _resume(self, summary: Summary) -> None:
+        self.browser.resume(summary)
+        self.do_reload()
 
     def do_filter(self) -> None:
         """Filter the list that has the keys."""

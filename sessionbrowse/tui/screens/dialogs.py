@@ -133,6 +133,14 @@ class AskScreen(Dialog[str | None]):
         event.stop()
         self.do_accept()
 
+    def do_up(self) -> None:
+        """Choose the answer above, above the first the last."""
+        self.rows.move(-1, wrap=True)
+
+    def do_down(self) -> None:
+        """Choose the answer below, below the last the first."""
+        self.rows.move(1, wrap=True)
+
     def do_accept(self) -> None:
         """Give the chosen answer."""
         key = self.rows.key

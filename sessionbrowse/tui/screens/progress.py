@@ -24,6 +24,7 @@ class ProgressScreen(CommandScreen[None]):
         self._heading = title
         self._ask_to_stop = stop
         self._stopping = False
+        self._finished = False
         self._done_items, self._all_items, self._at_work = 0, 1, ""
 
     def compose(self) -> ComposeResult:
@@ -42,8 +43,18 @@ class ProgressScreen(CommandScreen[None]):
     def report(self, done: int, total: int, name: str) -> None:
         """Show that so many of all are done, and what is at work now."""
         self._done_items, self._all_items, self._at_work = done, total, name
-        if self.is_mounted:
-            self._show()
+        self._show()
+
+    def finish(self) -> None:
+        """Go away: the work is done."""
+        self._finished = True
+        if self.is_attached and self.is_current:
+            self.dismiss(None)
+
+    def on_screen_resume(self) -> None:
+        """Go away if the work was done while another screen was on top."""
+        if self._finished and self.is_current:
+            self.dismiss(None)
 
     def _show(self) -> None:
         def bar(width: int) -> Line:
@@ -54,7 +65,8 @@ class ProgressScreen(CommandScreen[None]):
 
         now = "Stopping after this one …" if self._stopping else clean(self._at_work)
         parts: list[Part] = [FittedPart(bar), LinePart([]), FittedPart(lambda width: fit([(now, "")], width))]
-        self.query_one(TextView).show(parts)
+        for view in self.query(TextView):  # none before the screen is laid out
+            view.show(parts)
 
     def nearest_places(self) -> tuple[str, ...]:
         """Only the window's own key."""

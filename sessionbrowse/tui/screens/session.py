@@ -53,7 +53,7 @@ class TreeRows(Struct, frozen=True):
 class SessionScreen(CommandScreen[None]):
     """One session."""
 
-    ACTIONS = ("naming:Naming", "undoing:Undoing", "viewing:Viewing", "copying:Copying")
+    ACTIONS = ("naming:Naming", "entries:Entries", "undoing:Undoing", "viewing:Viewing", "copying:Copying")
 
     def __init__(self, summary: Summary, entry_id: str | None = None) -> None:
         super().__init__(name="session")
@@ -125,6 +125,7 @@ class SessionScreen(CommandScreen[None]):
             blocks=self.text_view.spot is not None,
             image=self.text_view.shown_image() is not None,
             problems=len(self.session.problems) if self.session is not None else 0,
+            has_entry=bool(row is not None and self.session is not None and self.session.envelopes[row.index].id),
         )
 
     @property
@@ -144,12 +145,20 @@ class SessionScreen(CommandScreen[None]):
         return [self.summary]
 
     def sessions_changed(self, fresh: Fresh) -> None:
-        """Read the file again if a change touched it; a file that is gone is said to be by what stays on screen."""
+        """Read the file again if a change touched it; go back where it is gone."""
+        if self.summary.path in fresh.gone and self.is_current:
+            self.dismiss(None)
+            return
         for summary in fresh.summaries:
             if summary.path == self.summary.path:
                 self.summary = summary
         if self.summary.path in fresh.paths:
             self._open()
+
+    def show_entry(self, entry_id: str) -> None:
+        """Put the cursor on an entry, or on the nearest row above it."""
+        self._wanted_entry = entry_id
+        self._ask_rows(self.state)
 
     def moving(self) -> RowList | TextView | None:
         """The focused pane; the tree while the search is typed."""
@@ -426,6 +435,11 @@ class SessionScreen(CommandScreen[None]):
 
     def do_resume(self) -> None:
         """Run the agent on the session and read what it added."""
+        from sessionbrowse.tui.actions.before_resume import before_resuming
+
+        before_resuming(self, self.summary, self._resume)
+
+    def _resume(self) -> None:
         self.browser.resume(self.summary)
         self._open()
 

@@ -72,6 +72,18 @@ class RowList(Painted, can_focus=True):
             """The list it happened in, for `@on(…, selector)`."""
             return self.row_list
 
+    class Marked(Message):
+        """Rows were marked, or their marks taken away."""
+
+        def __init__(self, row_list: RowList) -> None:
+            super().__init__()
+            self.row_list = row_list
+
+        @property
+        def control(self) -> RowList:
+            """The list it happened in, for `@on(…, selector)`."""
+            return self.row_list
+
     def __init__(
         self, render_row: RenderRow, *, empty: str = "", id: str | None = None, classes: str | None = None
     ) -> None:
@@ -81,6 +93,10 @@ class RowList(Painted, can_focus=True):
         self._announced: Hashable | None = None
         self._moved_by_user = False
         self.marks: set[Hashable] = set()
+        # A range that is being marked: the key where it began, and the marks there were before.
+        self._anchor: Hashable | None = None
+        self._marks_before: set[Hashable] = set()
+        self.marks_range = False
         self.has_keys = False
         self.empty = empty
 
@@ -165,6 +181,10 @@ class RowList(Painted, can_focus=True):
         """Move the cursor to the row at `index` (clamped)."""
         self._moved_by_user = True
         self.cursor = index
+        if self.marks_range:
+            self._mark_to_cursor()
+        else:
+            self._anchor = None
 
     def go_to_key(self, key: Hashable) -> bool:
         """Move the cursor to the row of `key`; False if there is none."""
@@ -198,11 +218,62 @@ class RowList(Painted, can_focus=True):
         """Move to the last row."""
         self.go(self.count - 1)
 
+    # -- marking ------------------------------------------------------------------------------------------------
+
     def toggle_mark(self) -> None:
         """Mark the cursor's row, or take its mark away."""
         if self._keys:
-            self.marks.symmetric_difference_update({self.key})
-            self.refresh()
+            self.marks_range = False
+            self._set_marks(self.marks ^ {self.key})
+
+    def mark_by_moving(self, delta: int) -> None:
+        """Move the cursor by some rows and mark all from where this began to there."""
+        if not self._keys:
+            return
+        if self._anchor is None:
+            self._begin_range()
+        self._moved_by_user = True
+        self.cursor += delta
+        self._mark_to_cursor()
+
+    def toggle_range(self) -> None:
+        """Mark from now on every row that the cursor passes, or end that."""
+        self.marks_range = not self.marks_range and bool(self._keys)
+        if self.marks_range:
+            self._begin_range()
+            self._mark_to_cursor()
+        else:
+            self._anchor = None
+            self.post_message(self.Marked(self))
+
+    def mark_all(self) -> None:
+        """Mark every row; if all are marked, none."""
+        self.marks_range = False
+        self._set_marks(
+            self.marks - set(self._keys) if self.marks.issuperset(self._keys) else self.marks | {*self._keys}
+        )
+
+    def clear_marks(self) -> None:
+        """Take all marks away."""
+        self.marks_range = False
+        self._set_marks(set())
+
+    def _begin_range(self) -> None:
+        self._anchor = self.key
+        self._marks_before = set(self.marks)
+
+    def _mark_to_cursor(self) -> None:
+        try:
+            start = self._keys.index(self._anchor)
+        except ValueError:
+            start = self.cursor
+        first, last = sorted((start, self.cursor))
+        self._set_marks(self._marks_before | set(self._keys[first : last + 1]))
+
+    def _set_marks(self, marks: set[Hashable]) -> None:
+        self.marks = marks
+        self.refresh()
+        self.post_message(self.Marked(self))
 
     def validate_cursor(self, cursor: int) -> int:
         """Keep the cursor on a row."""
@@ -255,7 +326,9 @@ class RowList(Painted, can_focus=True):
             return
         event.stop()
         self.go(index)
-        if event.chain == 2:
+        if event.ctrl:
+            self.toggle_mark()
+        elif event.chain == 2:
             self.post_message(self.Entered(self, index, self._keys[index]))
 
     def render_line(self, y: int) -> Strip:
