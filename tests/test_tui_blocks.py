@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from sessionbrowse.format.entries import AssistantMessage, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
 from sessionbrowse.format.entries import ToolResultMessage as Result
+from sessionbrowse.store.blobs import read_blob
 from sessionbrowse.text import clean_lines
 from sessionbrowse.tui.diffs import edit_counts, edit_parts, style_diff, written_diff_counts
 from sessionbrowse.tui.folds import Fold, cut_at
@@ -241,6 +242,7 @@ def test_an_image_is_opened_as_a_private_copy_that_is_gone_afterwards(tmp_path: 
     viewer.chmod(0o755)
     said = show_image(
         base64.b64encode(PNG).decode(),
+        "/s.jsonl",
         handed,
         {"PATH": str(tmp_path), "DISPLAY": ":0"},
         platform="linux",
@@ -260,7 +262,8 @@ def test_an_image_is_opened_as_a_private_copy_that_is_gone_afterwards(tmp_path: 
     ("data", "environ", "reason"),
     [
         (None, {}, "not here"),
-        ("blob:sha256:00", {}, "not here"),
+        ("blob:sha256:" + "0" * 64, {}, "which is gone"),
+        ("blob:sha256:../../etc/passwd", {}, "which is gone"),
         (base64.b64encode(b"#!/bin/sh\nrm").decode(), {"DISPLAY": ":0"}, "no PNG"),
         ("%%%", {"DISPLAY": ":0"}, "no PNG"),
         (base64.b64encode(PNG).decode(), {"PATH": "/nowhere"}, "no desktop"),
@@ -269,7 +272,20 @@ def test_an_image_is_opened_as_a_private_copy_that_is_gone_afterwards(tmp_path: 
 )
 def test_why_an_image_cannot_be_opened_is_said(data: str | None, environ: dict[str, str], reason: str) -> None:
     with pytest.raises(NoViewer, match=reason):
-        show_image(data, HandedOver(), environ, platform="linux", start=lambda *_: pytest.fail("started"))
+        show_image(data, "/s.jsonl", HandedOver(), environ, platform="linux", start=lambda *_: pytest.fail("started"))
+
+
+def test_an_image_that_omp_keeps_beside_the_sessions_is_found_there(tmp_path: Path) -> None:
+    name = "ab" * 32
+    sessions = tmp_path / "agent" / "sessions" / "--work--"
+    sessions.mkdir(parents=True)
+    (tmp_path / "agent" / "blobs").mkdir()
+    (tmp_path / "agent" / "blobs" / name).write_bytes(PNG)
+    session = str(sessions / "s.jsonl")
+    assert read_blob(session, f"blob:sha256:{name}") == PNG
+    assert read_blob(session, "blob:sha256:" + "cd" * 32) is None
+    assert read_blob(session, f"blob:sha256:{name.upper()}") is None
+    assert read_blob(session, f"blob:sha256:{name}.png") is None
 
 
 # ---- folds in a document ---------------------------------------------------------------------------------------

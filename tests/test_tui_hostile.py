@@ -100,7 +100,7 @@ async def test_no_screen_draws_what_a_session_says_raw(tmp_path: Path) -> None:
         modified=1.0,
     )
     unnamed = Summary(agent="pi", path=str(path) + ATTACK, cwd=ATTACK, first_message=ATTACK, modified=0.0)
-    async with browsing(fixed_source([listed, unnamed])) as browser:
+    async with browsing(fixed_source([listed, unnamed]), environ={"PATH": ""}) as browser:
         check(browser)
         await browser.press("ctrl+p")
         check(browser)
@@ -115,16 +115,20 @@ async def test_no_screen_draws_what_a_session_says_raw(tmp_path: Path) -> None:
         check(browser)
         await browser.press("escape", "up", "enter")
         assert browser.screen_name == "session"
-        await browser.press("5", "T", "g")
+        await browser.press("5", "T", "g", "O", "d")
         count = browser.row_list("#tree").count
         assert count > 12
         for _ in range(count):
-            for _ in range(3):
+            for _ in range(4):
                 check(browser)
                 await browser.press("tab")
             await browser.press("enter", "G")
             check(browser)
             await browser.press("escape", "down")
+        await browser.press("Y")
+        check(browser)
+        await browser.press("escape", "e", "i", "y")
+        check(browser)
         await browser.press("slash")
         await browser.type("gnp")
         check(browser)

@@ -45,7 +45,7 @@ def image_line(mime_type: str | None, data: str | None) -> Line:
         # The context leaves large images in the file; elsewhere the file has none.
         return [*line, ("  not here: see the entry itself", "dim")]
     if data.startswith("blob:"):
-        return [*line, (f"  kept beside the sessions as {clean(data[:24])}…", "dim")]
+        return [*line, (f"  in omp's blobs, {clean(data.rsplit(':', 1)[-1][:8])}…", "dim")]
     area = dimensions(data)
     if area is not None:
         line.append((f"  {area[0]:,} × {area[1]:,}", ""))

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.store.blobs import read_blob
 from sessionbrowse.tui.handed_over import HandedOver
 from sessionbrowse.tui.images import EXTENSIONS, image_bytes, kind_of
 
@@ -21,20 +22,24 @@ class NoViewer(SessionBrowseError):
 
 def show_image(
     data: str | None,
+    session_path: str,
     handed: HandedOver,
     environ: Mapping[str, str],
     *,
     platform: str = sys.platform,
     start: Start | None = None,
 ) -> str:
-    """Open base64 image data in the system's viewer; return a sentence that says so.
+    """Open an image's data (base64, or omp's reference to a blob) in the system's viewer; return a sentence about it.
 
     Raises:
         NoViewer: there is no data, it is no image, or nothing here shows images.
+        Unreadable: the blob cannot be read.
     """
-    if data is None or data.startswith("blob:"):
-        raise NoViewer("The picture is not here: the file holds it elsewhere.")
-    content = image_bytes(data)
+    if data is None:
+        raise NoViewer("The picture is not here: the file has none, or it stands at the entry itself.")
+    content = read_blob(session_path, data) if data.startswith("blob:") else image_bytes(data)
+    if content is None and data.startswith("blob:"):
+        raise NoViewer("The picture is not here: omp kept it in a file of its own, which is gone.")
     kind = kind_of(content) if content is not None else None
     if content is None or kind is None:
         raise NoViewer("This is no PNG, JPEG, GIF or WebP image, so it is not opened.")

@@ -54,10 +54,10 @@ class Viewing:
             self._open_image(image)
 
     def _open_image(self, image: ImagePart) -> None:
-        browser = self._screen.browser
+        browser, path = self._screen.browser, self._screen.summary.path
 
         def work(job: Job) -> str:
-            return show_image(image.data, browser.handed, browser.options.environ)
+            return show_image(image.data, path, browser.handed, browser.options.environ)
 
         self._screen.lane("viewer").ask(work)
 
