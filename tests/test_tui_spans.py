@@ -101,3 +101,11 @@ def test_text_parts_of_fifty_megabytes_are_made_at_once() -> None:
     parts = text_parts(text)
     assert sum([part.estimate(80) for part in parts]) > 1_000_000
     assert len(parts[0].rows(80)) > 100
+
+
+def test_a_line_without_end_is_cut_where_the_lines_before_it_end() -> None:
+    text = "a" * 3_000 + "\n" + "b" * 40_000 + "\nc"
+    cuts = text_cuts(text)
+    assert cuts[0] == (0, 3_000)
+    assert cuts[1][0] == 3_001
+    assert "".join([text[start:end] for start, end in cuts]) == text.replace("\n", "")

@@ -17,6 +17,9 @@ CHUNK = 8 * 1024
 """Characters after which a long text is cut into another part, at the next end of line."""
 
 LONGEST_PART = 2 * CHUNK
+"""Characters among which an end of line is looked for."""
+
+PIECE_OF_LINE = CHUNK // 2
 """Characters of one part where no end of line comes: a line of a megabyte is cut inside."""
 
 Styler = Callable[[str], Line]
@@ -171,7 +174,9 @@ def text_cuts(source: str, start: int = 0) -> list[tuple[int, int]]:
     while length - start > LONGEST_PART:
         end = source.find("\n", start + CHUNK, start + LONGEST_PART)
         if end < 0:
-            end = start + LONGEST_PART
+            end = source.rfind("\n", start, start + PIECE_OF_LINE)
+        if end < 0:
+            end = start + PIECE_OF_LINE
             cuts.append((start, end))
             start = end
         else:
