@@ -147,7 +147,7 @@ class Log:
 
 def log_of(session: Session) -> Log:
     """Return what a session file holds, v1 and v2 in migrated form; lines that are no objects are left out."""
-    found = {index: entry for index, entry in session.fields_of_many(range(len(session.envelopes))) if entry}
+    found = {index: entry for index, entry in session.fields_of_many(range(len(session.ids))) if entry}
     header = dict(_header_object(session))
     generation = _generation(session.version)
     entries = [_migrated(session, index, found[index], generation) for index in sorted(found)]
@@ -212,8 +212,8 @@ def _generation(version: Json) -> int:
 def _migrated(session: Session, index: int, entry: EntryObject, generation: int) -> EntryObject:
     if generation == 1:
         parent = session.parents[index]
-        entry["id"] = session.envelopes[index].id
-        entry["parentId"] = session.envelopes[parent].id if parent >= 0 else None
+        entry["id"] = session.ids[index]
+        entry["parentId"] = session.ids[parent] if parent >= 0 else None
         if entry.get("type") == "compaction" and "firstKeptEntryIndex" in entry:
             del entry["firstKeptEntryIndex"]
             decoded = session.entry(index)

@@ -114,21 +114,21 @@ class Draft:
     def leave_out_all(self, indexes: Iterable[int], reason: str) -> None:
         """Say why entries are not in the context; those that never are keep their own reason."""
         for index in indexes:
-            if self.session.envelopes[index].type in SPEAKING_TYPES:
+            if self.session.kind(index).type in SPEAKING_TYPES:
                 self._reasons[index] = reason
 
     def finish(self, model: ModelRef | None, thinking: str | None, omp: OmpSettings | None = None) -> Context:
         """Return the context; every entry of the path is in it or left out with a reason."""
-        envelopes = self.session.envelopes
+        ids = self.session.ids
         included = {message.index for message in self.messages}
         left_out = [
-            LeftOut(envelopes[index].id, index, self._reasons.get(index) or usual_reason(self.session, index))
+            LeftOut(ids[index], index, self._reasons.get(index) or usual_reason(self.session, index))
             for index in self.path
             if index not in included
         ]
         last = self.path[-1] if self.path else None
         return Context(
-            at=envelopes[last].id if last is not None else None,
+            at=ids[last] if last is not None else None,
             index=last,
             model=model,
             thinking_level=thinking,
@@ -172,7 +172,7 @@ def context_message(
     blocks = _lightened((TextBlock(text=content),) if isinstance(content, str) else content or ()) + _lightened(beside)
     return ContextMessage(
         role=role,
-        entry_id=session.envelopes[index].id,
+        entry_id=session.ids[index],
         index=index,
         text=_text(role, message),
         message=message,
@@ -200,7 +200,7 @@ def content_text(content: Content) -> str:
 def last_of_type(session: Session, path: list[int], *types: str) -> int | None:
     """Return the place on the path of the last entry of one of the types, None where there is none."""
     for place in range(len(path) - 1, -1, -1):
-        if session.envelopes[path[place]].type in types:
+        if session.kind(path[place]).type in types:
             return place
     return None
 
@@ -210,7 +210,7 @@ def first_kept(session: Session, path: list[int], compaction_place: int, kept_id
     if kept_id is None:
         return None
     for place in range(compaction_place):
-        if session.envelopes[path[place]].id == kept_id:
+        if session.ids[path[place]] == kept_id:
             return place
     return None
 

@@ -118,12 +118,12 @@ def _append_last_request(draft: Draft, place: int, reset_place: int, start: int 
 
 
 def _is_user_request(session: Session, index: int) -> bool:
-    envelope = session.envelopes[index]
-    if envelope.type == "message" and envelope.role == "user":
+    kind = session.kind(index)
+    if kind.type == "message" and kind.role == "user":
         return True
-    if envelope.custom_type not in _USER_TURN_CUSTOM_TYPES:
+    if kind.custom_type not in _USER_TURN_CUSTOM_TYPES:
         return False
-    if envelope.type == "message" and envelope.role == "custom":
+    if kind.type == "message" and kind.role == "custom":
         message = stored_message(session, index)
         return isinstance(message, CustomRoleMessage) and message.attribution == "user"
     entry = session.entry(index)
@@ -155,10 +155,10 @@ def _append_all(draft: Draft, indexes: list[int]) -> None:
 
 def _entry_message(session: Session, index: int) -> ContextMessage | str | None:
     """Return an entry's message, a reason why it has none, or None where its type says that already."""
-    match session.envelopes[index].type:
+    match session.kind(index).type:
         case "message":
             message = stored_message(session, index)
-            role = session.envelopes[index].role
+            role = session.kind(index).role
             if message is None:
                 return missing_reason(session, index)
             if isinstance(message, AssistantMessage):

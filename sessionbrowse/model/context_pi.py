@@ -50,7 +50,7 @@ def build(session: Session, path: list[int]) -> Context:
     edits = _edits(session, selected)
     for index in selected:
         made = _project(draft, index, is_latest=index == selected[0], roles=_ROLES, with_system=True)
-        edit = edits.get(session.envelopes[index].id or "")
+        edit = edits.get(session.ids[index] or "")
         if edit is None or not made:
             draft.messages += made
         elif edit.replacement is None and "replacement" not in edit.extra:
@@ -79,7 +79,7 @@ def build_transcript(session: Session, path: list[int]) -> Context:
         if message is None:
             draft.leave_out(index, missing_reason(session, index))
         else:
-            role = session.envelopes[index].role
+            role = session.kind(index).role
             draft.messages.append(context_message(session, index, role, message, sent=is_sent(role, message, _ROLES)))
     model, _ = settings(session, path)
     return draft.finish(model, None)
@@ -93,21 +93,21 @@ def settings(session: Session, path: list[int]) -> tuple[ModelRef | None, str | 
         change = session.entry(path[place])
         thinking = change.thinking_level if isinstance(change, ThinkingLevelChange) else None
     for index in reversed(path):
-        envelope = session.envelopes[index]
-        if envelope.type == "model_change":
+        kind = session.kind(index)
+        if kind.type == "model_change":
             entry = session.entry(index)
             return (ModelRef(entry.provider, entry.model_id) if isinstance(entry, ModelChange) else None), thinking
-        if envelope.type == "message" and envelope.role == "assistant":
-            return ModelRef(envelope.provider, envelope.model), thinking
+        if kind.type == "message" and kind.role == "assistant":
+            return ModelRef(kind.provider, kind.model), thinking
     return None, thinking
 
 
 def entry_message(session: Session, index: int, roles: frozenset[str]) -> ContextMessage | None:
     """Return the message that an entry stands for on its own, None where it stands for none."""
-    match session.envelopes[index].type:
+    match session.kind(index).type:
         case "message":
             message = stored_message(session, index)
-            role = session.envelopes[index].role
+            role = session.kind(index).role
             if message is None:
                 return None
             return context_message(session, index, role, message, sent=is_sent(role, message, roles))
@@ -149,16 +149,16 @@ def _selected(draft: Draft, *, keeps_system: bool) -> list[int]:
 
 
 def _is_system(session: Session, index: int) -> bool:
-    envelope = session.envelopes[index]
-    return envelope.type == "message" and envelope.role == "system"
+    kind = session.kind(index)
+    return kind.type == "message" and kind.role == "system"
 
 
 def _edits(session: Session, selected: list[int]) -> dict[str, ContextEdit]:
     """Return the last edit of each target; an edit that a compaction cut away has no effect."""
     last_edits = {
-        envelope.target_id: index
+        target_id: index
         for index in selected
-        if (envelope := session.envelopes[index]).type == "context_edit" and envelope.target_id is not None
+        if session.kind(index).type == "context_edit" and (target_id := session.envelopes[index].target_id) is not None
     }
     edits = {target: session.entry(index) for target, index in last_edits.items()}
     return {target: edit for target, edit in edits.items() if isinstance(edit, ContextEdit)}
@@ -168,7 +168,7 @@ def _project(
     draft: Draft, index: int, *, is_latest: bool, roles: frozenset[str], with_system: bool = False
 ) -> list[ContextMessage]:
     session = draft.session
-    kind = session.envelopes[index].type
+    kind = session.kind(index).type
     if kind == "compaction":
         entry = session.entry(index) if is_latest else None
         return _checkpoint(session, index, entry, with_system) if isinstance(entry, Compaction) else []

@@ -34,14 +34,14 @@ def generation_of(session: Session) -> int:
 def whole_lines(session: Session, read: ReadLine) -> Iterator[bytes]:
     """Yield every entry of a session, all branches, each with its newline; later headers are left out."""
     generation = generation_of(session)
-    for index, envelope in enumerate(session.envelopes):
-        if envelope.type != "session":
+    for index in range(len(session.ids)):
+        if session.kind(index).type != "session":
             yield _migrated(session, index, _line(session, index, read), generation) + b"\n"
 
 
 def kept_path(session: Session, index: int) -> list[int]:
     """Return the entries of the path to an entry that a fork keeps: all but labels, which are set anew behind them."""
-    return [at for at in session.branch(index) if session.envelopes[at].type != "label"]
+    return [at for at in session.branch(index) if session.kind(at).type != "label"]
 
 
 def path_lines(session: Session, index: int, read: ReadLine, new_id: Callable[[set[str]], str]) -> Iterator[bytes]:
@@ -72,7 +72,7 @@ def path_lines(session: Session, index: int, read: ReadLine, new_id: Callable[[s
 def _labels(
     session: Session, kept: set[int], previous: str | None, new_id: Callable[[set[str]], str]
 ) -> Iterator[bytes]:
-    taken = {session.envelopes[at].id or "" for at in kept}
+    taken = {session.ids[at] or "" for at in kept}
     for target, mark in session.labels.items():
         if target not in kept:
             continue
@@ -85,7 +85,7 @@ def _labels(
                 "id": made,
                 "parentId": previous,
                 "timestamp": label.get("timestamp"),
-                "targetId": session.envelopes[target].id,
+                "targetId": session.ids[target],
                 "label": label.get("label"),
             }
         )
@@ -128,7 +128,7 @@ def _migrated_compaction(session: Session, index: int, line: bytes) -> bytes:
 def _kept_from(session: Session, index: int, line: bytes, replaced: dict[str | None, str | None]) -> bytes:
     entry = session.entry(index)
     kept = entry.first_kept_entry_id if isinstance(entry, Compaction) else None
-    if kept is None or kept == session.envelopes[index].id or kept not in replaced:
+    if kept is None or kept == session.ids[index] or kept not in replaced:
         return line
     return with_member(line, "firstKeptEntryId", _text(replaced[kept]))
 
@@ -145,4 +145,4 @@ def _text(value: str | None) -> bytes:
 
 def has_answer(session: Session, path: list[int]) -> bool:
     """Tell whether there is an answer of the model among these entries."""
-    return any(session.envelopes[at].type == "message" and session.envelopes[at].role == "assistant" for at in path)
+    return any(session.kind(at).type == "message" and session.kind(at).role == "assistant" for at in path)

@@ -61,7 +61,7 @@ def missing_reason(session: Session, index: int) -> str:
 
 def usual_reason(session: Session, index: int) -> str:
     """Say why an entry of its type is never a message of the context."""
-    kind = session.envelopes[index].type
+    kind = session.kind(index).type
     if not kind:
         return "not an entry of a session"
     reason = _USUAL_REASONS.get(kind)

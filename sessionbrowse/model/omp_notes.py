@@ -37,10 +37,10 @@ _CLOSING_TAG = re.compile(r"</[a-z_-]+>")
 def find(session: Session, path: list[int]) -> tuple[int, str] | None:
     """Return the newest valid notes after the last `/clear`: their entry and the text sent; None for empty ones."""
     for index in reversed(path):
-        envelope = session.envelopes[index]
-        if envelope.type == "reset_boundary":
+        kind = session.kind(index)
+        if kind.type == "reset_boundary":
             return None
-        if envelope.type != "custom" or envelope.custom_type != CUSTOM_TYPE:
+        if kind.type != "custom" or kind.custom_type != CUSTOM_TYPE:
             continue
         entry = session.entry(index)
         notes = _text(entry.data) if isinstance(entry, Custom) else None

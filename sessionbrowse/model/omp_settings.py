@@ -41,7 +41,7 @@ def restore(session: Session, path: list[int]) -> OmpSettings:
     mode = session.entry(path[mode_place]) if mode_place is not None else None
     rules: dict[str, None] = {}
     for index in path:
-        if session.envelopes[index].type == "ttsr_injection":
+        if session.kind(index).type == "ttsr_injection":
             injection = session.entry(index)
             if isinstance(injection, TtsrInjection):
                 rules |= {rule: None for rule in injection.injected_rules or () if isinstance(rule, str)}
@@ -60,13 +60,13 @@ def _models(session: Session, path: list[int]) -> dict[str, str]:
     models: dict[str, str] = {}
     inferred: str | None = None
     for index in path:
-        envelope = session.envelopes[index]
-        if envelope.type == "model_change":
+        kind = session.kind(index)
+        if kind.type == "model_change":
             change = session.entry(index)
             if isinstance(change, ModelChange) and change.model:
                 models["default" if change.role is None else change.role] = change.model
-        elif envelope.type == "message" and envelope.role == "assistant":
-            inferred = "/".join([part for part in (envelope.provider, envelope.model) if part]) or inferred
+        elif kind.type == "message" and kind.role == "assistant":
+            inferred = "/".join([part for part in (kind.provider, kind.model) if part]) or inferred
     if inferred is not None:
         models.setdefault("default", inferred)
     return models

@@ -65,7 +65,7 @@ def left_behind_of(session: Session) -> LeftBehind | None:
         return None
     place = safe_place(session, newest)
     return LeftBehind(
-        newest_id=session.envelopes[newest].id or None,
+        newest_id=session.ids[newest] or None,
         messages=messages_left_behind(session, newest),
-        entry_id=session.envelopes[place].id or None if place is not None else None,
+        entry_id=session.ids[place] or None if place is not None else None,
     )

@@ -75,7 +75,7 @@ def checkout(
             place = place_of(file.session, index)
             refuse_unsafe(file.session, index, place)
             origin = Origin(verb="checkout", group=group)
-            return write_checkout(file, file.session.envelopes[index].id, place, bench, origin, force=force)
+            return write_checkout(file, file.session.ids[index], place, bench, origin, force=force)
 
     return retried(attempt)
 
@@ -85,7 +85,7 @@ def write_checkout(
 ) -> CheckedOut:
     """Append the entry that makes the program resume at a place of an open file."""
     session = file.session
-    at = session.envelopes[place.index].id if place.index != ROOT else None
+    at = session.ids[place.index] if place.index != ROOT else None
     if place.index != ROOT and not at:
         raise RefusedWrite("This entry has no id, so nothing can hang on it.")
     if place.index == standing_at(session):
@@ -123,16 +123,16 @@ def write_checkout(
 def standing_at(session: Session) -> int | None:
     """Return where the program resumes: the leaf, or what our own entry at the end stands for."""
     leaf = session.leaf
-    while leaf is not None and leaf != ROOT and session.envelopes[leaf].custom_type == CHECKOUT_TYPE:
+    while leaf is not None and leaf != ROOT and session.kind(leaf).custom_type == CHECKOUT_TYPE:
         leaf = session.parents[leaf]
     return leaf
 
 
 def place_of(session: Session, index: int) -> Place:
     """Return where going to an entry leads: to itself, or for what the user said to its parent."""
-    envelope = session.envelopes[index]
-    is_prompt = envelope.type == "message" and envelope.role == "user"
-    if not is_prompt and (envelope.type != "custom_message" or session.agent == "omp"):
+    kind = session.kind(index)
+    is_prompt = kind.type == "message" and kind.role == "user"
+    if not is_prompt and (kind.type != "custom_message" or session.agent == "omp"):
         return Place(index, None)
     entry = session.entry(index)
     content: Content = None
@@ -148,11 +148,10 @@ def refuse_unsafe(session: Session, index: int, place: Place) -> None:
     if not _has_open_calls(session, place.index):
         return
     nearest = nearest_safe(session, place.index)
-    nearest_id = session.envelopes[nearest].id if nearest is not None else None
+    nearest_id = session.ids[nearest] if nearest is not None else None
     offer = f" The nearest entry that can be checked out is {nearest_id}." if nearest_id else ""
     raise UnsafeEntry(
-        f"At {session.envelopes[index].id} a tool was called whose result comes later, and no model goes on without "
-        f"it.{offer}",
+        f"At {session.ids[index]} a tool was called whose result comes later, and no model goes on without it.{offer}",
         nearest_id,
     )
 

@@ -66,7 +66,7 @@ def compare_document(session: Session, comparison: Comparison, home: str = "") -
         "path": session.path,
         "id": session.id,
         "agent": session.agent,
-        "ancestor": session.envelopes[ancestor].id if ancestor is not None else None,
+        "ancestor": session.ids[ancestor] if ancestor is not None else None,
         "shared_entries": comparison.shared,
         "left": _side_document(session, comparison.left, home),
         "right": _side_document(session, comparison.right, home),
@@ -74,10 +74,9 @@ def compare_document(session: Session, comparison: Comparison, home: str = "") -
 
 
 def _side_document(session: Session, side: Side, home: str) -> dict[str, Any]:
-    envelopes = session.envelopes
     mark = session.labels.get(side.index)
     return {
-        "entry_id": envelopes[side.index].id,
+        "entry_id": session.ids[side.index],
         "label": mark.text if mark is not None else None,
         "messages": side.messages,
         "tools": side.tools,
@@ -86,9 +85,9 @@ def _side_document(session: Session, side: Side, home: str) -> dict[str, Any]:
         "cost": side.spent.cost,
         "entries": [
             {
-                "id": envelopes[index].id,
-                "type": envelopes[index].type or None,
-                "role": envelopes[index].role,
+                "id": session.ids[index],
+                "type": session.kind(index).type or None,
+                "role": session.kind(index).role,
                 "text": tree.row_text(session, index, home),
             }
             for index in side.entries
@@ -101,7 +100,7 @@ def _side(session: Session, index: int, entries: list[int]) -> Side:
     tools: dict[str, int] = {}
     files: dict[str, None] = {}
     for at in entries:
-        if envelopes[at].tool_calls:
+        if session.kind(at).role == "assistant" and envelopes[at].tool_calls:
             for call in _calls(session, at):
                 name = call.name or "(no name)"
                 tools[name] = tools.get(name, 0) + 1
@@ -111,7 +110,7 @@ def _side(session: Session, index: int, entries: list[int]) -> Side:
     return Side(
         index=index,
         entries=tuple(entries),
-        messages=sum([envelopes[at].role in ("user", "assistant") for at in entries]),
+        messages=sum([session.kind(at).role in ("user", "assistant") for at in entries]),
         tools=dict(sorted(tools.items(), key=lambda counted: (-counted[1], counted[0]))),
         files=tuple(files),
         spent=totals(session.rules, [envelopes[at] for at in entries]),

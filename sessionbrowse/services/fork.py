@@ -121,7 +121,7 @@ def fork(
         source=session.path,
         id=session_id,
         cwd=directory,
-        at=session.envelopes[cut.index].id if cut is not None and cut.index != ROOT else None,
+        at=session.ids[cut.index] if cut is not None and cut.index != ROOT else None,
         text=cut.text if cut is not None else None,
     )
 
@@ -143,8 +143,8 @@ def opened_source(path: str, agent: str | None) -> Session:
 
 def cut_at(session: Session, index: int) -> Cut:
     """Return where a fork at an entry ends: there, or for what the user said at its parent."""
-    envelope = session.envelopes[index]
-    if envelope.type == "message" and envelope.role == "user":
+    kind = session.kind(index)
+    if kind.type == "message" and kind.role == "user":
         place = place_of(session, index)
         return Cut(place.index, place.text)
     return Cut(index, None)
@@ -155,7 +155,7 @@ def refuse_without_answer(session: Session, cut: Cut | None) -> None:
 
     atomic 0.9.15 appends such a file to itself with its first answer, and indusagi 0.12 never writes what comes before.
     """
-    kept = list(range(len(session.envelopes))) if cut is None else session.branch(cut.index)
+    kept = list(range(len(session.ids))) if cut is None else session.branch(cut.index)
     if not has_answer(session, kept):
         raise RefusedWrite(
             f"There is no answer of the model up to there, and {session.agent} writes a session without one wrongly "

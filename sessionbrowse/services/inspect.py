@@ -19,7 +19,7 @@ Document = dict[str, Any]
 
 def show_document(session: Session) -> Document:
     """Return what `show --json` prints: what the file holds."""
-    envelopes = session.envelopes
+    ids = session.ids
     return {
         "agent": session.agent,
         "path": session.path,
@@ -30,17 +30,16 @@ def show_document(session: Session) -> Document:
         "cwd": session.cwd,
         "name": session.name,
         "leaf_id": session.leaf_id,
-        "entry_ids": [envelope.id for envelope in envelopes],
-        "entry_types": [envelope.type or None for envelope in envelopes],
+        "entry_ids": list(ids),
+        "entry_types": [session.kind(index).type or None for index in range(len(ids))],
         "labels": {
-            envelopes[index].id: _label_as_it_stands(session, mark.set_by)
-            for index, mark in sorted(session.labels.items())
+            ids[index]: _label_as_it_stands(session, mark.set_by) for index, mark in sorted(session.labels.items())
         },
-        "label_times": {envelopes[index].id: mark.time for index, mark in sorted(session.labels.items())},
-        "root_ids": [envelopes[index].id for index in session.roots],
-        "leaf_ids": [envelopes[index].id for index in range(len(envelopes)) if not session.children(index)],
-        "branch": [envelopes[index].id for index in session.active_branch()],
-        "tree": [{"depth": depth, "id": envelopes[index].id} for index, depth in preorder(session)],
+        "label_times": {ids[index]: mark.time for index, mark in sorted(session.labels.items())},
+        "root_ids": [ids[index] for index in session.roots],
+        "leaf_ids": [ids[index] for index in range(len(ids)) if not session.children(index)],
+        "branch": [ids[index] for index in session.active_branch()],
+        "tree": [{"depth": depth, "id": ids[index]} for index, depth in preorder(session)],
         "refused": f"{session.agent} {session.refusal}" if session.refusal else None,
         "unlisted": f"{session.agent} {session.unlisted}" if session.unlisted else None,
         "problems": [
@@ -62,17 +61,16 @@ def tree_document(session: Session, filter_name: str = "default", home: str = ""
     """Return what `tree --json` prints: the rows of the agent's own tree."""
     rows = []
     for row in tree.rows(session, filter_name):
-        envelope = session.envelopes[row.index]
         mark = session.labels.get(row.index)
         rows.append(
             {
-                "id": envelope.id,
+                "id": session.ids[row.index],
                 "depth": row.level,
                 "text": tree.row_text(session, row.index, home),
                 "label": mark.text if mark is not None else None,
                 "active": row.active,
                 "leaf": row.leaf,
-                "type": envelope.type or None,
+                "type": session.kind(row.index).type or None,
             }
         )
     return {"filter": filter_name, "rows": rows}
@@ -117,7 +115,7 @@ def label_documents(session: Session, home: str = "") -> list[Document]:
                 "agent": session.agent,
                 "cwd": session.cwd,
                 "session": session.name,
-                "entry_id": session.envelopes[index].id,
+                "entry_id": session.ids[index],
                 "label": mark.text,
                 "time": mark.time,
                 "state": state,
@@ -130,7 +128,7 @@ def label_documents(session: Session, home: str = "") -> list[Document]:
 def compacted_entries(session: Session) -> set[int]:
     """Return the entries of the active branch that lie before what the last compaction or reset kept."""
     branch = session.active_branch()
-    kinds = [session.envelopes[index].type for index in branch]
+    kinds = [session.kind(index).type for index in branch]
     boundary = max((at for at, kind in enumerate(kinds) if kind in ("compaction", "reset_boundary")), default=-1)
     if boundary < 0:
         return set()
@@ -151,7 +149,7 @@ def find_entry(session: Session, reference: str) -> int:
         return found[0]
     if not found:
         raise NoSuchEntry(f"No entry {reference!r} in {os.path.basename(session.path)}")
-    ids = [session.envelopes[index].id or "(no id)" for index in found]
+    ids = [session.ids[index] or "(no id)" for index in found]
     raise AmbiguousReference(f"Several entries fit {reference!r}: {', '.join(ids[:10])}", ids)
 
 

@@ -51,7 +51,7 @@ def label(
     def attempt() -> Labelled:
         with changing(bench), opened(target) as file:
             index = find_entry(file.session, entry)
-            entry_id = file.session.envelopes[index].id
+            entry_id = file.session.ids[index]
             if not entry_id:
                 raise RefusedWrite("This entry has no id, so no label can name it.")
             return write_label(file, entry_id, wanted, bench, Origin(verb="label", group=group), force=force)

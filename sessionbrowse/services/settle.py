@@ -46,10 +46,10 @@ def _append_reached(bench: Bench, change: Change) -> bool:
     if index is None:
         return False
     plan = msgspec.convert(change.plan["line"], AppendLine)
-    is_last = index == len(session.envelopes) - 1
+    is_last = index == len(session.ids) - 1
     if is_last and plan.parent_id is UNSET and session.parents[index] != index - 1 and session.agent != "omp":
         # Another program's line came between and nobody looked: its messages are off the branch until this is mended.
-        plan = msgspec.structs.replace(plan, parent_id=session.envelopes[index - 1].id)
+        plan = msgspec.structs.replace(plan, parent_id=session.ids[index - 1])
         with writer.opened(Target(change.path, change.agent)) as file:
             made = writer.unused_id(file.tail.ids, bench.new_id)
             writer.append_line(file, plan, made, now_ms=bench.now_ms)

@@ -232,9 +232,9 @@ def _undo_checkout(change: Change, bench: Bench, force: bool) -> Changed:
 def _stands_on(session: Session, entry_id: str) -> bool:
     """Tell whether the program still stands on an entry: nothing was said below it, labels and names at most."""
     index = ROOT if session.leaf is None else session.leaf
-    while index != ROOT and session.envelopes[index].id != entry_id and session.envelopes[index].type not in _SAID:
+    while index != ROOT and session.ids[index] != entry_id and session.kind(index).type not in _SAID:
         index = session.parents[index]
-    return index != ROOT and session.envelopes[index].id == entry_id
+    return index != ROOT and session.ids[index] == entry_id
 
 
 def _quoted(name: str | None) -> str:

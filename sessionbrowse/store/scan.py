@@ -291,7 +291,7 @@ def summarise_transcript(descriptor: int, path: str, status: os.stat_result) -> 
         lambda offset, size: read_at(path, offset, size),
     )
     branch = session.active_branch()
-    roles = [session.envelopes[index].role for index in branch]
+    roles = [session.kind(index).role for index in branch]
     return Summary(
         agent="indusagi",
         path=path,
@@ -300,15 +300,15 @@ def summarise_transcript(descriptor: int, path: str, status: os.stat_result) -> 
         message_count=sum(role in ("user", "assistant", "toolResult") for role in roles),
         first_message=_first_user_text(session, branch),
         bytes=status.st_size,
-        entry_count=len(session.envelopes),
-        branch_count=max(1, sum(1 for index in range(len(session.envelopes)) if not session.children(index))),
+        entry_count=len(session.ids),
+        branch_count=max(1, sum(1 for index in range(len(session.ids)) if not session.children(index))),
         tokens=sum(envelope.spent.tokens for envelope in session.envelopes if envelope.spent is not None),
         cost=round(sum(envelope.spent.cost for envelope in session.envelopes if envelope.spent is not None), 10),
         model=next(
             (
-                f"{session.envelopes[index].provider}/{session.envelopes[index].model}"
+                f"{session.kind(index).provider}/{session.kind(index).model}"
                 for index in reversed(branch)
-                if session.envelopes[index].model
+                if session.kind(index).model
             ),
             None,
         ),
@@ -321,7 +321,7 @@ def summarise_transcript(descriptor: int, path: str, status: os.stat_result) -> 
 
 def _first_user_text(session: Session, branch: Sequence[int]) -> str | None:
     for index in branch:
-        if session.envelopes[index].role == "user":
+        if session.kind(index).role == "user":
             text = " ".join(joined_text(session.raw(index)).split())
             return text[:PREVIEW_CHARACTERS] or None
     return None

@@ -105,7 +105,7 @@ def _common_part(session: Session, comparison: Comparison, home: str) -> Part:
 def _name(session: Session, index: int) -> str:
     """Return what an entry is called: its label, or the beginning of its id."""
     mark = session.labels.get(index)
-    return f"⚑ {one_line(mark.text, 40)}" if mark is not None else clean(session.envelopes[index].id or "(no id)")[:8]
+    return f"⚑ {one_line(mark.text, 40)}" if mark is not None else clean(session.ids[index] or "(no id)")[:8]
 
 
 def _side_head(session: Session, side: Side, sign: str) -> list[Part]:
@@ -145,7 +145,7 @@ def _turns(session: Session, side: Side) -> list[Sequence[int]]:
     for index in side.entries:
         if not is_talk(session, index):
             continue
-        if session.envelopes[index].role == "user":
+        if session.kind(index).role == "user":
             turns.append([])
         turns[-1].append(index)
     return [tuple(turn) for turn in turns]

@@ -91,7 +91,7 @@ def entry_heading(session: Session, index: int, entry: Entry, now_ms: float) -> 
         kind.append(("   ← leaf", "accent"))
     parts: list[Part] = [LinePart(kind)]
     parent = session.parents[index]
-    above: Line = [(clean(session.envelopes[parent].id or "?"), "")] if parent != ROOT else [("none: a root", "dim")]
+    above: Line = [(clean(session.ids[parent] or "?"), "")] if parent != ROOT else [("none: a root", "dim")]
     if parent == ROOT and envelope.parent_id is not None:
         above = [(clean(envelope.parent_id), "warning"), ("  not in this file", "warning")]
     identity = clean(envelope.id) if envelope.id is not None else "(no id)"
@@ -265,9 +265,8 @@ def _time(timestamp: str | float | None, now_ms: float) -> Line:
 
 def find_result(session: Session, index: int, call_id: str) -> ToolResultMessage | None:
     """Return what a tool gave back for a call of the entry at `index`; None if it is not near it."""
-    envelopes = session.envelopes
-    for later in range(index + 1, min(len(envelopes), index + RESULT_DISTANCE)):
-        if envelopes[later].tool_call_id == call_id:
+    for later in range(index + 1, min(len(session.ids), index + RESULT_DISTANCE)):
+        if session.kind(later).role == "toolResult" and session.envelopes[later].tool_call_id == call_id:
             entry = session.entry(later)
             if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
                 return entry.message
@@ -280,7 +279,7 @@ def find_call(session: Session, index: int, call_id: str) -> ToolCallBlock | Non
     for _ in range(RESULT_DISTANCE):
         if above == ROOT:
             return None
-        if call_id in session.envelopes[above].tool_calls:
+        if session.kind(above).role == "assistant" and call_id in session.envelopes[above].tool_calls:
             entry = session.entry(above)
             message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
             content = message.content if isinstance(message, AssistantMessage) else None
@@ -365,18 +364,17 @@ def conversation(session: Session, summary: Summary) -> list[Part]:
 
 def is_talk(session: Session, index: int) -> bool:
     """Whether an entry is a turn of the conversation: something said, or a summary of what was."""
-    envelope = session.envelopes[index]
-    if envelope.type == "message":
-        return envelope.role not in ("toolResult", "system")
-    return envelope.type in ("compaction", "branch_summary", "custom_message")
+    kind = session.kind(index)
+    if kind.type == "message":
+        return kind.role not in ("toolResult", "system")
+    return kind.type in ("compaction", "branch_summary", "custom_message")
 
 
 def _continues(session: Session, before: int | None, index: int) -> bool:
     """Whether an entry goes on with the turn of the one before: an assistant's next answer after its tools."""
     if before is None or index in session.labels:
         return False
-    envelopes = session.envelopes
-    return envelopes[before].role == "assistant" == envelopes[index].role
+    return session.kind(before).role == "assistant" == session.kind(index).role
 
 
 def _talk_part(session: Session, index: int, *, continues: bool) -> Part:

@@ -77,20 +77,20 @@ def shift_for(row: Row, width: int) -> int:
 def text_spans(session: Session, row: Row, text: str, style: TreeStyle) -> Line:
     """Return the row's text in the look of what it is; hits of the search are marked."""
     text = clean(text[: TEXT_CHARACTERS * 2])[:TEXT_CHARACTERS]
-    envelope = session.envelopes[row.index]
+    kind = session.kind(row.index)
     plain = "" if row.active else "dim"
     if not row.matches:
         return [(text, "faint")]
     line: Line
     head, colon, rest = text.partition(": ")
-    if envelope.type == "message" and envelope.role in _ROLE_LOOKS and colon:
-        line = [(f"{head}: ", f"{_ROLE_LOOKS[envelope.role]}{' strong' if row.active else ''}"), (rest, plain)]
-    elif envelope.type == "message":
+    if kind.type == "message" and kind.role in _ROLE_LOOKS and colon:
+        line = [(f"{head}: ", f"{_ROLE_LOOKS[kind.role]}{' strong' if row.active else ''}"), (rest, plain)]
+    elif kind.type == "message":
         line = [(text, "tool" if row.active else "dim")]
     elif text:
         line = [(text, "note" if row.active else "dim")]
     else:
-        line = [(clean(envelope.type) or "(no type)", "faint italic")]
+        line = [(clean(kind.type) or "(no type)", "faint italic")]
     return overlay(line, hits_in(text, style.words), "match") if style.words else line
 
 

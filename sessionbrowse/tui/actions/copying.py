@@ -58,7 +58,7 @@ class Copying:
         if session is not None and index is not None:
             offers["text"] = ("Text of the entry", lambda: entry_text(session, index))
             offers["raw"] = ("Raw line of the entry", lambda: raw_text(session, index))
-            offers["entry"] = ("Id of the entry", lambda: session.envelopes[index].id or "")
+            offers["entry"] = ("Id of the entry", lambda: session.ids[index] or "")
         offers["id"] = ("Id of the session", lambda: summary.id or "")
         offers["path"] = ("Path of the session's file", lambda: summary.path)
         if summary.cwd:

@@ -186,7 +186,7 @@ class SessionScreen(CommandScreen[None]):
         if before is not None and self._wanted_entry is None and self.index == self._leaf_row(before):
             self._wanted_entry = outcome.value.leaf_id
         self.session = outcome.value
-        self.marked = None if self.marked is not None and self.marked >= len(self.session.envelopes) else self.marked
+        self.marked = None if self.marked is not None and self.marked >= len(self.session.ids) else self.marked
         self._texts = {}
         self._show_header()
         self._ask_rows(self.state)
@@ -207,7 +207,7 @@ class SessionScreen(CommandScreen[None]):
                 key = self.browser.keys.key_of("damage")
                 right.append((f"✗ {plural(len(session.problems), 'problem')} ({key})   ", "error"))
             points = plural(summary.branch_count, "branch", "branches")
-            right.append((f"{plural(len(session.envelopes), 'entry', 'entries')} · {points}", "dim"))
+            right.append((f"{plural(len(session.ids), 'entry', 'entries')} · {points}", "dim"))
             if session.leaf_id:
                 right.append((f" · leaf {clean(session.leaf_id)[:8]}", "dim"))
         self.query_one("#header", Bar).show(left, right)
@@ -389,7 +389,7 @@ class SessionScreen(CommandScreen[None]):
         self.text_view.border_title = Content.assemble(*title)
         session, index = self.session, self.index
         if session is not None and index is not None:
-            at = clean(session.envelopes[index].id or "no id")[:8]
+            at = clean(session.ids[index] or "no id")[:8]
             self.text_view.border_subtitle = Content(f"at {at}" if self.view == "context" else at)
 
     # -- commands -----------------------------------------------------------------------------------------------
@@ -497,8 +497,8 @@ class SessionScreen(CommandScreen[None]):
 
     def _is_turn(self, position: int) -> bool:
         assert self.session is not None
-        envelope = self.session.envelopes[self.rows[position].index]
-        return envelope.type == "message" and envelope.role in ("user", "assistant")
+        kind = self.session.kind(self.rows[position].index)
+        return kind.type == "message" and kind.role in ("user", "assistant")
 
     # -- commands: folding --------------------------------------------------------------------------------------
 
