@@ -38,6 +38,7 @@ from sessionbrowse.services.news import (
 from sessionbrowse.services.readings import Readings
 from sessionbrowse.store.discover import FoundFile, Skipped, is_session_name
 from sessionbrowse.store.in_use_now import sessions_in_use
+from sessionbrowse.store.index.overview import Brief
 from sessionbrowse.store.roots import real_surroundings
 from sessionbrowse.store.scan import link_parents, turns
 from sessionbrowse.store.watch import Watcher
@@ -120,22 +121,30 @@ class Live:
             NotFound: a root is no directory, or an agent none of the four.
         """
         self._places = scan_of(self._scope).places
-        listed = _listed(self._places)
-        agents = self._scope.agents
-        summaries = [
-            summary
-            for summary in self._readings.remember(listed)
-            if not summary.hidden and (not agents or summary.agent in agents)
-        ]
+        is_listed = _listed(self._places)
+        opened = self._request.sort in ("recent", "threaded") and self._open_in_brief(is_listed)
+        if opened:
+            self._wait_for_paint()
+        summaries = [summary for summary in self._readings.remember(is_listed) if self._is_wanted(summary)]
         if not summaries:
             return
         known = {summary.path: summary for summary in summaries}
         known.update({summary.path: summary for summary in link_parents(summaries)})
         in_order = ordered(known.values(), self._request.sort if self._request.sort != "threaded" else "recent")
-        self._tell(Opening(tuple(in_order[:FIRST_ROWS]), _folders(in_order), len(in_order)))
-        self._wait_for_paint()
+        if not opened:
+            self._tell(Opening(tuple(in_order[:FIRST_ROWS]), _folders(in_order), len(in_order)))
+            self._wait_for_paint()
         self._show(in_order)
         self._tell(Indexed())
+
+    def _open_in_brief(self, is_listed: Callable[[str], bool]) -> bool:
+        """Hand over the newest rows and the counts of all, without reading what is known of all; False for none."""
+        briefs = [brief for brief in self._readings.briefs(is_listed) if self._is_wanted(brief)]
+        newest = sorted(briefs, key=lambda brief: (-(brief.modified or 0), -brief.mtime_ns))[:FIRST_ROWS]
+        rows = self._readings.recall(newest)
+        if rows:
+            self._tell(Opening(tuple(rows), _folders(briefs), len(briefs)))
+        return bool(rows)
 
     def _wait_for_paint(self) -> None:
         """Leave the processor to the browser until it has painted."""
@@ -236,7 +245,7 @@ class Live:
                 deadline = time.monotonic() + BATCH_SECONDS
         self._show(pending, done, len(files))
 
-    def _is_wanted(self, summary: Summary) -> bool:
+    def _is_wanted(self, summary: Summary | Brief) -> bool:
         scope = self._scope
         return (scope.hidden or not summary.hidden) and (not scope.agents or summary.agent in scope.agents)
 
@@ -352,8 +361,8 @@ def _listed(places: Sequence[Place]) -> Callable[[str], bool]:
     return listed
 
 
-def _folders(summaries: Iterable[Summary]) -> tuple[Folder, ...]:
-    by_cwd: dict[str, list[Summary]] = {}
+def _folders(summaries: Sequence[Summary] | Sequence[Brief]) -> tuple[Folder, ...]:
+    by_cwd: dict[str, list[Summary | Brief]] = {}
     for summary in summaries:
         by_cwd.setdefault(summary.cwd, []).append(summary)
     return tuple(

@@ -14,6 +14,7 @@ from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.indexed import open_or_create, placed, throw_away
 from sessionbrowse.store.discover import FoundFile
 from sessionbrowse.store.index.index import Held, Index
+from sessionbrowse.store.index.overview import Brief
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable
 from sessionbrowse.store.scan import summaries_of
 
@@ -49,6 +50,24 @@ class Readings:
     def paths(self) -> list[str]:
         """Return the paths of all files that something is known of."""
         return list(self._known)
+
+    def briefs(self, is_listed: Callable[[str], bool]) -> list[Brief]:
+        """Return the little that the index can tell of all its files at once, by their paths."""
+        if self._index is None:
+            return []
+        try:
+            return [brief for brief in self._index.overview() or () if is_listed(brief.path)]
+        except (sqlite3.DatabaseError, ValueError, IndexUnavailable):
+            return []
+
+    def recall(self, briefs: Sequence[Brief]) -> list[Summary]:
+        """Return all that the index holds of some files."""
+        if self._index is None:
+            return []
+        try:
+            return [summary for summary, _ in self._index.summaries_of(briefs).values()]
+        except (sqlite3.DatabaseError, ValueError):
+            return []
 
     def remember(self, is_listed: Callable[[str], bool]) -> list[Summary]:
         """Take what the index holds of files, by their paths, and return it; nothing is compared with the files yet."""

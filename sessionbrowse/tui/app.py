@@ -371,4 +371,5 @@ def source_of(options: BrowseOptions) -> Source:
         commands=options.settings.agents,
         home=options.home,
         environ=options.environ,
+        cache=options.cache,
     )

@@ -18,6 +18,7 @@ from sessionbrowse.model.session import Session
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services import resume
 from sessionbrowse.services.catalog import Scope, scan_of
+from sessionbrowse.services.opening import Opener
 from sessionbrowse.services.resume import ResumeCommand
 from sessionbrowse.services.search_link import Receive, SearchLink, SearchProcess
 from sessionbrowse.services.search_messages import Start
@@ -25,7 +26,6 @@ from sessionbrowse.store.directories import exists_many
 from sessionbrowse.store.discover import Skipped
 from sessionbrowse.store.roots import real_surroundings
 from sessionbrowse.store.scan import Batch, scan
-from sessionbrowse.store.session_file import open_session
 
 Cancelled = Callable[[], bool]
 
@@ -57,8 +57,9 @@ def disk_source(
     commands: Mapping[str, Sequence[str]] | None = None,
     home: str | None = None,
     environ: Mapping[str, str] | None = None,
+    cache: Path | None = None,
 ) -> Source:
-    """Return the source of the sessions on this machine, or below the given roots.
+    """Return the source of the sessions on this machine, or below the given roots; `cache` holds another index.
 
     Raises:
         NotFound: a root is no directory, or an agent none of the four.
@@ -68,6 +69,7 @@ def disk_source(
         around = msgspec.structs.replace(around, home=home or around.home, environ=environ or around.environ)
     what = scan_of(Scope(around=around, roots=tuple(roots), extra_roots=tuple(extra_roots), agents=tuple(agents)))
 
+    cache = cache or cache_dir(around.environ, Path(around.home))
     skipped: list[Skipped] = []
 
     def scan_all(cancelled: Cancelled, include_hidden: bool) -> Iterator[Batch]:
@@ -88,7 +90,7 @@ def disk_source(
 
     def open_search(receive: Receive) -> SearchLink:
         start = Start(
-            index_directory=str(cache_dir(around.environ, Path(around.home))),
+            index_directory=str(cache),
             home=around.home,
             environ=dict(around.environ),
             roots=tuple(roots),
@@ -100,7 +102,7 @@ def disk_source(
     return Source(
         open_search=open_search,
         scan=scan_all,
-        open_session=open_session,
+        open_session=Opener(cache).open,
         exists_many=exists_many,
         plan_resume=plan_resume,
         places=what.places,

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never
 
 from msgspec import Struct
 
-from sessionbrowse.model import context
-from sessionbrowse.model.session import Session
 from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.services.compare import compare
-from sessionbrowse.tui.compare_view import compare_parts
-from sessionbrowse.tui.context_view import context_parts
-from sessionbrowse.tui.documents import entry_document, raw_document
 from sessionbrowse.tui.parts import LinePart, Part
+
+if TYPE_CHECKING:
+    from sessionbrowse.model.session import Session
 
 ViewName = Literal["entry", "context", "raw", "diff"]
 VIEWS: tuple[ViewName, ...] = ("entry", "context", "raw", "diff")
@@ -41,6 +38,13 @@ class Looked(Struct, frozen=True, kw_only=True):
 
 def document(session: Session, look: Look) -> list[Part]:
     """Return the parts of a view. For background threads."""
+    # The first screen knows this module, and nothing of what makes documents.
+    from sessionbrowse.model import context
+    from sessionbrowse.services.compare import compare
+    from sessionbrowse.tui.compare_view import compare_parts
+    from sessionbrowse.tui.context_view import context_parts
+    from sessionbrowse.tui.documents import entry_document, raw_document
+
     match look.view:
         case "entry":
             return entry_document(session, look.index, look.now_ms)
