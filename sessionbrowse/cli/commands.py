@@ -57,7 +57,7 @@ def run_list(arguments: argparse.Namespace) -> int:
             from sessionbrowse.services.indexed import with_first_messages
 
             chosen = with_first_messages(chosen, cut)
-        output.print_json([listing.summary_document(summary) for summary in chosen])
+        output.print_json_list(map(listing.summary_document, chosen))
     else:
         output.print_sessions(chosen, home=scope.around.home)
     return 0

@@ -21,9 +21,21 @@ MOST_INDENTATION = 120
 
 def print_json(document: object) -> None:
     """Print one JSON document and a newline, as UTF-8 whatever the locale says."""
-    # One by one: most sessions hold nothing that has to be escaped, which is seen at once.
-    text = f"[{','.join(map(json_exact, document))}]" if isinstance(document, list) else json_exact(document)
-    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
+    sys.stdout.buffer.write(_json_bytes(document) + b"\n")
+
+
+def print_json_list(documents: Iterable[object]) -> None:
+    """Print a list as `print_json` does, without ever holding all of it."""
+    write = sys.stdout.buffer.write
+    between = b"["
+    for document in documents:
+        write(between + _json_bytes(document))
+        between = b","
+    write(b"]\n" if between == b"," else b"[]\n")
+
+
+def _json_bytes(document: object) -> bytes:
+    return json_exact(document).encode("utf-8", "backslashreplace")
 
 
 def note(sentence: str) -> None:

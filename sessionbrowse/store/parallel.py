@@ -22,6 +22,7 @@ CHUNK_BYTES = 4 * 1024 * 1024
 MAX_CHUNKS = 8192
 _THREADS_END_S = 0.02
 _TICKET = 4
+_SIZE = 8
 
 
 def workers_for(total_bytes: int) -> int:
@@ -106,18 +107,20 @@ def _start(
         return process, answers
     status = 1
     try:
-        # The answers wait until all is done: a full pipe would stop the work.
+        # The answers wait, packed, until all is done: a full pipe would stop the work.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.close(answers)
-        found = []
+        found: list[bytes] = []
         for number in _drawn(tickets):
             if os.getppid() != parent:
                 # Killed: nobody waits for the answers, and what the parent had locked is locked as long as we live.
                 os._exit(status)
-            found.append((number, work(chunks[number])))
+            found.append(marshal.dumps((number, work(chunks[number]))))
         finish()
         with os.fdopen(answering, "wb") as pipe:
-            pipe.write(marshal.dumps(found))
+            for answer in found:
+                pipe.write(len(answer).to_bytes(_SIZE, "little"))
+                pipe.write(answer)
         status = 0
     finally:
         os._exit(status)
@@ -128,15 +131,13 @@ def _drawn(tickets: int) -> Iterator[int]:
         yield int.from_bytes(ticket, "little")
 
 
-def _received(answers: int) -> list[tuple[int, Any]]:
-    pieces = []
-    while piece := os.read(answers, 1 << 20):
-        pieces.append(piece)
-    try:
-        found: list[tuple[int, Any]] = marshal.loads(b"".join(pieces))
-    except (EOFError, ValueError, TypeError):
-        return []
-    return found
+def _received(answers: int) -> Iterator[tuple[int, Any]]:
+    """Yield the numbers of chunks and what became of them; nothing more where the process died."""
+    with os.fdopen(answers, "rb", closefd=False) as pipe:
+        while len(size := pipe.read(_SIZE)) == _SIZE:
+            answer = pipe.read(int.from_bytes(size, "little"))
+            if len(answer) == int.from_bytes(size, "little"):
+                yield marshal.loads(answer)
 
 
 def _is_alone() -> bool:
