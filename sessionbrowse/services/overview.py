@@ -87,21 +87,27 @@ def _current(index: Index, files: list[FoundFile], override: str | None) -> list
         if briefs is None:
             return None
         known = {brief.path: brief for brief in briefs}
-        owner = _Owner(override)
-        current = [known.get(file.path) for file in files]
-        changed = [
-            file
-            for file, brief in zip(files, current, strict=True)
-            if brief is None
-            or brief.mtime_ns != file.mtime_ns
-            or brief.size != file.size
-            or brief.ctime_ns != file.ctime_ns
-            or brief.inode != file.inode
-            or brief.device != file.device
-            or (brief.agent != owner.of(file, brief) and brief.kind != TRANSCRIPT)
-        ]
+        owners = _Owners(override)
+        current: list[Brief] = []
+        changed: list[FoundFile] = []
+        for file in files:
+            brief = known.get(file.path)
+            if (
+                brief is not None
+                and brief.mtime_ns == file.mtime_ns
+                and brief.size == file.size
+                and brief.ctime_ns == file.ctime_ns
+                and brief.inode == file.inode
+                and brief.device == file.device
+                and (
+                    (id(file.places), file.folder, brief.marks, brief.agent) in owners.right or owners.fit(file, brief)
+                )
+            ):
+                current.append(brief)
+            else:
+                changed.append(file)
         if not changed:
-            return [brief for brief in current if brief is not None]
+            return current
         if sum(_unread(file, known.get(file.path)) for file in changed) > MAX_UPDATE_BYTES:
             return None
         try:
@@ -111,20 +117,23 @@ def _current(index: Index, files: list[FoundFile], override: str | None) -> list
     return None
 
 
-class _Owner:
+class _Owners:
     """Whose files are, asked once for each folder and the marks found in its files."""
 
     def __init__(self, override: str | None) -> None:
         self._override = override
-        self._known: dict[tuple[int, str, str, bool], str] = {}
+        # Places (by identity: all files of a folder have the same), folder, marks, and the agent that these make.
+        self.right: set[tuple[int, str, str, str]] = set()
 
-    def of(self, file: FoundFile, brief: Brief) -> str:
-        """Return the agent of a file."""
-        key = (id(file.places), file.folder, brief.marks, file.path.endswith(TRANSCRIPT_SUFFIX))
-        agent = self._known.get(key)
-        if agent is None:
-            agent = self._known[key] = file.agent(found_marks(brief.marks), self._override)
-        return agent
+    def fit(self, file: FoundFile, brief: Brief) -> bool:
+        """Tell whether the agent of a file is what it was."""
+        if brief.kind == TRANSCRIPT:
+            return True
+        is_right = brief.agent == file.agent(found_marks(brief.marks), self._override)
+        # A transcript's suffix counts too where there are no marks.
+        if is_right and not file.path.endswith(TRANSCRIPT_SUFFIX):
+            self.right.add((id(file.places), file.folder, brief.marks, brief.agent))
+        return is_right
 
 
 def _unread(file: FoundFile, brief: Brief | None) -> int:

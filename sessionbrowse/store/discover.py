@@ -229,9 +229,13 @@ class _Walk:
         files, folders = self._listing(directory)
         if self._cancelled():
             return
+        prefix = os.path.join(directory, "")
         for name, status in files:
-            if _is_session_name(name, places):
-                yield from self._found(directory, name, status, places, folder)
+            is_plain = name.endswith(SUFFIX) and name[0] != "." and name not in NO_SESSION_FILES
+            if is_plain or _is_session_name(name, places):
+                file = self._new(prefix + name, status, places, folder)
+                if file is not None:
+                    yield file
         sessions = {name for name, _ in files} if folders else set()
         for name in folders:
             path = os.path.join(directory, name)
@@ -288,27 +292,39 @@ class _Walk:
         problem: str | None = None,
     ) -> tuple[FoundFile, ...]:
         """Return the file, or nothing if it was found before under another name."""
-        identity = (status.st_dev, status.st_ino)
+        path = os.path.join(directory, name)
+        file = self._new(path, status, places, folder, parent_path, hidden, archived, problem)
+        return (file,) if file is not None else ()
+
+    def _new(
+        self,
+        path: str,
+        status: os.stat_result,
+        places: tuple[Place, ...],
+        folder: str,
+        parent_path: str | None = None,
+        hidden: bool = False,
+        archived: bool = False,
+        problem: str | None = None,
+    ) -> FoundFile | None:
+        device, inode = identity = status.st_dev, status.st_ino
         if identity in self._files:
-            return ()
+            return None
         self._files.add(identity)
-        path = f"{directory}/{name}" if directory[-1:] not in ("", "/") else os.path.join(directory, name)
         # By position: with ten thousand files the names of the fields would cost as much as the disk.
-        return (
-            FoundFile(
-                path,
-                status.st_size,
-                status.st_mtime_ns,
-                status.st_ctime_ns,
-                identity[1],
-                identity[0],
-                places,
-                folder,
-                parent_path,
-                hidden,
-                archived,
-                problem,
-            ),
+        return FoundFile(
+            path,
+            status.st_size,
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+            inode,
+            device,
+            places,
+            folder,
+            parent_path,
+            hidden,
+            archived,
+            problem,
         )
 
     def _listing(self, directory: str) -> tuple[list[tuple[str, os.stat_result]], list[str]]:
