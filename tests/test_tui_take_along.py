@@ -10,8 +10,9 @@ import pytest
 
 from sessionbrowse.tui.clipboard import LARGEST_FOR_TERMINAL, TooLargeToCopy, copy_text, copyable
 from sessionbrowse.tui.editor import NoEditor, editor_command, private_copy
-from sessionbrowse.tui.entry_plain import entry_text, raw_text
+from sessionbrowse.tui.entry_plain import context_text, entry_text, raw_text
 from sessionbrowse.tui.handed_over import HandedOver
+from sessionbrowse.tui.texts import Reading, output_parts
 from tests.session_files import answer, entry, header, opened, user, written
 from tests.tui_support import browsing, fixed_source, summary
 
@@ -130,6 +131,16 @@ def test_an_entry_as_text_is_what_it_says(tmp_path: Path) -> None:
     assert [entry_text(session, index) for index in range(4)] == ["question", "**yes**", "ls", "so far"]
     assert entry_text(session, 4) == raw_text(session, 4)
     assert '"model_change"' in raw_text(session, 4)
+
+
+def test_a_context_as_text_is_each_message_below_its_role(tmp_path: Path) -> None:
+    session = opened(tmp_path, header(), user("u1", None, "question"), answer("a1", "u1", "yes"))
+    assert context_text(session, 1) == "## user\n\nquestion\n\n## assistant\n\nyes"
+
+
+def test_what_is_folded_is_copied_too() -> None:
+    parts = output_parts("\n".join([str(number) for number in range(100)]), Reading(output_lines=3))
+    assert parts[-1].plain().endswith("\n98\n99")
 
 
 async def test_the_menu_offers_what_can_be_copied(tmp_path: Path) -> None:

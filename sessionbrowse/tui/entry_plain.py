@@ -22,6 +22,7 @@ from sessionbrowse.format.entries import (
     TranscriptNode,
 )
 from sessionbrowse.format.entries import Content as MessageContent
+from sessionbrowse.model import context
 from sessionbrowse.model.session import Session
 from sessionbrowse.text import json_exact
 from sessionbrowse.tui.texts import pretty_json
@@ -44,6 +45,16 @@ def raw_text(session: Session, index: int) -> str:
         Unreadable: the file is gone or cannot be read.
     """
     return session.raw(index).decode("utf-8", "replace").strip("\r\n")
+
+
+def context_text(session: Session, index: int) -> str:
+    """Return what the model would receive at an entry: each message below its role.
+
+    Raises:
+        Unreadable: the file is gone or cannot be read.
+    """
+    sent = [message for message in context.build(session, index).messages if message.sent]
+    return "\n\n".join([f"## {message.role}\n\n{message.text}".rstrip() for message in sent])
 
 
 def _said(entry: Entry) -> str:

@@ -53,8 +53,9 @@ class Fold:
         return [fit(row, width)]
 
     def plain(self) -> str:
-        """Return the label."""
-        return "".join([text for text, _ in self._label])
+        """Return the label, and below it what is in the block while that is not shown by parts of its own."""
+        label = "".join([text for text, _ in self._label])
+        return label if self.is_open else "\n".join([label, *[part.plain() for part in self.body()]])
 
 
 def cut_at(source: str, lines: int) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sessionbrowse.tui.clipboard import copy_text, copyable
 from sessionbrowse.tui.editor import editor_command, private_copy
-from sessionbrowse.tui.entry_plain import entry_text, raw_text
+from sessionbrowse.tui.entry_plain import context_text, entry_text, raw_text
 from sessionbrowse.tui.jobs import Job, Outcome
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.screens.dialogs import AskScreen, Choice
@@ -124,6 +124,8 @@ class Copying:
             return lambda: entry_text(session, index)
         if looked.view == "raw":
             return lambda: raw_text(session, index)
+        if looked.view == "context":
+            return lambda: context_text(session, index)
         parts = self._screen.query_one("#view", TextView).parts
         return lambda: "\n".join([part.plain() for part in parts])
 
