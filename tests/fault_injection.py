@@ -38,7 +38,11 @@ class Disk:
 def failing_disk(at: int | None = None, action: Action | None = None) -> Iterator[Disk]:
     """Count every call that changes the disk; at the `at`-th (from 1) do `action` in its place."""
     disk = Disk()
-    places: dict[str, Any] = dict.fromkeys((*_CHANGING, "open"), os) | {"exchange": whole_files, "file": builtins}
+    places: dict[str, Any] = dict.fromkeys((*_CHANGING, "open"), os) | {
+        "exchange": whole_files,
+        "rename_to_free": whole_files,
+        "file": builtins,
+    }
     attributes = {name: "open" if name == "file" else name for name in places}
     originals = {name: getattr(place, attributes[name]) for name, place in places.items()}
     # No test cuts the power, so nobody waits for the platter.

@@ -270,7 +270,7 @@ FILE_VERBS: dict[str, Verb] = {
     "relocate": Verb(prepare=_project, act=_relocate),
     "undo fork": _after(_fork, _undo),
     "undo delete": _after(lambda world: delete(target(world.path), bench=world.store.bench), _undo),
-    "undo archive": _after(lambda world: archive(target(world.path), bench=world.store.bench), _undo, "omp"),
+    "undo archive": Verb(prepare=_archived("omp"), act=_undo, can_be_undone=False),
     "undo unpack": _undo_unpack(),
     "undo relocate": _undo_relocate(),
     "manager begins pi": Verb(prepare=_begun, act=_first_message, can_be_undone=False, is_noted=False),

@@ -15,6 +15,7 @@ from _pytest.mark import ParameterSet
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.services.changes import changing
 from sessionbrowse.services.undo import undo
+from sessionbrowse.store import whole_files
 from tests.fault_injection import Action, after, failing_disk, in_child
 from tests.fault_table import FAULTS, survived
 from tests.fault_worlds import FILE_VERBS, THEIRS, Looks, World, kept
@@ -166,3 +167,22 @@ def difference(now: Looks, expected: Looks) -> dict[str, str]:
         return "more" if path not in expected else "missing" if path not in now else "other"
 
     return {path: how(path) for path in now.keys() | expected.keys() if now.get(path) != expected.get(path)}
+
+
+@pytest.mark.parametrize("verb", ["archive pi", "delete omp, own trash", "relocate"])
+@pytest.mark.parametrize("fault", ["no space", pytest.param("killed before", marks=pytest.mark.stress), "vanished"])
+def test_a_disk_that_cannot_rename_to_a_free_name_in_one_step_loses_nothing_either(
+    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch, verb: str, fault: str
+) -> None:
+    monkeypatch.setattr(whole_files, "rename_to_free", lambda source, target: False)
+    own_system_trash()
+    case = Case(tmp_path, verb, fault, own_home / ".local" / "share")
+    assert "link" in case.calls
+    for at in range(1, len(case.calls) + 1):
+        world = case.world()
+        case.meets(world, at)
+        with failing_disk():
+            with changing(world.store.bench):
+                pass
+            where = (verb, fault, at, case.calls[at - 1])
+            (check_nothing_else_is_lost if fault == "vanished" else check_all_or_nothing)(case, world, where)

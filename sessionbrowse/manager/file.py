@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.agents.plans import AppendLine
-from sessionbrowse.errors import WriteFailed
+from sessionbrowse.errors import ChangedMeanwhile, WriteFailed
 from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.title_slot import Source, parse_slot, slot_line
 from sessionbrowse.manager.log import EntryObject, Log
@@ -122,13 +122,18 @@ class SessionFile:
         """
         new = slot_line(title, source, updated_at)
         with writer.opened(Target(self.path, self._agent.name)) as file:
+            if self._left is not None and (file.found.device, file.found.inode) != (
+                self._left.device,
+                self._left.inode,
+            ):
+                raise ChangedMeanwhile(f"{file.name} was replaced by another program; its title is as it was.")
             if parse_slot(file.first_bytes()) is not None:
                 writer.overwrite_slot(file, file.first_bytes(), new)
             else:
                 pieces = _before(new, file.descriptor)
                 whole_files.rewrite_file(file, pieces, whole_files.temporary_beside(self.path), under_lock=True)
-        self._opened = None
-        self._left = Fingerprint.of(os.stat(self.path))
+            self._opened = None
+            self._left = Fingerprint.of(os.stat(self.path))
 
     def _open(self) -> writer.OpenedFile:
         """Return the file as it was read; on the first change see that it may be changed."""

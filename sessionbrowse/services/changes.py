@@ -27,6 +27,7 @@ from sessionbrowse.store.in_use import Usage, usage
 from sessionbrowse.store.journal import Change, Fingerprint
 from sessionbrowse.store.state import only_one
 from sessionbrowse.store.writer import OpenedFile
+from sessionbrowse.text import clean
 
 Json = Any
 T = TypeVar("T")
@@ -69,11 +70,22 @@ def target_of(located: Located, reference: str) -> Target:
 
 @contextmanager
 def changing(bench: Bench) -> Iterator[None]:
-    """Keep other sessionbrowses from changing sessions meanwhile; first finish the notes of what a kill cut short."""
+    """Keep other sessionbrowses from changing sessions meanwhile; first finish the notes of what a kill cut short.
+
+    Raises:
+        WriteFailed: the disk failed within, in a way that nobody foresaw.
+    """
     with only_one(bench.state):
         for change in bench.journal.pending():
             settle(bench, change)
-        yield
+        try:
+            yield
+        except OSError as error:
+            # What was noted and not finished is looked at by the next change.
+            name = f" over {clean(os.fsdecode(error.filename))}" if error.filename else ""
+            raise WriteFailed(
+                f"The disk failed{name} ({error.strerror or error}); look at it before you go on."
+            ) from error
 
 
 def retried(attempt: Callable[[], T]) -> T:

@@ -1,4 +1,4 @@
-"""Two names swapped at once, so that replacing a file can be looked at afterwards and taken back."""
+"""Names changed in one step of the system's, so that no other program's file can come between looking and changing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import errno
 import os
 
 _AT_FDCWD = -100
+_RENAME_NOREPLACE = 1
 _RENAME_EXCHANGE = 2
 _NOT_HERE = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP})
 
@@ -17,13 +18,27 @@ def exchange(first: str, second: str) -> bool:
     Raises:
         OSError: one of them is gone, or the disk refused.
     """
+    return _renamed(first, second, _RENAME_EXCHANGE)
+
+
+def rename_to_free(source: str, target: str) -> bool:
+    """Give a file or folder a name that nothing has; False where system or disk cannot do that in one step.
+
+    Raises:
+        FileExistsError: there is something of that name.
+        OSError: it is gone, or the disk refused.
+    """
+    return _renamed(source, target, _RENAME_NOREPLACE)
+
+
+def _renamed(source: str, target: str, flags: int) -> bool:
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if renameat2 is None:
         return False
-    result = renameat2(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), ctypes.c_uint(_RENAME_EXCHANGE))
+    result = renameat2(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), ctypes.c_uint(flags))
     if result == 0:
         return True
     code = ctypes.get_errno()
     if code in _NOT_HERE:
         return False
-    raise OSError(code, os.strerror(code), second)
+    raise OSError(code, os.strerror(code), target)

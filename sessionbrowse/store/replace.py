@@ -19,7 +19,7 @@ from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
 from sessionbrowse.store import trash
 from sessionbrowse.store.journal import Fingerprint
 from sessionbrowse.store.session_file import file_blocks, open_regular
-from sessionbrowse.store.whole_files import move_file, write_new
+from sessionbrowse.store.whole_files import append_bytes, move_file, write_new
 from sessionbrowse.text import clean
 
 Json = Any
@@ -73,11 +73,15 @@ def carry_out(replacements: list[Replacement], folders: list[Move], change_id: s
                 raise ChangedMeanwhile(f"{clean(one.source)} changed meanwhile; nothing was changed. Try again.")
             os.makedirs(os.path.dirname(aside_path(one, change_id)), exist_ok=True)
             move_file(one.source, aside_path(one, change_id))
+            if Fingerprint.of(os.lstat(aside_path(one, change_id))) != made[one]:
+                raise ChangedMeanwhile(f"{clean(one.source)} changed meanwhile; nothing was changed. Try again.")
         for one in replacements:
             move_file(new_path(one, change_id), one.target)
         for source, target in folders:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             trash.move(source, target)
+        for one in replacements:
+            _carry_over(_through(aside_path(one, change_id), folders), made[one].size, _through(one.target, folders))
     except BaseException as error:
         left = put_back(replacements, folders, change_id)
         if left:
@@ -160,6 +164,18 @@ def _new_version(one: Replacement, path: str) -> Fingerprint:
         return Fingerprint.of(status)
     finally:
         os.close(descriptor)
+
+
+def _carry_over(aside: str, size: int, target: str) -> None:
+    """Add to a new version what a program that has the old one open wrote into that since it was read."""
+    if os.lstat(aside).st_size == size:
+        return
+    descriptor = open_regular(aside)
+    try:
+        late = b"".join(file_blocks(descriptor, size))
+    finally:
+        os.close(descriptor)
+    append_bytes(target, late)
 
 
 def _pieces(one: Replacement, descriptor: int, size: int) -> Iterator[bytes]:

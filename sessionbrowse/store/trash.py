@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from sessionbrowse.errors import RefusedWrite, WriteFailed
 from sessionbrowse.store.state import sync_directory
-from sessionbrowse.store.whole_files import move_file, sync_names
+from sessionbrowse.store.whole_files import move_file, move_folder
 from sessionbrowse.text import clean
 
 INFO_SUFFIX = ".trashinfo"
@@ -278,22 +278,9 @@ def move(source: str, target: str) -> None:
     if os.lstat(os.path.dirname(target)).st_dev != status.st_dev:
         _move_to_other_disk(source, target)
     elif stat.S_ISDIR(status.st_mode):
-        _move_folder(source, target)
+        move_folder(source, target)
     else:
         move_file(source, target)
-
-
-def _move_folder(source: str, target: str) -> None:
-    # Renaming replaces an empty folder: that one is somebody's too.
-    if os.path.lexists(target):
-        raise FileExistsError(target)
-    os.rename(source, target)
-    try:
-        sync_names(source, target)
-    except OSError:
-        with suppress(OSError):
-            os.rename(target, source)
-        raise
 
 
 def _move_to_other_disk(source: str, target: str) -> None:
@@ -415,6 +402,16 @@ def _clear_stray_infos(path: str, before: dict[str, set[str]]) -> None:
         if not os.path.lexists(item):
             with suppress(OSError):
                 os.unlink(info)
+    stem = os.path.splitext(os.path.basename(path))[0]
+    for directory, old in before.items():
+        for name in _infos(directory) - old:
+            # A kill may leave a note without a word in it.
+            info = os.path.join(directory, "info", name)
+            item = os.path.join(directory, "files", name.removesuffix(INFO_SUFFIX))
+            if name.startswith(stem) and not os.path.lexists(item):
+                with suppress(OSError):
+                    if os.lstat(info).st_size == 0:
+                        os.unlink(info)
 
 
 def _new(path: str, before: dict[str, set[str]]) -> Iterator[tuple[str, str]]:

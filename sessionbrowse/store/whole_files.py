@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
-from sessionbrowse.store.exchange import exchange
+from sessionbrowse.store.exchange import exchange, rename_to_free
 from sessionbrowse.store.journal import Fingerprint
 from sessionbrowse.store.session_file import file_blocks
 from sessionbrowse.store.state import sync_directory
@@ -76,13 +76,20 @@ def _carry_over(file: OpenedFile, size: int) -> int:
     """Append what another program wrote into the old version since; return its size in bytes."""
     late = b"".join(file_blocks(file.descriptor, size))
     if late:
-        descriptor = os.open(file.path, os.O_WRONLY | os.O_APPEND | FLAGS)
-        try:
-            os.write(descriptor, late)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        append_bytes(file.path, late)
     return len(late)
+
+
+def append_bytes(path: str, late: bytes) -> None:
+    """Add whole lines of another program, which it wrote into an older version of the file."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | FLAGS)
+    try:
+        rest = memoryview(late)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def create_file(
@@ -127,6 +134,19 @@ def move_file(source: str, target: str) -> None:
         FileExistsError: there is something of that name.
         OSError: the disk refused, or did not confirm; the file has its old name, if the disk took that.
     """
+    if not rename_to_free(source, target):
+        _link_and_unlink(source, target)
+    try:
+        _sync_names(source, target)
+    except OSError:
+        with suppress(OSError):
+            if not rename_to_free(target, source):
+                _link_and_unlink(target, source)
+        raise
+
+
+def _link_and_unlink(source: str, target: str) -> None:
+    """Give a file another name in two steps, each of which leaves it at least one; or by a name taken beforehand."""
     try:
         os.link(source, target, follow_symlinks=False)
     except FileExistsError:
@@ -139,24 +159,34 @@ def move_file(source: str, target: str) -> None:
         except OSError:
             os.unlink(target)
             raise
-    else:
-        try:
-            os.unlink(source)
-        except OSError:
-            with suppress(OSError):
-                os.unlink(target)
-            raise
+        return
+    if not is_at(source, os.lstat(target)):
+        return  # another program removed the old name, or put something else there
     try:
-        sync_names(source, target)
+        os.unlink(source)
+    except OSError:
+        if is_at(source, os.lstat(target)):
+            os.unlink(target)
+            raise
+
+
+def move_folder(source: str, target: str) -> None:
+    """Give a folder another name on the same disk, never that of another one; see `move_file`."""
+    if not rename_to_free(source, target):
+        # Renaming replaces an empty folder: that one is somebody's too.
+        if os.path.lexists(target):
+            raise FileExistsError(target)
+        os.rename(source, target)
+    try:
+        _sync_names(source, target)
     except OSError:
         with suppress(OSError):
-            os.link(target, source, follow_symlinks=False)
-            os.unlink(target)
+            if not rename_to_free(target, source):
+                os.rename(target, source)
         raise
 
 
-def sync_names(source: str, target: str) -> None:
-    """Wait until the disk has a change of name."""
+def _sync_names(source: str, target: str) -> None:
     sync_directory(os.path.dirname(target))
     if os.path.dirname(source) != os.path.dirname(target):
         sync_directory(os.path.dirname(source))
