@@ -241,15 +241,17 @@ def _first_message(world: World) -> object:
 
 
 FILE_VERBS: dict[str, Verb] = {
-    "fork pi": Verb(prepare=World.session, act=_fork),
+    "fork pi": Verb(prepare=lambda world: world.session(), act=_fork),
     "fork pi at": Verb(
-        prepare=World.session,
+        prepare=lambda world: world.session(),
         act=lambda world: fork(
             str(world.path), at="00000006", bench=world.store.bench, random_bytes=world.random_bytes
         ),
     ),
     "fork omp": Verb(prepare=lambda world: world.session("omp"), act=_fork),
-    "delete pi": Verb(prepare=World.session, act=lambda world: delete(target(world.path), bench=world.store.bench)),
+    "delete pi": Verb(
+        prepare=lambda world: world.session(), act=lambda world: delete(target(world.path), bench=world.store.bench)
+    ),
     "delete omp": _deleted("trash"),
     "delete omp, own trash": _deleted("own"),
     "delete omp for good": _deleted("nowhere"),
@@ -258,7 +260,9 @@ FILE_VERBS: dict[str, Verb] = {
         lambda world: restore(bench=world.store.bench),
         "omp",
     ),
-    "archive pi": Verb(prepare=World.session, act=lambda world: archive(target(world.path), bench=world.store.bench)),
+    "archive pi": Verb(
+        prepare=lambda world: world.session(), act=lambda world: archive(target(world.path), bench=world.store.bench)
+    ),
     "archive omp": Verb(
         prepare=lambda world: world.session("omp"),
         act=lambda world: archive(target(world.path), bench=world.store.bench),

@@ -3,49 +3,27 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from sessionbrowse import SessionManager
+from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.manager.means import Means
 from sessionbrowse.services.checkout import checkout
 from sessionbrowse.services.label import label
 from sessionbrowse.services.rename import rename
 from sessionbrowse.services.undo import undo
+from sessionbrowse.store import whole_files
+from sessionbrowse.store.session_file import open_session
 from tests.change_helpers import CONVERSATION, Store, entry, header, target
-
-_CHANGES = {"os.rename", "os.remove", "os.link", "os.symlink", "os.mkdir", "os.rmdir", "os.truncate", "os.chmod"}
-_watched: list[set[str]] = []
-
-
-def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if not _watched:
-        return
-    if event == "open":
-        path, _, flags = arguments
-        if isinstance(path, str | bytes | os.PathLike) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-            _watched[-1].add(os.path.realpath(os.fsdecode(path)))
-    elif event in _CHANGES:
-        for argument in arguments[:2]:
-            if isinstance(argument, str | bytes | os.PathLike):
-                _watched[-1].add(os.path.realpath(os.fsdecode(argument)))
-
-
-sys.addaudithook(_hook)  # there is no way to take one back, so it looks only where a test asks
-
-
-@contextmanager
-def watched() -> Iterator[set[str]]:
-    """Collect every path that is opened for writing or changed."""
-    _watched.append(set())
-    try:
-        yield _watched[-1]
-    finally:
-        _watched.pop()
+from tests.fault_worlds import FILE_VERBS, World
+from tests.file_helpers import own_system_trash
+from tests.watched_paths import watched
 
 
 def test_the_watch_sees_what_it_should(tmp_path: Path) -> None:
@@ -54,7 +32,10 @@ def test_the_watch_sees_what_it_should(tmp_path: Path) -> None:
         os.rename(tmp_path / "a", tmp_path / "b")
         (tmp_path / "b").read_bytes()
         os.mkdir(tmp_path / "c")
-    assert paths == {str(tmp_path / name) for name in "abc"}
+        (tmp_path / "c" / "d").mkdir()
+        shutil.rmtree(tmp_path / "c")
+        whole_files.move_file(str(tmp_path / "b"), str(tmp_path / "e"))
+    assert paths == {str(tmp_path / name) for name in ("a", "b", "c", "c/d", "e")}
 
 
 ESCAPES = ["../../../escaped", "/escaped", "-rf", "a/../../b", "x\0y", "~/escaped", "..", "CON", "\ud800", "x" * 300]
@@ -86,3 +67,142 @@ def test_no_name_id_or_directory_leads_out(tmp_path: Path, agent: str, text: str
     assert changes >= 5
     assert [changed for changed in paths if not changed.startswith(allowed)] == []
     assert paths
+
+
+class HostileWorld(World):
+    """A store whose sessions say where they want to lead, and in which links lead out of it."""
+
+    lead: str = ""
+    outside: Path
+
+    def session(self, agent: str = "pi", name: str = "a.jsonl", **head: object) -> Path:
+        """Write a session whose header wants to lead out."""
+        escape = self.lead
+        said = {"id": escape, "parentSession": escape, "title": escape, "previousSessionFiles": [escape]}
+        if "cwd" not in head:
+            said["cwd"] = f"/projects/webshop/{escape}"
+        path = super().session(agent, name, **{**said, **head})
+        outside = self.store.folder / "outside"
+        outside.mkdir(exist_ok=True)
+        (outside / "precious.jsonl").write_text("precious")
+        (outside / "a.jsonl").write_text("precious too")
+        for link in (path.parent / "notes", path.parent / f"{path.stem}-x.jsonl"):
+            if not link.is_symlink():
+                link.symlink_to(outside)
+        return path
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        *("../../../outside", "a\0b", "\ud800"),
+        *(pytest.param(lead, marks=pytest.mark.stress) for lead in ("/outside", "-rf", "~/outside")),
+    ],
+)
+@pytest.mark.parametrize("verb", FILE_VERBS)
+def test_no_verb_on_files_writes_or_removes_anything_outside(
+    tmp_path: Path, own_home: Path, verb: str, lead: str
+) -> None:
+    own_system_trash()
+    data_home = own_home / ".local" / "share"
+    HostileWorld.lead = lead
+    world = HostileWorld(tmp_path / "world", FILE_VERBS[verb], data_home)
+    with watched() as paths:
+        world.act()
+    assert paths
+    places = tuple(f"{world.store.home}/.{agent}/" for agent in ("pi", "omp"))
+    allowed = (*places, str(world.store.state), str(world.store.state.parent), str(data_home))
+    assert [path for path in paths if not path.startswith(allowed)] == []
+    assert {path.name: path.read_text() for path in (world.store.folder / "outside").iterdir()} == {
+        "precious.jsonl": "precious",
+        "a.jsonl": "precious too",
+    }
+
+
+Link = Callable[[Path, Path], object]
+
+
+def linked(link: Path, outside: Path) -> None:
+    """Put a link in the place of a folder."""
+    link.parent.mkdir(parents=True, exist_ok=True)
+    if link.is_dir() and not link.is_symlink():
+        shutil.rmtree(link)
+    link.symlink_to(outside)
+
+
+def replaced_by_link(path: Path, outside: Path) -> None:
+    """Let a session lie outside, and a link to it where it was."""
+    os.rename(path, outside / "moved.jsonl")
+    path.symlink_to(outside / "moved.jsonl")
+
+
+LINKS: dict[str, Link] = {
+    "the session's own folder": lambda path, outside: linked(path.with_suffix(""), outside),
+    "the archive in the project's folder": lambda path, outside: linked(path.parent / "archive", outside),
+    "omp's archive": lambda path, outside: linked(path.parents[2] / "archive", outside),
+    "the new project's folder": lambda path, outside: linked(path.parents[1] / "--srv-shop--", outside),
+    "the session": replaced_by_link,
+}
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize(
+    "verb", [verb for verb in FILE_VERBS if not verb.startswith(("undo", "restore", "unarchive", "unpack"))]
+)
+def test_no_verb_goes_through_a_link_that_leads_out(tmp_path: Path, own_home: Path, verb: str, link: str) -> None:
+    own_system_trash()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_text("precious")
+    (outside / "a.jsonl").write_text("precious too")
+    world = World(tmp_path / "world", FILE_VERBS[verb], own_home / ".local" / "share")
+    LINKS[link](world.path, outside)
+    before = {path.name: path.read_bytes() for path in outside.iterdir()}
+    with watched() as paths, suppress(SessionBrowseError):
+        world.act()
+    is_named = link == "the session" and verb.startswith("manager appends")
+    assert [path for path in paths if path.startswith(str(outside))] == [] or is_named
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == before or is_named
+
+
+HOSTILE_TEXTS = [
+    "a\nb",
+    "a\r\nb",
+    "\x1b]0;x\x07",
+    "\x00",
+    "a\u2028b\u2029c",
+    "\ud83d",
+    "\udc00\ud800",
+    "}\n{",
+    "x" * 1_000_000,
+]
+
+
+@pytest.mark.parametrize("agent", ["pi", "omp", "atomic", "indusagi"])
+@pytest.mark.parametrize("text", HOSTILE_TEXTS, ids=range(len(HOSTILE_TEXTS)))
+def test_no_text_breaks_a_line_or_ends_another(tmp_path: Path, agent: str, text: str) -> None:
+    store = Store(tmp_path)
+    path = store.session(agent, slot="old")
+    before = path.read_bytes()
+    for change in (
+        lambda: rename(target(path, agent), text, bench=store.bench),
+        lambda: label(target(path, agent), "00000003", text, bench=store.bench),
+        lambda: rename(target(path, agent), f"good {text}", bench=store.bench),
+    ):
+        with suppress(SessionBrowseError):
+            change()
+    around = Surroundings(home=str(store.home), environ={}, cwd=str(tmp_path))
+    means = Means(around=around, now_ms=lambda: store.now_ms, random_bytes=os.urandom, proc=str(store.proc))
+    manager = SessionManager.open(path, agent=agent, means=means, force=True)
+    manager.set_session_name(text, "user")
+    manager.append_label_change("00000002", text)
+    manager.append_custom_entry(text, {text: text})
+    manager.append_message({"role": "user", "content": text, "timestamp": 1})
+    content = path.read_bytes()
+    start = 256 if agent == "omp" else 0
+    assert content[start : len(before)] == before[start:]
+    session = open_session(path, agent)
+    assert session.problems == ()
+    assert content.count(b"\n") == len(session.envelopes) + (2 if agent == "omp" else 1)
+    assert not any(character in (session.name or "") for character in "\n\r\0\x1b")
+    content.decode("utf-8")

@@ -44,6 +44,7 @@ def archive(target: Target, *, force: bool = False, bench: Bench | None = None, 
         path = admitted(target)
         agent = agent_of(path, target)
         wanted = places.archived_path(path, agent.name)
+        _refuse_link(wanted)
         used = usage(path, agent, header_of(path).cwd or "", bench.around, now_ms=bench.now_ms(), proc=bench.proc)
         if used.in_use and not force:
             raise InUse(
@@ -65,6 +66,7 @@ def unarchive(target: Target, *, bench: Bench | None = None, group: str | None =
         path = admitted(target)
         agent = agent_of(path, target).name
         wanted = places.original_path(path)
+        _refuse_link(wanted)
         if places.is_packed(path):
             made = unpack(path, wanted, agent, bench, group)
             return Archived(done=made.done, path=made.path, undo_id=made.undo_id, notes=made.notes, was=path)
@@ -78,6 +80,13 @@ def take_back(change: Change, bench: Bench) -> Archived:
     if not os.path.lexists(source):
         raise RefusedWrite(f"{clean(source)} is not there any more.")
     return _carry_out("undo", moves, change.agent, bench, change.group, undoes=change.id, was=source, path=target)
+
+
+def _refuse_link(wanted: str) -> None:
+    """Raise `RefusedWrite` where the folder of a new place, derived from a path without links, is one."""
+    folder = os.path.dirname(wanted)
+    if (real := os.path.realpath(folder)) != folder:
+        raise RefusedWrite(f"{clean(folder)} leads to {clean(real)}; nothing is put there. Nothing was changed.")
 
 
 def moves_of(path: str, wanted: str, agent: str) -> list[Move]:

@@ -241,7 +241,7 @@ def _bytes_below(path: str) -> int:
     total = 0
     with suppress(OSError):
         total = trash.size_of(os.lstat(path))
-    for folder, _, names in os.walk(path):
+    for folder, _, names in os.walk(path) if not os.path.islink(path) else ():
         for name in names:
             with suppress(OSError):
                 total += os.lstat(os.path.join(folder, name)).st_size

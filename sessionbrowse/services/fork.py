@@ -23,7 +23,7 @@ from sessionbrowse.services.changes import Changed, changing, noted
 from sessionbrowse.services.checkout import place_of
 from sessionbrowse.services.inspect import find_entry
 from sessionbrowse.services.settle import settle
-from sessionbrowse.store.admission import shown_name
+from sessionbrowse.store.admission import is_path, refuse_outside, shown_name
 from sessionbrowse.store.journal import Fingerprint
 from sessionbrowse.store.session_file import open_regular, open_session
 from sessionbrowse.store.whole_files import create_file, temporary_beside
@@ -179,7 +179,11 @@ def folder_for(session: Session, cwd: str, is_given: bool, place: Place | None, 
         root = os.path.join(os.path.dirname(root), "sessions")
     if not is_given and os.path.dirname(here) == root:
         return here
-    return os.path.join(root, agent.folder_of(cwd, around))
+    folder = os.path.join(root, agent.folder_of(cwd, around))
+    if not is_path(folder):
+        raise RefusedWrite("The session names a directory that no disk can hold; name another one for the new session.")
+    refuse_outside(folder, root)
+    return folder
 
 
 def new_header(session: Session, session_id: str, timestamp: str, cwd: str, *, whole: bool) -> dict[str, Json]:
@@ -294,7 +298,7 @@ def _copy_artifacts(session: Session, path: str) -> None:
         WriteFailed: not all of it could be copied; there is no folder.
     """
     source, target = artifacts_of(session.path), artifacts_of(path)
-    if not os.path.isdir(source):
+    if os.path.islink(source) or not os.path.isdir(source):
         return
     try:
         shutil.copytree(source, target, symlinks=True, ignore=_neither_files_nor_folders)

@@ -27,7 +27,7 @@ from sessionbrowse.services.changes import Changed, changing, noted
 from sessionbrowse.services.delete import is_lock
 from sessionbrowse.services.settle import settle
 from sessionbrowse.store import projects, replace
-from sessionbrowse.store.admission import Target, admitted
+from sessionbrowse.store.admission import Target, admitted, is_path, refuse_outside
 from sessionbrowse.store.discover import FoundFile
 from sessionbrowse.store.in_use import usage
 from sessionbrowse.store.journal import Change
@@ -226,7 +226,11 @@ def _target(session: _Session, old: str, new: str, bench: Bench) -> str:
     below = os.path.relpath(folder, root).split(os.sep)
     if below[0] in (".", ".."):
         return session.file.path
-    return os.path.join(root, AGENTS[session.agent].folder_of(cwd, bench.around), *below[1:], name)
+    target = os.path.join(root, AGENTS[session.agent].folder_of(cwd, bench.around), *below[1:], name)
+    if not is_path(target):
+        return session.file.path  # what a header says need not be a directory that a disk can hold
+    refuse_outside(os.path.dirname(target), root)
+    return target
 
 
 def _through(path: str, folders: Iterable[tuple[str, str]]) -> str:

@@ -48,6 +48,24 @@ def admitted(target: Target) -> str:
     return real
 
 
+def is_path(text: str) -> bool:
+    """Tell whether a text can be a path at all: no NUL, no half of a surrogate pair."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
+
+
+def refuse_outside(folder: str, root: str) -> None:
+    """Raise `RefusedWrite` for a folder to be written to that a link puts outside the root it belongs to."""
+    real = os.path.realpath(folder)
+    if not _is_below(f"{real}/", os.path.realpath(root)):
+        raise RefusedWrite(
+            f"{clean(folder)} leads to {clean(real)}, outside {clean(root)}; nothing is put there. Nothing was changed."
+        )
+
+
 def refuse_unwritable(session: Session) -> None:
     """Raise `RefusedWrite` for a file that its program would not open, or whose format is only read here."""
     name = shown_name(session.path)
