@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import shutil
+import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +19,9 @@ from sessionbrowse.services.catalog import Scope
 from sessionbrowse.services.relocate import Relocated, moved_directory, relocate
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store import projects
+from sessionbrowse.store.projects import Candidate
 from sessionbrowse.store.session_file import open_session
+from sessionbrowse.tui.sources import noting_projects
 from tests.change_helpers import CONVERSATION, LONG_AGO_NS, Store, header, line
 from tests.file_helpers import picture
 
@@ -188,7 +194,7 @@ def repository(path: Path, *, remote: str | None = None, commit: str | None = No
 def test_a_moved_repository_is_found_by_what_was_noted_while_it_existed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def first_commit(directory: str) -> str | None:
+    def first_commit(directory: str, _: float = 0) -> str | None:
         noted = Path(directory, ".git", "first")
         return noted.read_text() if noted.exists() else None
 
@@ -203,11 +209,13 @@ def test_a_moved_repository_is_found_by_what_was_noted_while_it_existed(
     by_remote.rename(tmp_path / "plain2")
     repository(work / "fork", remote="git@host:shop.git", commit="c2")
     (tmp_path / "elsewhere" / "shop").mkdir(parents=True)
-    assert projects.candidates(str(old), state) == [str(work / "renamed")]
-    assert projects.candidates(str(by_remote), state) == [str(tmp_path / "plain2")]
+    same = "the same repository"
+    assert projects.candidates(str(old), state) == [Candidate(str(work / "renamed"), same)]
+    assert projects.candidates(str(by_remote), state) == [Candidate(str(tmp_path / "plain2"), same)]
     # Without a note the last name decides.
     unknown = str(tmp_path / "gone" / "shop")
-    assert projects.candidates(unknown, state) == [str(tmp_path / "elsewhere" / "shop")]
+    by_name = Candidate(str(tmp_path / "elsewhere" / "shop"), "the same name")
+    assert projects.candidates(unknown, state) == [by_name]
     assert projects.candidates("/nowhere/at/all", state) == []
 
 
@@ -221,3 +229,63 @@ def test_relocate_on_the_command_line(store: Store, capsysbinary: pytest.Capture
     captured = capsysbinary.readouterr()
     assert captured.err.decode() == "sessionbrowse: 3 sessions moved; 1 more name the new place of their parent\n"
     assert len(captured.out.splitlines()) == 3
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_project_seen_by_projects_is_offered_when_it_was_moved(
+    store: Store, own_home: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "init.defaultBranch=main")
+        subprocess.run(["git", "-C", str(old), *who, *words], check=True, capture_output=True)
+
+    old = store.folder / "work" / "shop"
+    old.mkdir(parents=True)
+    git("init")
+    git("commit", "--allow-empty", "-m", "first")
+    root = store.home / ".pi/agent/sessions"
+    write(root / "--work-shop--" / "a.jsonl", header(id="a", cwd=str(old)))
+    where = ["--root", str(root)]
+    assert main(["projects", *where]) == 0
+    assert list(projects.noted(str(own_home / ".local/state/sessionbrowse"))) == [str(old)]
+    new = old.with_name("renamed")
+    old.rename(new)
+    capsysbinary.readouterr()
+    assert main(["relocate", str(old), *where]) == 0
+    assert capsysbinary.readouterr().out.decode() == f"{new}\n"
+    assert main(["relocate", str(old), "--json", *where]) == 0
+    assert json.loads(capsysbinary.readouterr().out)["candidates"] == [{"path": str(new), "why": "the same repository"}]
+    assert main(["relocate", str(old), str(new), *where]) == 0
+    (moved_file,) = root.rglob("a.jsonl")
+    assert open_session(moved_file).cwd == str(new)
+    assert main(["relocate", "/nowhere/at/all", *where]) == 1
+    assert b"No directory is found" in capsysbinary.readouterr().err
+
+
+def test_noting_stops_on_request_and_keeps_what_it_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projects, "_first_commit", lambda directory, seconds: f"first of {directory}")
+    made = [repository(tmp_path / str(number)) for number in range(30)]
+    turns = itertools.count()
+    projects.note(map(str, made), str(tmp_path / "state"), lambda: next(turns) == 25)
+    assert len(projects.noted(str(tmp_path / "state"))) == 25
+    projects.note(map(str, made), str(tmp_path / "state"))
+    assert len(projects.noted(str(tmp_path / "state"))) == 30
+
+
+def test_the_oldest_commit_of_a_shallow_clone_is_not_taken_for_the_first(tmp_path: Path) -> None:
+    shallow = repository(tmp_path / "shallow", remote="git@host:shop.git")
+    (shallow / ".git" / "shallow").write_text("c9\n")
+    assert projects.mark_of(str(shallow)) == projects.Mark("git@host:shop.git", None)
+
+
+def test_the_browser_notes_aside_what_it_sees_of_existing_projects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(projects, "_first_commit", lambda directory, seconds: "c1")
+    shop = str(repository(tmp_path / "shop"))
+    exists = noting_projects(lambda paths: {path: path == shop for path in paths}, str(tmp_path / "state"))
+    assert exists([shop, "/gone"]) == {shop: True, "/gone": False}
+    for thread in threading.enumerate():
+        if thread.name == "sessionbrowse-noting":
+            thread.join()
+    assert projects.noted(str(tmp_path / "state")) == {shop: projects.Mark(None, "c1")}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from sessionbrowse.cli import output
@@ -19,6 +21,9 @@ from sessionbrowse.text import clean
 
 if TYPE_CHECKING:
     from sessionbrowse.model.session import Session
+
+
+_NOTING_SECONDS = 0.3
 
 
 def run_list(arguments: argparse.Namespace) -> int:
@@ -73,7 +78,17 @@ def run_projects(arguments: argparse.Namespace) -> int:
         output.print_json(documents)
     else:
         output.print_projects(documents, home=scope.around.home)
+    _note_projects(path for path, there in exists.items() if there)
     return 0
+
+
+def _note_projects(directories: Iterable[str]) -> None:
+    """Note what tells these repositories, for the day when one is moved; the answer is printed already."""
+    from sessionbrowse.services.relocate import note_projects
+
+    sys.stdout.flush()
+    until = time.monotonic() + _NOTING_SECONDS
+    note_projects(directories, cancelled=lambda: time.monotonic() > until, git_seconds=_NOTING_SECONDS)
 
 
 def run_show(arguments: argparse.Namespace) -> int:

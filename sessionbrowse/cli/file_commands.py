@@ -11,7 +11,7 @@ import msgspec
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.changes import ForceNamed, document_of
-from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.errors import NotFound, RefusedWrite
 from sessionbrowse.services import catalog
 from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.bulk import in_bulk
@@ -107,6 +107,8 @@ def run_relocate(arguments: argparse.Namespace, scope: catalog.Scope) -> int:
     """`relocate`: every session of a moved project, or none."""
     from sessionbrowse.services.relocate import relocate
 
+    if arguments.new is None:
+        return _print_candidates(arguments, scope)
     with ForceNamed():
         moved = relocate(arguments.old, arguments.new, scope, dry_run=arguments.dry_run, force=arguments.force)
     _notes(moved)
@@ -118,6 +120,23 @@ def run_relocate(arguments: argparse.Namespace, scope: catalog.Scope) -> int:
     verb = "would be moved" if moved.dry_run else "moved"
     mended = f"; {len(moved.mended)} more name the new place of their parent" if moved.mended else ""
     output.note(f"{len(moved.sessions)} session{'' if len(moved.sessions) == 1 else 's'} {verb}{mended}")
+    return 0
+
+
+def _print_candidates(arguments: argparse.Namespace, scope: catalog.Scope) -> int:
+    """Without a new directory: those to which the old one may have been moved."""
+    from sessionbrowse.services.find import header_of
+    from sessionbrowse.services.relocate import candidates
+
+    directories = sorted({header_of(file.path).cwd or "" for file in catalog.all_files(scope)} - {""})
+    found = candidates(arguments.old, directories)
+    if arguments.json:
+        output.print_json({"old": arguments.old, "candidates": msgspec.to_builtins(found)})
+        return 0
+    if not found:
+        raise NotFound(f"No directory is found that may be {clean(arguments.old)} now. Name it: relocate OLD NEW.")
+    output.print_lines(clean(one.path) for one in found)
+    output.note(f"{found[0].why.capitalize()}: name the right one as NEW.")
     return 0
 
 

@@ -8,7 +8,7 @@ only when all of them have, what was put aside goes. A header's line is the only
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -31,6 +31,7 @@ from sessionbrowse.store.admission import Target, admitted, is_path, refuse_outs
 from sessionbrowse.store.discover import FoundFile
 from sessionbrowse.store.in_use import usage
 from sessionbrowse.store.journal import Change
+from sessionbrowse.store.projects import Candidate
 from sessionbrowse.store.replace import Replacement
 from sessionbrowse.store.scan import agent_of_file
 from sessionbrowse.text import clean
@@ -111,21 +112,27 @@ def relocate(
     )
 
 
-def note_projects(directories: Iterable[str], bench: Bench | None = None) -> None:
-    """Note what tells the repositories in these directories, so that they are found again when they were moved.
+def note_projects(
+    directories: Iterable[str],
+    bench: Bench | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+    git_seconds: float = projects.GIT_SECONDS,
+) -> None:
+    """Note what tells the repositories in directories that exist, so that they are found again when they were moved.
 
     Only our own state is written; call it aside, for git is asked about each directory that is new.
     """
     bench = bench or Bench.real()
-    projects.note((path for path in directories if os.path.isdir(path)), bench.state)
+    projects.note(directories, bench.state, cancelled, git_seconds)
 
 
-def candidates(old: str, directories: Sequence[str], bench: Bench | None = None) -> list[str]:
+def candidates(old: str, directories: Sequence[str], bench: Bench | None = None) -> list[Candidate]:
     """Return where a directory that is gone may be now: the same repository by what was noted, else the same name.
 
-    `directories` are those of other sessions.
+    `directories` are those of other sessions. The disk is asked about many; call it aside.
     """
     bench = bench or Bench.real()
+    old = os.path.abspath(os.path.join(bench.around.cwd, os.path.expanduser(old)))
     return projects.candidates(old, bench.state, directories)
 
 

@@ -19,8 +19,11 @@ FILE = "projects.json"
 GIT_SECONDS = 3.0
 """How long git may take for the first commit of a repository; a large history is then known by its remote alone."""
 MOST_LOOKED_AT = 2000
+_AT_ONCE = 20
 """How many directories are looked at for one that was moved."""
 
+# A repository is somebody's: nothing that its settings name is run or fetched.
+_QUIETLY = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never")
 _REMOTE = re.compile(r'^\[remote "origin"\]\s*$(?:\n(?!\[).*)*?\n\s*url\s*=\s*(\S+)', re.MULTILINE)
 
 
@@ -35,6 +38,13 @@ class Mark(Struct, frozen=True):
         if self.root is not None and other.root is not None:
             return self.root == other.root
         return self.remote is not None and self.remote == other.remote
+
+
+class Candidate(Struct, frozen=True):
+    """A directory to which another may have been moved, and what the two have in common."""
+
+    path: str
+    why: str
 
 
 def mark_of(directory: str, ask_git: Callable[[str], str | None] | None = None) -> Mark | None:
@@ -61,23 +71,45 @@ def noted(state: str) -> dict[str, Mark]:
         return {}
 
 
-def note(directories: Iterable[str], state: str) -> None:
-    """Note the marks of directories that exist and are not noted yet; what cannot be noted is not."""
+def note(
+    directories: Iterable[str],
+    state: str,
+    cancelled: Callable[[], bool] = lambda: False,
+    git_seconds: float = GIT_SECONDS,
+) -> None:
+    """Note the marks of directories that exist and are not noted yet; what cannot be noted is not.
+
+    `cancelled` is asked before each; what was found until then is noted. git has `git_seconds` for each.
+    """
     known = noted(state)
-    found = {path: mark for path in directories if path not in known and (mark := mark_of(path)) is not None}
-    if not found:
-        return
+    found: dict[str, Mark] = {}
+    for path in directories:
+        if cancelled():
+            break
+        if path in known:
+            continue
+        mark = mark_of(path, lambda directory: _first_commit(directory, git_seconds))
+        if mark is not None:
+            found[path] = mark
+        if len(found) == _AT_ONCE:
+            _keep(found, state)
+            found = {}
+    if found:
+        _keep(found, state)
+
+
+def _keep(found: dict[str, Mark], state: str) -> None:
     temporary = os.path.join(state, f".{FILE}.{secrets.token_hex(4)}")
     with suppress(OSError, RefusedWrite):
         make_private(state)
         with open(temporary, "wb") as file:
-            file.write(msgspec.json.encode(known | found))
+            file.write(msgspec.json.encode(noted(state) | found))
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, os.path.join(state, FILE))
 
 
-def candidates(old: str, state: str, known: Sequence[str] = ()) -> list[str]:
+def candidates(old: str, state: str, known: Sequence[str] = ()) -> list[Candidate]:
     """Return directories to which `old` may have been moved: the same repository, else the same last name.
 
     Looked at are the directories of other sessions (`known`) and their neighbours, and what lies around the old place.
@@ -87,9 +119,9 @@ def candidates(old: str, state: str, known: Sequence[str] = ()) -> list[str]:
     if wanted is not None:
         same = [path for path in places if (mark := mark_of(path)) is not None and wanted.fits(mark)]
         if same:
-            return same
+            return [Candidate(path, "the same repository") for path in same]
     name = os.path.basename(old.rstrip("/"))
-    return [path for path in places if os.path.basename(path) == name]
+    return [Candidate(path, "the same name") for path in places if os.path.basename(path) == name]
 
 
 def _around(old: str, known: Sequence[str]) -> Iterator[str]:
@@ -119,12 +151,14 @@ def _folders(directory: str) -> list[str]:
         return []
 
 
-def _first_commit(directory: str) -> str | None:
-    command = ["git", "-C", directory, "rev-list", "--max-parents=0", "HEAD"]
-    environ = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+def _first_commit(directory: str, seconds: float = GIT_SECONDS) -> str | None:
+    if os.path.exists(os.path.join(directory, ".git", "shallow")):
+        return None  # its oldest commit is not the first
+    command = ["git", "-C", directory, *_QUIETLY, "rev-list", "--max-parents=0", "HEAD"]
+    environ = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=GIT_SECONDS, env=environ, check=False
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, env=environ, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.agents import Place
-from sessionbrowse.config import cache_dir
+from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.model.session import Session
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services import resume
@@ -22,12 +22,15 @@ from sessionbrowse.services.opening import Opener
 from sessionbrowse.services.resume import ResumeCommand
 from sessionbrowse.services.search_link import Receive, SearchLink, SearchProcess
 from sessionbrowse.services.search_messages import Start
+from sessionbrowse.store import projects
 from sessionbrowse.store.directories import exists_many
 from sessionbrowse.store.discover import Skipped
 from sessionbrowse.store.roots import real_surroundings
 from sessionbrowse.store.scan import Batch, scan
+from sessionbrowse.tui.jobs import Lane
 
 Cancelled = Callable[[], bool]
+Exists = Callable[[Iterable[str]], dict[str, bool | None]]
 
 
 class Source(Struct, frozen=True, kw_only=True):
@@ -37,7 +40,7 @@ class Source(Struct, frozen=True, kw_only=True):
     """Reads all sessions, newest first; told whether to stop, and whether to read hidden sessions too."""
     open_session: Callable[[str, str | None], Session]
     """Reads one session, by path and agent."""
-    exists_many: Callable[[Iterable[str]], dict[str, bool | None]]
+    exists_many: Exists
     """Tells which directories exist; None where the disk did not answer in time."""
     plan_resume: Callable[[Summary], ResumeCommand]
     """Returns the command that resumes a session, or raises with the sentence why there is none."""
@@ -103,11 +106,24 @@ def disk_source(
         open_search=open_search,
         scan=scan_all,
         open_session=Opener(cache).open,
-        exists_many=exists_many,
+        exists_many=exists_many if roots else noting_projects(exists_many, str(state_dir(around.environ))),
         plan_resume=plan_resume,
         places=what.places,
         skipped=lambda: tuple(skipped),
     )
+
+
+def noting_projects(exists_many: Exists, state: str) -> Exists:
+    """Note also, aside, what tells the repositories that exist, for the day when one of them is moved."""
+    lane = Lane("noting", lambda outcome: None)
+
+    def exists(paths: Iterable[str]) -> dict[str, bool | None]:
+        answer = exists_many(paths)
+        there = [path for path, is_there in answer.items() if is_there]
+        lane.ask(lambda job: projects.note(there, state, job.cancelled))
+        return answer
+
+    return exists
 
 
 def place_of(summary: Summary, places: Iterable[Place]) -> Place | None:
