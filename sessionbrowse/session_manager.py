@@ -16,7 +16,6 @@ from sessionbrowse.format import ids
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.manager import listing
-from sessionbrowse.manager.appending import SessionAppender
 from sessionbrowse.manager.context import (
     ModelChoice,
     ProjectedEntry,
@@ -36,6 +35,7 @@ from sessionbrowse.manager.lists import SessionLists
 from sessionbrowse.manager.log import CURRENT_SESSION_VERSION, EntryObject, Log, SessionTreeNode, log_of
 from sessionbrowse.manager.log import migrate_session_entries as _migrate
 from sessionbrowse.manager.means import Means, agent_named, default_session_dir, resolved
+from sessionbrowse.manager.moving import SessionMover
 from sessionbrowse.model.fork import ReadLine, path_lines
 from sessionbrowse.model.session import Session
 from sessionbrowse.services import fork as forking
@@ -67,7 +67,7 @@ __all__ = [
 Json = Any
 
 
-class SessionManager(SessionAppender, SessionLists):
+class SessionManager(SessionMover, SessionLists):
     """One session: an append-only tree of entries, a leaf at which the next entry hangs, and usually a file.
 
     Make one with `create`, `open`, `continue_recent`, `fork_from` or `in_memory`. Entries are plain objects with the
@@ -241,6 +241,8 @@ class SessionManager(SessionAppender, SessionLists):
         session_dir: str | os.PathLike[str] | None = None,
         *,
         id: str | None = None,
+        internal: bool = False,
+        workflow: dict[str, str] | None = None,
         agent: str | None = None,
         means: Means | None = None,
     ) -> SessionManager:
@@ -261,8 +263,9 @@ class SessionManager(SessionAppender, SessionLists):
         cwd = resolved(target_cwd, means.around)
         directory = resolved(session_dir, means.around) if session_dir is not None else None
         directory = directory or default_session_dir(cwd, source.agent, means.around)
-        header = _new_header(source.agent, cwd, means, id, None, False, None)
-        header = forking.new_header(source, header["id"], header["timestamp"], cwd, whole=True)
+        begun = _new_header(source.agent, cwd, means, id, None, internal, workflow)
+        header = forking.new_header(source, begun["id"], begun["timestamp"], cwd, whole=True)
+        header |= {mark: begun[mark] for mark in ("internal", "workflow") if mark in begun}
         path = os.path.join(directory, ids.file_name(header["timestamp"], header["id"]))
         forking.make_folder(directory)
         forking.write_fork(source, path, header, None, header["timestamp"], cls._ids(means))

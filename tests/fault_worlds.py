@@ -26,6 +26,7 @@ from tests.change_helpers import CONVERSATION, LONG_AGO_NS, NOW_MS, Store, heade
 
 Looks = dict[str, tuple[bytes, int]]
 OLD, NEW = "/projects/webshop", "/srv/shop"
+WORKFLOW = {"runId": "r", "stageId": "s", "stageName": "n"}
 ANSWER = {"role": "assistant", "content": [], "provider": "p", "model": "m", "stopReason": "stop", "timestamp": 2}
 QUESTION = {"role": "user", "content": "hello", "timestamp": 1}
 
@@ -49,7 +50,7 @@ class World:
         data_home.mkdir(parents=True)
         self.data_home = data_home
         self.store = Store(folder)
-        self.store.environ = {"XDG_DATA_HOME": str(data_home)}
+        self.store.environ = {"XDG_DATA_HOME": str(data_home), "XDG_STATE_HOME": str(self.store.state.parent)}
         self._verb = verb
         self._chance = 0
         self.manager: SessionManager | None = None
@@ -279,6 +280,9 @@ FILE_VERBS: dict[str, Verb] = {
     "undo relocate": _undo_relocate(),
     "manager begins pi": Verb(prepare=_begun, act=_first_message, can_be_undone=False, is_noted=False),
     "manager forks pi": _managed("pi", lambda manager: manager.create_branched_session("00000006")),
+    "manager forks omp": _managed("omp", lambda manager: manager.fork()),
+    "manager moves omp": _managed("omp", lambda manager: manager.move_to("/srv/shop")),
+    "manager marks atomic": _managed("atomic", lambda manager: manager.mark_session_internal(WORKFLOW)),
     "manager appends pi": _managed("pi", lambda manager: manager.append_message(ANSWER)),
     "manager appends omp": _managed("omp", lambda manager: manager.append_message(ANSWER)),
     "manager names omp": _managed("omp", lambda manager: manager.set_session_name("new", "user")),

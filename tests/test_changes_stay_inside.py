@@ -110,7 +110,7 @@ def test_no_verb_on_files_writes_or_removes_anything_outside(
     with watched() as paths:
         world.act()
     assert paths
-    places = tuple(f"{world.store.home}/.{agent}/" for agent in ("pi", "omp"))
+    places = tuple(f"{world.store.home}/.{agent}/" for agent in ("pi", "omp", "atomic"))
     allowed = (*places, str(world.store.state), str(world.store.state.parent), str(data_home))
     assert [path for path in paths if not path.startswith(allowed)] == []
     assert {path.name: path.read_text() for path in (world.store.folder / "outside").iterdir()} == {

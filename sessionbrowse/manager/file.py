@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from msgspec import UNSET, Struct
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.agents.plans import AppendLine
-from sessionbrowse.errors import ChangedMeanwhile, WriteFailed
+from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
 from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.splice import with_member
 from sessionbrowse.format.title_slot import Source, parse_slot, slot_line
 from sessionbrowse.manager.log import EntryObject, Log
 from sessionbrowse.manager.means import Means
@@ -22,7 +24,7 @@ from sessionbrowse.store import whole_files, writer
 from sessionbrowse.store.admission import Target, refuse_old_version
 from sessionbrowse.store.in_use import usage
 from sessionbrowse.store.journal import Fingerprint
-from sessionbrowse.store.session_file import file_blocks, open_regular, open_session
+from sessionbrowse.store.session_file import HEAD_BYTES, file_blocks, open_regular, open_session
 from sessionbrowse.text import clean, iso_ms
 
 
@@ -135,6 +137,37 @@ class SessionFile:
             self._opened = None
             self._left = Fingerprint.of(os.stat(self.path))
 
+    def header_line(self) -> tuple[bytes, int]:
+        """Return the header's line without its newline, and where it begins; see that the file may be rewritten.
+
+        Raises:
+            RefusedWrite, InUse: it may not.
+        """
+        with writer.opened(Target(self.path, self._agent.name)) as file:
+            refuse_old_version(file.session)
+            if not self._is_ours:
+                self._ask(file)
+            return _header_of(file)
+
+    def set_header(self, members: Iterable[tuple[str, bytes]]) -> None:
+        """Set members of the header, each with its JSON; every other byte stays, and so does the time of change.
+
+        Raises:
+            RefusedWrite, InUse: the file may not be changed.
+            WriteFailed: the disk refused; the file is as it was.
+        """
+        with writer.opened(Target(self.path, self._agent.name)) as file:
+            refuse_old_version(file.session)
+            line, offset = _header_of(file)
+            new_line = line
+            for name, value in members:
+                new_line = with_member(new_line, name, value)
+            rest = file_blocks(file.descriptor, offset + len(line))
+            pieces = chain(file_blocks(file.descriptor, 0, offset), [new_line], rest)
+            whole_files.rewrite_file(file, pieces, whole_files.temporary_beside(self.path))
+            self._opened = None
+            self._left = Fingerprint.of(os.stat(self.path))
+
     def _open(self) -> writer.OpenedFile:
         """Return the file as it was read; on the first change see that it may be changed."""
         if self._opened is None:
@@ -163,6 +196,15 @@ class SessionFile:
             self._left = whole_files.rewrite_file(file, pieces, whole_files.temporary_beside(self.path))
         finally:
             os.close(descriptor)
+
+
+def _header_of(file: writer.OpenedFile) -> tuple[bytes, int]:
+    line = file.session.header_line or b""
+    head = b"".join(file_blocks(file.descriptor, 0, len(line) + HEAD_BYTES))
+    offset = head.find(line) if line else -1
+    if offset < 0:
+        raise RefusedWrite(f"The header of {file.name} does not stand at its beginning; it is left alone.")
+    return line, offset
 
 
 def first_lines(log: Log, title_updated_at: str) -> Iterator[bytes]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Agent, Surroundings
 from sessionbrowse.agents.base import absolute, expand_home
+from sessionbrowse.config import state_dir
 from sessionbrowse.errors import NotFound
 from sessionbrowse.format import ids
+from sessionbrowse.services.bench import Bench
 from sessionbrowse.store.in_use import PROC
 from sessionbrowse.store.roots import real_surroundings
 
@@ -28,6 +31,12 @@ class Means(Struct, frozen=True, kw_only=True):
     def real(cls) -> Means:
         """Return those of this process."""
         return cls(around=real_surroundings(), now_ms=lambda: time.time() * 1000, random_bytes=os.urandom)
+
+    @property
+    def bench(self) -> Bench:
+        """What changes of whole files are made and noted with."""
+        directory = str(state_dir(self.around.environ, Path(self.around.home)))
+        return Bench.at(self.around, directory, self.now_ms, lambda: self.random_bytes(4).hex(), self.proc)
 
     def session_id(self, agent: str) -> str:
         """Return a new session's id in the form that the program gives it."""

@@ -100,7 +100,7 @@ def relocate(
     if dry_run:
         return answer
     with changing(bench):
-        change_id, notes = _carry_out(plan.replacements, plan.folders, old, new, bench, "relocate", moving[0].agent)
+        change_id, notes = carry_out(plan.replacements, plan.folders, old, new, bench, "relocate", moving[0].agent)
     return Relocated(
         done="relocate",
         path=new,
@@ -145,7 +145,7 @@ def take_back(change: Change, bench: Bench) -> Changed:
             raise CannotUndo(f"{clean(replacement.source)} is not there any more, so not all can be moved back.")
     folders = [(target, source) for source, target in moved]
     old, new = change.after["new"], change.after["old"]
-    _, notes = _carry_out(replacements, folders, old, new, bench, "undo", change.agent, undoes=change.id)
+    _, notes = carry_out(replacements, folders, old, new, bench, "undo", change.agent, undoes=change.id)
     return Changed(done="undo", path=new, undo_id=change.id, notes=notes)
 
 
@@ -316,7 +316,7 @@ def _json(value: Json) -> bytes:
 # ---- doing -------------------------------------------------------------------------------------------------
 
 
-def _carry_out(
+def carry_out(
     replacements: list[Replacement],
     folders: list[tuple[str, str]],
     old: str,
@@ -327,6 +327,12 @@ def _carry_out(
     *,
     undoes: str | None = None,
 ) -> tuple[str, tuple[str, ...]]:
+    """Replace files and move folders, noted in the journal; hold the lock. Return the change's id and sentences.
+
+    Raises:
+        RefusedWrite: something is in the way, or a file changed meanwhile; nothing was changed.
+        WriteFailed: the disk refused; everything is as it was, or the sentence says what is where.
+    """
     for target in [one.target for one in replacements if one.target != one.source] + [to for _, to in folders]:
         if os.path.lexists(target):
             raise RefusedWrite(f"There is a {clean(target)} already, which is never overwritten. Nothing was changed.")

@@ -1,0 +1,142 @@
+"""The part of `SessionManager` that changes files as wholes: forks, moves, atomic's marks and backups."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from sessionbrowse.agents import AGENTS
+from sessionbrowse.errors import NotASession, RefusedWrite
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.splice import with_member
+from sessionbrowse.manager.appending import SessionAppender
+from sessionbrowse.manager.file import SessionFile
+from sessionbrowse.manager.log import EntryObject, log_of
+from sessionbrowse.manager.means import default_session_dir, resolved, sessions_root
+from sessionbrowse.services import fork as forking
+from sessionbrowse.services import relocate
+from sessionbrowse.services.changes import changing
+from sessionbrowse.services.delete import is_lock
+from sessionbrowse.store import whole_files
+from sessionbrowse.store.replace import Replacement
+from sessionbrowse.store.session_file import file_blocks, open_regular, open_session
+from sessionbrowse.text import iso_ms
+
+_WORKFLOW = ("runId", "stageId", "stageName")
+
+
+class SessionMover(SessionAppender):
+    """Changes a session's file as a whole; see `SessionManager`.
+
+    Every method raises:
+        RefusedWrite: the program has no such thing, or the file may not be changed.
+        InUse: an omp may have the session open; `force` on opening overrides that.
+        WriteFailed: the disk refused; file and memory are as they were.
+    """
+
+    def fork(self) -> str | None:
+        """Go over to a copy of the whole session, and return its file; None for a session without one (omp).
+
+        The copy has an id of its own and names this one's as its parent. `undo` takes it back.
+        """
+        self._only("fork", "omp")
+        file = self._file
+        if file is None or not file.exists:
+            return None
+        made = forking.fork(
+            file.path,
+            self.agent,
+            cwd=self._cwd,
+            session_dir=os.path.dirname(file.path),
+            bench=self._means.bench,
+            random_bytes=self._means.random_bytes,
+        )
+        self._go_over(made.path)
+        return made.path
+
+    def move_to(self, new_cwd: str | os.PathLike[str]) -> str | None:
+        """Give the session another working directory, and its file a place there; return that (omp's `/move`).
+
+        What belongs to the session moves along, and the header remembers the older path. `undo` takes it back.
+        """
+        self._only("move_to", "omp")
+        cwd = resolved(new_cwd, self._means.around)
+        file = self._file
+        # A folder of the user's own choice stays the session's.
+        stays = os.path.dirname(self._dir) != sessions_root(self.agent, self._means.around)
+        folder = self._dir if stays else default_session_dir(cwd, self.agent, self._means.around)
+        if file is None or not file.exists:
+            self._log.header["cwd"] = cwd
+            if file is not None:
+                path = os.path.join(folder, os.path.basename(file.path))
+                self._file = SessionFile(path, self.agent, self._means, exists=False)
+        else:
+            target = os.path.join(folder, os.path.basename(file.path))
+            self._move_file(file, target, cwd)
+            self._go_over(target)
+        self._cwd, self._dir = cwd, folder
+        return self.get_session_file()
+
+    def mark_session_internal(self, workflow: dict[str, str]) -> None:
+        """Mark the session as a stage of a workflow, which atomic's list leaves out; header only (atomic).
+
+        `workflow` has `runId`, `stageId` and `stageName`.
+        """
+        self._only("mark_session_internal", "atomic")
+        names = {name: workflow.get(name, "") for name in _WORKFLOW}
+        if not all(map(trim, names.values())):
+            raise RefusedWrite("A workflow's stage is named by runId, stageId and stageName, none of them empty.")
+        file = self._file
+        if file is not None and file.exists:
+            file.set_header([("internal", b"true"), ("workflow", json_line(names)[:-1])])
+            self._log = log_of(open_session(file.path, self.agent))
+        else:
+            self._log.header |= {"internal": True, "workflow": names}
+
+    def write_backup_snapshot(self, label: str) -> str | None:
+        """Copy the file as it is now beside itself, and return the copy; None for a session without one (atomic).
+
+        atomic does so before every compaction; such a copy is in no list.
+        """
+        self._only("write_backup_snapshot", "atomic")
+        file = self._file
+        if file is None or not file.exists:
+            return None
+        stamp = iso_ms(self._means.now_ms()).replace(":", "-").replace(".", "-")
+        path = f"{file.path}.{stamp}.{re.sub('[^a-z0-9_-]', '-', label)}.bak"
+        descriptor = open_regular(file.path)
+        try:
+            whole_files.create_file(path, file_blocks(descriptor))
+        finally:
+            os.close(descriptor)
+        return path
+
+    def _move_file(self, file: SessionFile, target: str, cwd: str) -> None:
+        line, offset = file.header_line()
+        new_line = with_member(line, "cwd", _json(cwd))
+        if target != file.path:
+            earlier = self._log.header.get("previousSessionFiles")
+            former = [*(earlier if isinstance(earlier, list) else []), file.path]
+            new_line = with_member(new_line, "previousSessionFiles", _json(former))
+        own: Iterable[str] = map(str, AGENTS[self.agent].companions(file.path)) if target != file.path else ()
+        here = os.path.dirname(target)
+        folders = [(path, os.path.join(here, os.path.basename(path))) for path in own if not is_lock(path)]
+        one = Replacement(file.path, target, offset, line, new_line)
+        bench = self._means.bench
+        with changing(bench):
+            relocate.carry_out([one], folders, self._cwd, cwd, bench, "relocate", self.agent)
+
+    def _go_over(self, path: str) -> None:
+        """Take the session of another file of ours for this manager's."""
+        session = open_session(path, self.agent)
+        if session.refusal is not None:
+            raise NotASession(f"{path}: {session.agent} {session.refusal}.")
+        self._log = log_of(session)
+        self._file = SessionFile(path, self.agent, self._means, exists=True, force=True)
+        self._file.read()
+
+
+def _json(value: str | list[str] | EntryObject) -> bytes:
+    return json_line(value)[:-1]
