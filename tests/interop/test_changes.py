@@ -15,14 +15,20 @@ import pytest
 
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import InUse, UnsafeEntry
+from sessionbrowse.services.archive import archive, unarchive
 from sessionbrowse.services.bench import Bench
+from sessionbrowse.services.catalog import Scope
 from sessionbrowse.services.checkout import checkout
+from sessionbrowse.services.delete import delete
 from sessionbrowse.services.inspect import context_document
 from sessionbrowse.services.label import label
+from sessionbrowse.services.relocate import relocate
 from sessionbrowse.services.rename import rename
+from sessionbrowse.services.restore import restore
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store.admission import Target
 from sessionbrowse.store.session_file import open_session
+from tests.file_helpers import own_system_trash, picture
 from tests.interop import real
 from tests.interop.manage import ask_manager
 
@@ -197,6 +203,40 @@ def test_they_resume_where_we_checked_out_and_go_on_there(
     for path, (way, _), answer in zip(sessions, expected, ask_manager(*program, requests, tmp_path), strict=True):
         assert answer["before"] == way, path
         assert answer["after"]["branch"][:-2] == way, path
+
+
+def test_moved_archived_and_deleted_sessions_are_read_as_before(
+    program: tuple[str, str], sessions: list[Path], tmp_path: Path, bench: Bench
+) -> None:
+    own_system_trash()
+    before = read_by(program, sessions, tmp_path)
+    store = picture(tmp_path / "sessions")
+    scope = Scope(around=bench.around, roots=(str(tmp_path / "sessions"),), agents=(program[0],))
+    places = {str(path): str(path) for path in sessions}
+    directories = {path: open_session(path, program[0]).cwd for path in places}
+    steps: list[str | None] = []
+    while left := sorted({cwd for cwd in directories.values() if cwd.startswith("/") and "/moved/" not in cwd}):
+        moved = relocate(left[0], f"/moved/{len(steps)}/ö x", scope, bench=bench)
+        for one in moved.sessions:
+            (first,) = [path for path, place in places.items() if place == one.source]
+            places[first], directories[first] = one.target, one.new_cwd
+        steps.append(moved.undo_id)
+    assert steps
+    there = [Path(places[str(path)]) for path in sessions]
+    for path in there:
+        archived = archive(Target(str(path), program[0]), bench=bench)
+        unarchive(Target(archived.path, program[0]), bench=bench)
+        restore(delete(Target(str(path), program[0]), bench=bench).undo_id, bench=bench)
+    requests = [{"op": "read", "file": str(path)} for path in there]
+    for old, new, path in zip(before, ask_manager(*program, requests, tmp_path), sessions, strict=True):
+        assert new["header"].get("cwd", "") == directories[str(path)] or not directories[str(path)], path
+        assert [new[key] for key in ("context", "entries", "branch", "labels", "name")] == [
+            old[key] for key in ("context", "entries", "branch", "labels", "name")
+        ], path
+    for step in reversed(steps):
+        undo(step, bench=bench)
+    assert picture(tmp_path / "sessions") == store
+    print(f"{len(sessions)} sessions moved in {len(steps)} steps, archived, deleted and brought back")
 
 
 # ---- a running omp -----------------------------------------------------------------------------------------

@@ -35,7 +35,8 @@ class Moving:
             return
         directories = browser.directories()
         browser.desk.ask(
-            lambda how: candidates(old, directories, how.bench), lambda found: self._ask_directory(old, found)
+            lambda how: [one.path for one in candidates(old, directories, how.bench)],
+            lambda found: self._ask_directory(old, found),
         )
 
     def _ask_directory(self, old: str, found: Sequence[str]) -> None:
