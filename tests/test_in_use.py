@@ -181,3 +181,15 @@ def test_a_real_process_is_found_by_its_descriptor_and_by_its_place(store: Store
         f"omp (process {writer.pid}) was started with it",
     )
     assert usage(str(path), AGENTS["omp"], str(project), around, now_ms=NOW_MS).state == "free"
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [("{path}", True), ("a/../{name}", True), ("{name}", True), ("/elsewhere/{name}", False), ("other.jsonl", False)],
+)
+def test_a_copy_of_the_same_name_elsewhere_is_not_taken_for_the_session(
+    store: Store, word: str, expected: bool
+) -> None:
+    path = store.session()
+    store.process(12, ["pi", "--session", word.format(path=path, name=path.name)], cwd="/elsewhere")
+    assert (asked(store, path, "pi", store.folder).state == "may-be-in-use") is expected

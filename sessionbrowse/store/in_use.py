@@ -147,12 +147,19 @@ def holders(path: str, pids: Iterable[int], proc: str = PROC) -> Iterator[int]:
 def _by_process(path: str, agent: Agent, cwd: str, around: Surroundings, processes: Sequence[Process]) -> Iterator[str]:
     directory = _real(cwd)
     for process in processes:
-        if any(os.path.basename(path) == os.path.basename(word) for word in process.argv[1:]):
+        if any(_names(word, path) for word in process.argv[1:]):
             yield f"{agent.name} (process {process.pid}) was started with it"
         elif directory and process.cwd == directory:
             yield f"{agent.name} (process {process.pid}) runs in its directory {cwd}"
     if agent.name == "pi" and _real(around.environ.get("PI_SESSION_FILE", "")) == path:
         yield "this command was started by pi from within the session"
+
+
+def _names(word: str, path: str) -> bool:
+    """Tell whether a word of a command names a file: a whole path this one, another by the file's name alone."""
+    if os.path.basename(word) != os.path.basename(path):
+        return False
+    return not os.path.isabs(word) or _real(word) == _real(path)
 
 
 def _by_traces(
