@@ -77,6 +77,9 @@ class Companion:
 
 def start(request: Mapping[str, Any]) -> Companion | None:
     """Start a companion for a request of plain values (see `Live`); None where no process can be started."""
+    if not hasattr(os, "killpg"):
+        # Windows: pipes cannot be waited for with a limit there.
+        return None
     try:
         if sys.platform == "linux" and threading.active_count() == 1:
             return _fork(request)

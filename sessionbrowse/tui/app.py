@@ -73,6 +73,7 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.library = Library(here=options.here)
         self.scan_lane = Lane("scan")
         self.news_lane = Lane("news")
+        self._skipped: tuple[tuple[str, str], ...] = ()
         self.handed = HandedOver(options.environ.get("TMPDIR"))
         self.exists: dict[str, bool | None] = {}
         self._opened: OrderedDict[tuple[str, str | None], tuple[tuple[int, int], Session]] = OrderedDict()
@@ -291,7 +292,8 @@ class BrowseApp(App[int], inherit_bindings=False):
 
     def scanned(self, sessions: int, skipped: Sequence[tuple[str, str]]) -> None:
         """Say what could not be read, with reasons; greet a user who has no session anywhere."""
-        if skipped:
+        before, self._skipped = self._skipped, tuple(skipped)
+        if skipped and self._skipped != before:
             (path, reason), others = skipped[0], f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
             self.say(f"Not looked at: {path} ({reason}){others}.", "warning")
         if not sessions and not self.options.roots:

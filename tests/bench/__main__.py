@@ -26,6 +26,7 @@ ROWS: dict[str, Callable[[Bench], list[Line]]] = {
     "start": rows_browser.row_start,
     "search": rows_browser.row_search,
     "live": rows_browser.row_live,
+    "follow": rows_browser.row_follow,
     "append": rows_command_line.row_append,
     "open": rows_browser.row_open,
     "keys": rows_browser.row_keys,

@@ -187,6 +187,24 @@ def row_live(bench: Bench) -> list[Line]:
     return [limited(f"browser: a changed session shows, {size_of(store)}", taken, seconds, 1.0)]
 
 
+def row_follow(bench: Bench) -> list[Line]:
+    """A session of 100,000 entries that grows is followed in its tree."""
+    store = bench.store("chain")
+    file = store.files()[0]
+    bench.indexed(store)
+    taken: list[float] = []
+    with _browser(bench, store) as terminal:
+        _go_into_tree(terminal, _titles(bench, store))
+        for _ in range(bench.rounds):
+            terminal.until_quiet(2.0)
+            text = f"followed {uuid.uuid4().hex[:6]}"
+            message = {"role": "user", "content": text, "timestamp": 1}
+            with appended(file, "message", {"message": message}):
+                moment = time.perf_counter()
+                taken.append(terminal.wait(_shows([text]), 15) - moment)
+    return [limited(f"browser: a message appended to {title_of(store)} stands in its open tree", taken, seconds, 1.0)]
+
+
 def row_open(bench: Bench) -> list[Line]:
     """Open a session of 100,000 entries: ready to paint its tree, beside pi's `open` and `getTree`."""
     store = bench.store("chain")

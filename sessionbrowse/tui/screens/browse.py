@@ -88,6 +88,8 @@ class BrowseScreen(CommandScreen[None]):
 
     def __init__(self, library: Library) -> None:
         super().__init__(name="browse")
+        # As it is when it is laid out: styles are computed once.
+        self.add_class("-preview-shown", "-at-sessions", update=False)
         self.library = library
         self.folder: str | None = None
         self.last_folder: str | None = None
@@ -128,7 +130,6 @@ class BrowseScreen(CommandScreen[None]):
         """Show what there is and read the rest."""
         self.sort = self.browser.start_sort
         self._exists = self.browser.exists
-        self.add_class("-preview-shown")
         self.query_one("#projects", RowList).border_title = "Folders"
         self.query_one("#preview", TextView).border_title = "Preview"
         self.set_focus(self.sessions_list)
