@@ -18,7 +18,7 @@ from sessionbrowse.model.words import fold, literal, original_offsets, words_of
 from sessionbrowse.services import catalog, indexed
 from sessionbrowse.services.indexed import Gathered
 from sessionbrowse.services.search import Hit, Searcher
-from tests.index_support import answer, append, entry, folder, header, result, scope_of, user, write
+from tests.index_support import answer, append, entry, folder, header, line_of, result, scope_of, user, write
 
 VOCABULARY = [
     "login", "Login", "logout", "auth", "authentication", "naïve", "NAÏVE", "über", "Straße", "strasse", "日本語",
@@ -348,3 +348,17 @@ def test_whatever_matches_has_the_words_that_the_index_is_asked_for() -> None:
                 assert any(other == word or (is_open and other.startswith(word)) for other in known), (query, text)
             line, marks = snippet(text, spans)
             assert all(0 <= begin < end <= len(line) for begin, end in marks)
+
+
+def test_what_an_odd_entry_says_is_found_by_the_index_as_in_the_file(tmp_path: Path) -> None:
+    odd = entry("custom", "c", "u", message={"role": "user", "content": "needle in a custom entry"})
+    escaped = line_of(entry("note", "n", "c", message={"role": "user", "content": "needle escaped"}))
+    path = write(folder(tmp_path / "root") / "a.jsonl", header("s"), user("u", None, "hay"), odd)
+    with path.open("ab") as file:
+        file.write(escaped.replace(b'"message"', b'"\\u006dessage"'))
+    index = indexed.open_or_create(tmp_path / "cache", pytest.fail)
+    assert index is not None
+    gathered = indexed.gather(scope_of(tmp_path / "root"), index, everything=True)
+    for searcher in (Searcher(gathered, index), Searcher(gathered)):
+        assert {hit.entry_id for hit in hits_of(searcher, "needle")} == {"c", "n"}
+    index.close()

@@ -8,6 +8,11 @@ SAYING_ROLES = frozenset({"user", "assistant", "developer", "custom", "hookMessa
 _SAYING_TYPES = {"compaction": "summary", "branch_summary": "summary", "session_summary": "summary"}
 
 
+def may_have_text(kind: str, raw: bytes) -> bool:
+    """Tell, without decoding it, whether a line of an entry type can hold text that is searched."""
+    return kind in _SAYING_TYPES or kind == "custom_message" or b'"message"' in raw or b"\\u" in raw
+
+
 def said_text(value: Json) -> str:
     """Return what a decoded line says to the reader: messages, summaries, commands the user ran."""
     if not isinstance(value, dict):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.services import catalog, indexed
+from sessionbrowse.services.search import search
 from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.packed import unpack
 from tests.index_support import answer, append, folder, header, scope_of, user, write
@@ -86,27 +87,25 @@ def assert_like_fresh(root: Path, cache: Path, other: Path) -> None:
         found = indexed.gather(scope_of(root), index, everything=True)
         summaries = indexed.with_first_messages(found.summaries, found.cut)
         assert {summary.path: summary for summary in summaries} == expected
-        contents.append((entries_of(index), rows_with(index, "word7"), rows_with(index, "turn1")))
+        contents.append((entries_of(index), hits_in(index, found, "word7"), hits_in(index, found, "turn1")))
         index.close()
     assert contents[0] == contents[1]
     assert said == []
 
 
 def entries_of(index: Index) -> dict[str, object]:
-    return {path: unpack(index.entry_parts(row)) for path, row in index.held().items()}
-
-
-def rows_with(index: Index, word: str) -> set[tuple[str, int]]:
-    """Every entry that the text index names for a word, as path and number."""
-    owners = {row.id: path for path, row in index.held().items()}
-    found = set()
-    for _, database in index.databases():
-        segments = database.execute("SELECT base, file, first, count FROM segments").fetchall()
-        for (rowid,) in database.execute("SELECT rowid FROM said WHERE said MATCH ?", (f'"{word}"*',)):
-            for base, file, first, count in segments:
-                if base <= rowid < base + count and file in owners:
-                    found.add((owners[file], first + rowid - base))
+    found: dict[str, object] = {}
+    for path, row in index.held().items():
+        columns = unpack(index.entry_parts(row))
+        kinds = [columns.kind(number) for number in range(len(columns))]
+        found[path] = (columns.ids, columns.parent_ids, kinds, columns.lines, columns.offsets, columns.sizes)
     return found
+
+
+def hits_in(index: Index, found: indexed.Gathered, word: str) -> set[tuple[str, int | None]]:
+    """Every entry that the index leads to for a word, as path and number."""
+    assert found.rows.keys() == {summary.path for summary in found.summaries}
+    return {(hit.path, hit.entry_index) for hit in search(word, found, index)}
 
 
 @pytest.mark.stress

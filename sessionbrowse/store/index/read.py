@@ -23,7 +23,7 @@ from sessionbrowse.format.foreign import recognise
 from sessionbrowse.format.indexed_line import decode_indexed, decode_with_tools
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock, line_blocks
 from sessionbrowse.model.columns import Columns, joined
-from sessionbrowse.model.entry_text import said_text, strings_in, tool_text
+from sessionbrowse.model.entry_text import may_have_text, said_text, strings_in, tool_text
 from sessionbrowse.model.ordinary import ColumnReader
 from sessionbrowse.model.reading import Progress, Reader, Record
 from sessionbrowse.model.rules import RULES
@@ -166,6 +166,8 @@ class Collector(ColumnReader):
         self._summariser.add(record)
         index = self._first + len(self.columns)
         super().record(record)
+        if not may_have_text(record.envelope.type, record.raw):
+            return
         try:
             value: Json = loads(record.raw)
         except BadJson:
