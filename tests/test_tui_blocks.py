@@ -24,7 +24,7 @@ from sessionbrowse.tui.highlight import code_parts, lexer_for_path, lexer_named
 from sessionbrowse.tui.images import ImagePart, dimensions, image_line
 from sessionbrowse.tui.measured import Measured
 from sessionbrowse.tui.messages import message_parts
-from sessionbrowse.tui.parts import LazyPart, LinePart, Part, text_parts
+from sessionbrowse.tui.parts import SHOWN_FIRST, LazyPart, LinePart, Part, text_parts, warm
 from sessionbrowse.tui.spans import Line
 from sessionbrowse.tui.texts import Reading, output_parts
 from sessionbrowse.tui.tools import call_parts
@@ -330,6 +330,23 @@ def test_all_folds_open_at_once_also_in_parts_that_are_built_later() -> None:
     assert opened[-5:] == ["a", "▾ inner", "deep", "b", "below"]
     measured.toggle_all()
     assert rows_of(measured)[:3] == ["above", "▸ outer", "below"]
+
+
+def test_what_shows_first_is_built_once_and_before_it_is_painted() -> None:
+    built: list[int] = []
+
+    def lazy(number: int) -> Part:
+        def make() -> list[Part]:
+            built.append(number)
+            return [line(f"part {number}")]
+
+        return LazyPart(make)
+
+    parts = [lazy(number) for number in range(1_000)]
+    warm(parts)
+    assert built == list(range(SHOWN_FIRST))
+    assert shown(parts[:3]) == ["part 0", "part 1", "part 2"]
+    assert len(built) == SHOWN_FIRST
 
 
 def test_a_fold_of_fifty_megabytes_opens_at_once() -> None:

@@ -49,7 +49,7 @@ def test_a_text_goes_to_the_terminal_and_to_the_desktop(tmp_path: Path) -> None:
     program(tmp_path, "wl-copy")
     boards = Clipboards()
     said = boards.copy("text", {"PATH": str(tmp_path), "WAYLAND_DISPLAY": "wayland-0"})
-    assert said == "Copied it, 4B."
+    assert said == "Copied it."
     assert boards.terminal == ["text"]
     assert boards.fed == [(["wl-copy"], b"text")]
 
@@ -75,6 +75,7 @@ def test_what_is_too_large_for_a_terminal_goes_to_the_desktop_only(tmp_path: Pat
     boards.copy(large, {"PATH": str(tmp_path), "DISPLAY": ":0"})
     assert boards.terminal == []
     assert len(boards.fed[0][1]) == len(large)
+    assert boards.copy("x" * 2048, {"PATH": ""}) == "Copied it, 2KB."
     with pytest.raises(TooLargeToCopy, match="more than a terminal's clipboard takes"):
         Clipboards().copy(large, {"PATH": str(tmp_path)})
 

@@ -16,6 +16,8 @@ LARGEST_FOR_TERMINAL = 74_994
 
 LARGEST_FOR_DESKTOP = 32 * 1024 * 1024
 PATIENCE_SECONDS = 3.0
+SIZE_SAID_FROM = 1024
+"""Bytes from which on it is worth saying how many they are."""
 
 Feed = Callable[[Sequence[str], bytes, Mapping[str, str]], None]
 """Runs a program with some bytes as its input."""
@@ -61,6 +63,7 @@ def copy_text(
     content = copyable(source)
     encoded = content.encode("utf-8", "replace")
     size = text.size(len(encoded))
+    done = f"Copied {what}, {size}." if len(encoded) >= SIZE_SAID_FROM else f"Copied {what}."
     command = desktop_command(environ, platform)
     fits_terminal = len(encoded) <= LARGEST_FOR_TERMINAL
     if fits_terminal:
@@ -72,11 +75,11 @@ def copy_text(
             if fits_terminal:
                 return f"Copied {what} through the terminal; {command[0]} did not take it."
             raise TooLargeToCopy(f"{command[0]} did not take {what}: {clean(str(error))}.") from error
-        return f"Copied {what}, {size}."
+        return done
     if not fits_terminal:
         limit = text.size(LARGEST_FOR_TERMINAL)
         raise TooLargeToCopy(f"{size} is more than a terminal's clipboard takes ({limit}). Open it with e instead.")
-    return f"Copied {what}, {size}."
+    return done
 
 
 def _feed(command: Sequence[str], content: bytes, environ: Mapping[str, str]) -> None:

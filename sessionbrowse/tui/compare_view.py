@@ -11,7 +11,7 @@ from sessionbrowse.model.session import Session
 from sessionbrowse.services.compare import Comparison, Side
 from sessionbrowse.text import clean
 from sessionbrowse.tui.documents import find_result, is_talk, rule, talk_parts
-from sessionbrowse.tui.parts import LazyPart, LinePart, Part
+from sessionbrowse.tui.parts import SHOWN_FIRST, LazyPart, LinePart, Part, warm
 from sessionbrowse.tui.render import one_line, plural
 from sessionbrowse.tui.spans import Line, pad
 from sessionbrowse.tui.texts import Reading
@@ -33,7 +33,7 @@ class PairPart:
     def estimate(self, width: int) -> int:
         """Return the height of the taller one."""
         half = _half(width)
-        return max([part.estimate(half) for part in (self._left, self._right) if part is not None], default=0)
+        return max([part.estimate(half) for part in self.halves()], default=0)
 
     def rows(self, width: int) -> list[Line]:
         """Return the rows of both, filled up to two columns."""
@@ -43,9 +43,13 @@ class PairPart:
         none: Line = []
         return [[*pad(one, half), BETWEEN, *other] for one, other in zip_longest(left, right, fillvalue=none)]
 
+    def halves(self) -> list[Part]:
+        """Return the parts that there are."""
+        return [part for part in (self._left, self._right) if part is not None]
+
     def plain(self) -> str:
         """Return the left text, then the right one."""
-        return "\n".join([part.plain() for part in (self._left, self._right) if part is not None])
+        return "\n".join([part.plain() for part in self.halves()])
 
 
 def _half(width: int) -> int:
@@ -70,6 +74,7 @@ def compare_parts(session: Session, comparison: Comparison, home: str, width: in
     if width < NARROWEST_PAIR:
         for side, head in ((left, heads[0]), (right, heads[1])):
             parts += [rule(), *head, LinePart([]), *_talk(session, side)]
+        warm(parts)
         return parts
     parts.append(rule())
     parts += [PairPart(one, other) for one, other in zip_longest(*heads)]
@@ -83,6 +88,7 @@ def compare_parts(session: Session, comparison: Comparison, home: str, width: in
             )
             for one, other in pairs
         ]
+    warm([half for part in parts[: 2 * SHOWN_FIRST] if isinstance(part, PairPart) for half in part.halves()])
     return parts
 
 

@@ -12,7 +12,7 @@ from sessionbrowse.model.token_parts import tokens_by_part
 from sessionbrowse.model.windows import context_window
 from sessionbrowse.text import clean
 from sessionbrowse.tui.messages import message_heading, message_parts
-from sessionbrowse.tui.parts import FittedPart, LazyPart, LinePart, Part
+from sessionbrowse.tui.parts import FittedPart, LazyPart, LinePart, Part, warm
 from sessionbrowse.tui.render import plural
 from sessionbrowse.tui.spans import Line
 from sessionbrowse.tui.texts import Reading, said_parts
@@ -63,6 +63,7 @@ def context_parts(context: Context) -> list[Part]:
             parts.append(_message_part(item))
         else:
             parts += left_out_parts(item)
+    warm(parts)
     return parts
 
 

@@ -34,7 +34,7 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.json_style import style_json
 from sessionbrowse.tui.markdown import markdown_parts
 from sessionbrowse.tui.messages import content_parts, message_heading, message_parts, spent_line
-from sessionbrowse.tui.parts import FittedPart, LazyPart, LinePart, Part, text_parts
+from sessionbrowse.tui.parts import FittedPart, LazyPart, LinePart, Part, text_parts, warm
 from sessionbrowse.tui.render import GLYPHS, folder_name, one_line, plural
 from sessionbrowse.tui.spans import Line
 from sessionbrowse.tui.texts import Reading, extra_parts, folded_value, pretty_json, value_parts
@@ -359,6 +359,7 @@ def conversation(session: Session, summary: Summary) -> list[Part]:
         return [*parts, LinePart([("The active branch holds no messages.", "dim italic")])]
     for before, index in zip([None, *shown], shown, strict=False):
         parts.append(_talk_part(session, index, continues=_continues(session, before, index)))
+    warm(parts)
     return parts
 
 

@@ -7,6 +7,7 @@ wrapping and styling happen for the handful on screen.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Protocol
 
 from sessionbrowse.errors import SessionBrowseError
@@ -21,6 +22,9 @@ LONGEST_PART = 2 * CHUNK
 
 PIECE_OF_LINE = CHUNK // 2
 """Characters of one part where no end of line comes: a line of a megabyte is cut inside."""
+
+SHOWN_FIRST = 24
+"""Parts that may be on screen as soon as a document shows."""
 
 Styler = Callable[[str], Line]
 """Clean text of one line → its spans, together the same text."""
@@ -131,9 +135,16 @@ class LazyPart:
     def __init__(self, make: Callable[[], list[Part]], *, about: int = 3) -> None:
         self._make = make
         self._about = about
+        self._built: list[Part] | None = None
+
+    def warm(self) -> None:
+        """Build the parts now, so that they need not be read when they are seen. For background threads."""
+        self._built = self.build()
 
     def build(self) -> list[Part]:
         """Return the parts; where the file is gone, the sentence that says so."""
+        if self._built is not None:
+            return self._built
         try:
             return self._make()
         except SessionBrowseError as error:
@@ -149,7 +160,14 @@ class LazyPart:
 
     def plain(self) -> str:
         """Return the text of the parts."""
-        return "\n".join([part.plain() for part in self._make()])
+        return "\n".join([part.plain() for part in self.build()])
+
+
+def warm(parts: Iterable[Part]) -> None:
+    """Build the lazy ones of the parts that show first, so that painting them waits for no disk."""
+    for part in islice(parts, SHOWN_FIRST):
+        if isinstance(part, LazyPart):
+            part.warm()
 
 
 def text_parts(
