@@ -190,7 +190,9 @@ class BrowseScreen(CommandScreen[None]):
     def project(self) -> str | None:
         """The directory of the folder under the cursor, or of the session in the other panes."""
         if self.pane == "projects":
-            return self.folder
+            # Of the row itself: the sessions beside it may not be chosen yet when keys come fast.
+            key = self.projects_list.key
+            return key[1] if isinstance(key, tuple) else None
         return self.current.cwd if self.current is not None else None
 
     @property
