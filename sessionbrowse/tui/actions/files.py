@@ -13,18 +13,18 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.archive import Archived, archive, unarchive
 from sessionbrowse.services.bench import Bench
-from sessionbrowse.services.delete import Deleted, Into, Unit, delete, items_of, restorable, unit_of
+from sessionbrowse.services.delete import Deleted, Into, Unit, delete, restorable, unit_of
 from sessionbrowse.services.fork import Forked
 from sessionbrowse.services.restore import Restored, restore
 from sessionbrowse.store.admission import Target
-from sessionbrowse.store.journal import Change
-from sessionbrowse.store.scan import summarise_path
 from sessionbrowse.text import clean, parse_time
 from sessionbrowse.tui.actions.desk import How, Item, Plan, named, sessions_named
 from sessionbrowse.tui.actions.forking import ask_directory
+from sessionbrowse.tui.actions.fresh import Known
 from sessionbrowse.tui.actions.naming import session_parts
+from sessionbrowse.tui.actions.titles import MOST_OPENED, title_of
 from sessionbrowse.tui.parts import LinePart, Part
-from sessionbrowse.tui.render import GLYPHS, one_line, plural
+from sessionbrowse.tui.render import plural
 from sessionbrowse.tui.screens.dialogs import AskScreen, Choice, PromptScreen
 from sessionbrowse.tui.spans import Line
 
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 WORD = "permanent"
 """What must be typed before something is deleted for good."""
-MOST_TITLES = 200
-"""How many deleted sessions are opened in the trash to show what they are called."""
-LARGEST_TITLE_BYTES = 8 * 1024 * 1024
 _MOST_NAMED = 3
 
 
@@ -139,7 +136,8 @@ class Files:
 
         def told(done: Sequence[Deleted]) -> str:
             what = sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
-            where = {"trash": "in the trash", "own": "in sessionbrowse's own trash", "nowhere": "gone for good"}
+            own = "in the demo's trash" if desk.into == "own" else "in sessionbrowse's own trash"
+            where = {"trash": "in the trash", "own": own, "nowhere": "gone for good"}
             return f"{what} {'is' if len(done) == 1 else 'are'} {where[done[0].into]}."
 
         items = [item(summary, unit) for summary, unit in zip(chosen, units, strict=True)]
@@ -185,7 +183,7 @@ class Files:
             title = "In the trash: choose what to bring back"
             browser.push_screen(AskScreen(title, [], choices, empty=empty), self._restore)
 
-        browser.desk.ask(read_trash, show)
+        browser.desk.ask(lambda how: read_trash(how, browser.library.get), show)
 
     def _restore(self, change_id: str | None) -> None:
         if change_id is None:
@@ -213,25 +211,12 @@ class InTrash(Struct, frozen=True):
     time: str
 
 
-def read_trash(how: How) -> list[InTrash]:
+def read_trash(how: How, known: Known) -> list[InTrash]:
     """Return what can be brought back, newest first. In the background."""
     return [
-        InTrash(change.id, _title(change, opens=number < MOST_TITLES), change.time)
+        InTrash(change.id, title_of(change, known, opens=number < MOST_OPENED), change.time)
         for number, change in enumerate(restorable(how.bench))
     ]
-
-
-def _title(change: Change, *, opens: bool) -> str:
-    name = clean(os.path.basename(change.path))
-    session = items_of(change)[-1]
-    found = None
-    if opens and session.item is not None and session.size <= LARGEST_TITLE_BYTES:
-        try:
-            found = summarise_path(session.item, lambda _: change.agent)
-        except SessionBrowseError:
-            found = None
-    title = one_line(found.title, 60) if found is not None else ""
-    return f"{GLYPHS.get(change.agent, '·')} {title or name}"
 
 
 def _age(time: str, now_ms: float) -> str:

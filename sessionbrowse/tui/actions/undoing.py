@@ -5,16 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from sessionbrowse import text
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.undo import Undoable, Undone, undo, undoable
-from sessionbrowse.text import clean, parse_time
-from sessionbrowse.tui.actions.desk import How, Item, Plan
+from sessionbrowse.text import parse_time
+from sessionbrowse.tui.actions.desk import How, Item, Plan, named
+from sessionbrowse.tui.actions.fresh import Known
+from sessionbrowse.tui.actions.titles import MOST_OPENED, title_of
 from sessionbrowse.tui.render import one_line, plural
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.screens.dialogs import AskScreen, Choice
 
 MOST_CHANGES = 500
 """How many changes, newest first, the list shows."""
+
+_TOLD_BY_SUMMARY = ("rename", "label", "checkout")
+"""The verbs whose changes differ in more than the session."""
 
 _WHAT = {
     "rename": "the new name",
@@ -42,7 +50,7 @@ class Undoing:
         """List what can be taken back, and take back what is chosen."""
         browser = self._screen.browser
 
-        def show(rows: list[Undoable]) -> None:
+        def show(rows: list[Row]) -> None:
             choices = choices_of(rows, browser.now_ms())
             empty = "sessionbrowse has changed nothing that could be taken back."
             browser.push_screen(
@@ -50,10 +58,11 @@ class Undoing:
                 lambda key: self._take_back(key) if key is not None else None,
             )
 
-        browser.desk.ask(read_changes, show)
+        browser.desk.ask(lambda how: read_changes(how, browser.library.get), show)
 
     def _take_back(self, change_id: str | None) -> None:
-        other = self._screen.browser.keys.key_of("changes")
+        browser = self._screen.browser
+        other = browser.keys.key_of("changes")
 
         def make(how: How) -> Undone:
             def on_progress(finished: int, total: int) -> None:
@@ -61,21 +70,39 @@ class Undoing:
 
             return undo(change_id, force=how.force, bench=how.bench, on_progress=on_progress, cancelled=how.stopped)
 
-        self._screen.browser.desk.carry_out(
-            Plan(doing="Undoing", items=[Item("", make)], told=lambda done: told(done[0], other))
-        )
+        def say(done: Sequence[Undone]) -> str:
+            return told(done[0], other, browser.library.all())
+
+        browser.desk.carry_out(Plan(doing="Undoing", items=[Item("", make)], told=say))
 
 
-def read_changes(how: How) -> list[Undoable]:
+class Row(Struct, frozen=True):
+    """A change that can be taken back, and what its session is called; "" for several."""
+
+    change: Undoable
+    title: str
+
+
+def read_changes(how: How, known: Known) -> list[Row]:
     """Return what can be taken back, newest first. In the background."""
-    return undoable(how.bench)[:MOST_CHANGES]
+    rows = undoable(how.bench)[:MOST_CHANGES]
+    changes = how.bench.journal.changes()
+    return [
+        Row(row, title_of(changes[row.undo_id], known, opens=number < MOST_OPENED) if row.count == 1 else "")
+        for number, row in enumerate(rows)
+    ]
 
 
-def told(undone: Undone, other: str) -> str:
-    """Return the sentence on what was taken back."""
+def told(undone: Undone, other: str, everything: Sequence[Summary]) -> str:
+    """Return the sentence on what was taken back; `everything` are the sessions as they are now."""
     what = _WHAT.get(undone.verb, undone.verb)
-    of = clean(os.path.basename(undone.paths[0])) if len(undone.paths) == 1 else plural(len(undone.paths), "session")
-    sentence = f"Undone: {what} of {one_line(of, 80)}."
+    of = plural(len(undone.paths), "session")
+    if len(undone.paths) == 1:
+        # What was moved has its name still.
+        name = os.path.basename(undone.paths[0])
+        found = next((one for one in everything if os.path.basename(one.path) == name), None)
+        of = f"“{named(found)}”" if found is not None else one_line(name, 80)
+    sentence = f"Undone: {what} of {of}."
     if undone.left:
         sentence += f" Stopped: {plural(len(undone.left), 'session')} are as they were; undo goes on there."
     if not undone.failed:
@@ -83,14 +110,15 @@ def told(undone: Undone, other: str) -> str:
     return f"{sentence} Not undone: {' '.join(undone.failed[:3])} {other} lists what is left."
 
 
-def choices_of(rows: Sequence[Undoable], now_ms: float) -> list[Choice]:
+def choices_of(rows: Sequence[Row], now_ms: float) -> list[Choice]:
     """Return a row for each change, or for all those that one command made."""
     choices: list[Choice] = []
     for row in rows:
-        name = clean(os.path.basename(row.path))
-        what = f"{one_line(row.summary, 80)}  {name}" if row.count == 1 else plural(row.count, "session")
-        moment = parse_time(row.time)
-        choices.append(
-            Choice(row.undo_id, f"{row.verb}  {what}", text.age(moment, now_ms) if moment is not None else "")
-        )
+        change = row.change
+        what = row.title or plural(change.count, "session")
+        if row.title and change.verb in _TOLD_BY_SUMMARY:
+            what = f"{what}  {one_line(change.summary, 80)}"
+        moment = parse_time(change.time)
+        age = text.age(moment, now_ms) if moment is not None else ""
+        choices.append(Choice(change.undo_id, f"{change.verb}  {what}", age))
     return choices
