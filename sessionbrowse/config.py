@@ -6,17 +6,52 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
 APP = "sessionbrowse"
+T = TypeVar("T", bound=msgspec.Struct)
+
 INDEX_FILE = "index.sqlite"
 """Name of the index in our cache directory."""
 
 DateStyle = Literal["age", "date", "iso"]
 TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
 Sort = Literal["recent", "threaded", "name", "size", "cost"]
+ProjectsBy = Literal["directory", "repository"]
+RowField = Literal["model", "folder", "agent", "modified", "messages", "tokens", "cost", "size", "branches"]
+ResumeIn = Literal["here", "tmux-window", "tmux-split", "command"]
+CommandPlace = Literal["everywhere", "lists", "session"]
+CommandOutput = Literal["terminal", "toast"]
+
+ROW_FIELDS: tuple[RowField, ...] = ("model", "folder", "agent", "modified", "messages", "cost")
+"""What a session's row shows beside its title, from left to right."""
+
+
+class ResumeSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a session is resumed from the browser."""
+
+    where: ResumeIn = msgspec.field(default="here", name="in")
+    """In this terminal, the browser coming back afterwards; in tmux beside it; or by a command."""
+    command: tuple[str, ...] = ()
+    """The words of that command: `{argv}` stands for the agent's own words, `{line}` for them as one shell line with
+    the change of directory, `{cwd}` for the directory."""
+
+
+class CustomCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A command of the user's own, with placeholders `{path}`, `{id}`, `{cwd}`, `{entry}`, `{agent}`, `{name}`."""
+
+    name: str
+    """What help and palette call it."""
+    run: tuple[str, ...] | str
+    """Words that are run as they are, or one line for the shell, in which placeholders are quoted."""
+    key: str = ""
+    """A key for it; without one the palette gives it."""
+    where: CommandPlace = "everywhere"
+    """Where it can be given."""
+    output: CommandOutput = "terminal"
+    """Whether it gets the terminal, or runs in the background and its output is shown for a moment."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +65,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The filter with which a session's tree opens."""
     sort: Sort = "recent"
     """The order in which the list of sessions opens."""
+    projects_by: ProjectsBy = "directory"
+    """Whether the worktrees of one repository are one project."""
+    fold_families: bool = True
+    """Whether forks, copies, runs of subagents and one-message stubs begin folded under the session they belong to."""
+    age_groups: bool = True
+    """Whether the newest order has a line between today, yesterday, this week and so on."""
+    row_fields: tuple[RowField, ...] = ROW_FIELDS
+    """What a session's row shows beside its title, as far as there is room."""
+    preview: bool = True
+    """Whether the preview is shown at first."""
+    restore: bool = True
+    """Whether the browser opens as it was left."""
     index_tools: bool = False
     """Whether the text index holds tool calls and results too."""
     roots: tuple[str, ...] = ()
@@ -38,6 +85,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Other keys for commands: command id to key."""
     agents: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Other programs for agents: agent to program and arguments."""
+    resume: ResumeSettings = ResumeSettings()
+    """Where sessions are resumed."""
+    commands: tuple[CustomCommand, ...] = ()
+    """Commands of the user's own."""
 
 
 class LoadedSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,38 +122,92 @@ def parse_settings(text: str) -> tuple[Settings, list[str]]:
         table = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         return Settings(), [f"not valid TOML ({error}); the defaults are used."]
-    fields = {field.name: field.type for field in msgspec.structs.fields(Settings)}
-    good: dict[str, Any] = {}
     problems: list[str] = []
+    return _settings_of(Settings, table, "", problems), problems
+
+
+def _settings_of(kind: type[T], table: Mapping[str, Any], above: str, problems: list[str]) -> T:
+    """Return the good part of a table as a struct, and add a sentence for each of the rest.
+
+    Raises:
+        ValidationError: something without a default is missing or wrong.
+    """
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    good: dict[str, Any] = {}
     for key, value in table.items():
-        if key not in fields:
-            problems.append(f'unknown setting "{key}"{_meant(key, fields)}; it is ignored.')
+        name = above + key
+        field = fields.get(key)
+        if field is None:
+            problems.append(f'unknown setting "{name}"{_meant(key, fields, above)}; it is ignored.')
             continue
         try:
-            good[key] = msgspec.convert(value, fields[key])
+            good[field.name] = _value_of(field.type, value, name, problems)
         except msgspec.ValidationError:
-            problems.append(f'"{key}" must be {_wanted(key, fields[key])}; the default is used.')
-    return Settings(**good), problems
+            fallback = "the command is ignored" if field.required else "the default is used"
+            problems.append(f'"{name}" must be {_wanted(name, field.type)}; {fallback}.')
+    missing = [field.encode_name for field in fields.values() if field.required and field.name not in good]
+    if missing:
+        raise msgspec.ValidationError(f"without {missing[0]}")
+    return kind(**good)
 
 
-def _meant(key: str, fields: Mapping[str, object]) -> str:
+def _value_of(kind: Any, value: object, name: str, problems: list[str]) -> object:
+    if kind is ResumeSettings and isinstance(value, dict):
+        return _settings_of(ResumeSettings, value, f"{name}.", problems)
+    if kind == tuple[CustomCommand, ...] and isinstance(value, list):
+        return _commands_of(value, name, problems)
+    return msgspec.convert(value, kind)
+
+
+def _commands_of(tables: list[Any], name: str, problems: list[str]) -> tuple[CustomCommand, ...]:
+    """Return the commands that can be used; one that cannot does not take the others with it."""
+    found: list[CustomCommand] = []
+    for number, table in enumerate(tables, 1):
+        here = f"{name}[{number}]"
+        told = len(problems)
+        try:
+            found.append(_settings_of(CustomCommand, msgspec.convert(table, dict[str, Any]), f"{here}.", problems))
+        except msgspec.ValidationError:
+            if len(problems) == told:
+                problems.append(f'"{here}" must be {_WANTED["commands"]}; it is ignored.')
+    return tuple(found)
+
+
+def _meant(key: str, fields: Mapping[str, object], above: str) -> str:
     import difflib
 
     near = difflib.get_close_matches(key, fields, n=1)
-    return f', did you mean "{near[0]}"?' if near else ""
+    return f', did you mean "{above}{near[0]}"?' if near else ""
 
 
-def _wanted(key: str, kind: object) -> str:
-    return _WANTED.get(key) or "one of " + ", ".join(get_args(kind))
+def _wanted(name: str, kind: object) -> str:
+    last = name.rpartition(".")[2]
+    return _WANTED.get(last if name.startswith("commands[") else name) or "one of " + ", ".join(get_args(kind))
 
 
 _WANTED = {
     "theme": "a text in quotes",
+    "fold_families": "true or false",
+    "age_groups": "true or false",
+    "preview": "true or false",
+    "restore": "true or false",
     "index_tools": "true or false",
+    "row_fields": f"a list of some of {', '.join(get_args(RowField))}",
     "roots": 'a list of texts such as ["~/old/.pi/agent"]',
     "keys": 'a table of texts such as {rename = "f6"}',
     "agents": 'a table of lists such as {pi = ["npx", "pi"]}',
+    "resume": 'a table such as {in = "tmux-window"}',
+    "resume.command": 'a list of texts such as ["kitty", "{argv}"]',
+    "commands": 'a table with at least name and run, such as {name = "Editor", run = ["code", "{cwd}"]}',
+    "name": "a text in quotes",
+    "run": 'a text for the shell, or a list of texts such as ["code", "{cwd}"]',
+    "key": "a text in quotes",
 }
+
+
+def example() -> str:
+    """Return the example of a settings file: every setting with its default, as comments."""
+    return Path(__file__).with_name("settings_example.toml").read_text(encoding="utf-8")
 
 
 # ---- our own directories -----------------------------------------------------------------------------------

@@ -70,6 +70,10 @@ class DirectoryMissing(CannotResume):
     """The session's working directory is gone."""
 
 
+class CommandFailed(SessionBrowseError):
+    """A command of the user's own could not be started, or ended badly."""
+
+
 # ---- changing ----------------------------------------------------------------------------------------------
 
 

@@ -83,8 +83,9 @@ async def test_typing_a_filter_narrows_the_list_and_escape_shows_all_again(demo:
         await browser.press("enter", "down")
         assert "fix flaky test" in browser.rows("#sessions")[1]
         await browser.press("escape")
-        assert browser.row_list("#sessions").count == 32
-        assert any("▌ fix flaky test" in row for row in browser.rows("#sessions"))
+        # The fork was folded under its parent: what was found stays in sight.
+        assert browser.row_list("#sessions").count == 30
+        assert any("▌ ╰─fix flaky test" in row for row in browser.rows("#sessions"))
 
 
 async def test_letters_are_text_while_a_filter_is_typed_and_arrows_still_move(demo: dict) -> None:
@@ -186,7 +187,7 @@ async def test_copying_says_what_was_copied(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.press("y")
         assert browser.app.clipboard == browser.row_list("#sessions").key
-        assert browser.toasts() == ["Copied the path of the session's file."]
+        assert browser.toasts()[0].startswith("Copied the path of the session's file")
 
 
 async def test_every_size_shows_the_list_and_a_way_to_the_other_panes(demo: dict) -> None:
@@ -323,7 +324,7 @@ async def test_a_machine_without_sessions_is_offered_the_demo(own_home: Path) ->
         assert "missing" in text
         await browser.press("enter")
         assert browser.screen_name == "browse"
-        assert browser.row_list("#sessions").count == 32
+        assert browser.row_list("#sessions").count == 29
         assert browser.app.demo_directory is not None
         made = browser.app.demo_directory
         assert made.is_dir()

@@ -70,6 +70,14 @@ class Driven:
             await asyncio.sleep(0 if calm else 0.001)
         raise AssertionError("the browser does not come to rest")
 
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait for what no lane of the screen brings about."""
+        for _ in range(5000):
+            if condition():
+                return
+            await self.pilot.pause(0.002)
+        raise AssertionError("it did not happen")
+
     def _is_calm(self) -> bool:
         screen = self.app.screen
         if self.app.scan_lane.busy or self.app.desk.busy or (isinstance(screen, CommandScreen) and screen.busy):
@@ -146,10 +154,12 @@ def summary(path: str, **facts: Any) -> Summary:
     """Return a made-up summary."""
     facts.setdefault("agent", "pi")
     facts.setdefault("modified", float(NOW_MS))
+    # With fewer it would be a stub, which folds under others.
+    facts.setdefault("message_count", 2)
     return Summary(path=path, **facts)
 
 
-def no_resume(chosen: Summary) -> Any:
+def no_resume(chosen: Summary, directory: str | None = None) -> Any:
     """Refuse to resume."""
     raise CannotResume(f"{chosen.path} cannot be resumed [here].")
 
@@ -159,7 +169,7 @@ def fixed_source(
     *,
     scan: Callable[[Callable[[], bool], bool], Iterator[Batch]] | None = None,
     sessions: Callable[[str, str | None], Session] = open_session,
-    plan_resume: Callable[[Summary], Any] = no_resume,
+    plan_resume: Callable[[Summary, str | None], Any] = no_resume,
 ) -> Source:
     """Return a source of made-up summaries."""
     listed = list(summaries)

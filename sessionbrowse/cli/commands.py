@@ -236,6 +236,20 @@ def run_undo(arguments: argparse.Namespace) -> int:
     return changes.run_undo(arguments)
 
 
+def run_config(arguments: argparse.Namespace) -> int:
+    """`config`: settings, and an example of them."""
+    from sessionbrowse.cli import settings_commands
+
+    return settings_commands.run_config(arguments)
+
+
+def run_completion(arguments: argparse.Namespace) -> int:
+    """`completion`: a script for the shell."""
+    from sessionbrowse.cli import settings_commands
+
+    return settings_commands.run_completion(arguments)
+
+
 def _scope(arguments: argparse.Namespace, *, hidden: bool = False, archived: bool = False) -> catalog.Scope:
     return catalog.Scope(
         around=real_surroundings(),
@@ -314,6 +328,8 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "diff": run_diff,
     "labels": run_labels,
     "resume": run_resume,
+    "config": run_config,
+    "completion": run_completion,
     "index": run_index,
     "search": run_search,
     "rename": run_change,

@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,6 +20,20 @@ def run_browse(arguments: argparse.Namespace) -> int:
         return 1
     loaded = load_settings()
     _leave(_open_interface(arguments.roots or [], arguments.agents or [], loaded.settings, loaded.problems))
+
+
+def run_pick(arguments: argparse.Namespace) -> int:
+    """`pick`: the terminal interface drawn on stderr, the chosen path on stdout."""
+    if not _has_terminal():
+        return 1
+    loaded = load_settings()
+    picked: list[str] = []
+    status = _open_interface(
+        arguments.roots or [], arguments.agents or [], loaded.settings, loaded.problems, pick=picked.append
+    )
+    for path in picked:
+        sys.stdout.buffer.write(os.fsencode(path) + b"\n")
+    _leave(status)
 
 
 def run_demo(arguments: argparse.Namespace) -> int:
@@ -43,13 +58,21 @@ def _has_terminal() -> bool:
 
 
 def _open_interface(
-    roots: list[str], agents: list[str], settings: Settings, problems: tuple[str, ...], demo: str | None = None
+    roots: list[str],
+    agents: list[str],
+    settings: Settings,
+    problems: tuple[str, ...],
+    *,
+    demo: str | None = None,
+    pick: Callable[[str], None] | None = None,
 ) -> int:
     from sessionbrowse.services.companion import start
     from sessionbrowse.tui.options import BrowseOptions
 
     home = os.path.join(demo, "home", "dev") if demo is not None else os.path.expanduser("~")
-    options = BrowseOptions(roots=roots, agents=agents, settings=settings, problems=problems, home=home, demo=demo)
+    options = BrowseOptions(
+        roots=roots, agents=agents, settings=settings, problems=problems, home=home, demo=demo, pick=pick
+    )
     companion = start(options.request())
     # Nothing of what is imported now is ever thrown away; looking for it among all that costs a tenth of the start.
     gc.disable()
@@ -76,4 +99,4 @@ def _leave(status: int) -> NoReturn:
     os._exit(status)
 
 
-COMMANDS = {"browse": run_browse, "demo": run_demo}
+COMMANDS = {"browse": run_browse, "demo": run_demo, "pick": run_pick}

@@ -77,6 +77,11 @@ def print_hits(hits: Sequence[Hit], home: str) -> None:
     _table(("agent", "directory", "entry", "role", "branch", "text"), rows, right=(), stretch=5)
 
 
+def print_keys(rows: Sequence[tuple[str, str, str]]) -> None:
+    """Print one row for each command of the interface: its id, its keys, what it does."""
+    _table(("command", "keys", "does"), rows, right=(), stretch=2)
+
+
 def print_projects(documents: Iterable[dict[str, Any]], home: str) -> None:
     """Print one row for each directory."""
     now = time.time() * 1000

@@ -13,14 +13,14 @@ INTERFACES = (None, "demo", "pick")
 """The commands that open the interface; None is no command."""
 SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
 
-_INTERFACE = ("browse", "demo")
+_INTERFACE = ("browse", "demo", "pick")
 
 Run = Callable[[argparse.Namespace], int]
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the parsed command line; its `run` is the command. Leaves by SystemExit as argparse does."""
-    return _parser(_asked_for(argv)).parse_args(argv)
+    return make_parser(_asked_for(argv)).parse_args(argv)
 
 
 def _asked_for(argv: Sequence[str]) -> str | None:
@@ -54,7 +54,7 @@ class _NotAsked(argparse.ArgumentParser):
 _NOTHING = argparse.Action([], "")
 
 
-def _parser(only: str | None = None) -> argparse.ArgumentParser:
+def make_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of all commands, or of one, if there is one of this name, or of none for ""."""
     parser = argparse.ArgumentParser(
         prog="sessionbrowse",
@@ -189,8 +189,19 @@ def _parser(only: str | None = None) -> argparse.ArgumentParser:
     undo.add_argument("--list", action="store_true", help="what can be undone, newest first")
     _add_force(undo)
 
+    choose = "The terminal interface, to choose a session: Enter prints its path. Nothing chosen: exit status 1."
+    add("pick", choose, json=False)
+
+    config = add("config", "Where the settings lie, and what is wrong with them.", reads=False)
+    what = config.add_mutually_exclusive_group()
+    what.add_argument("--example", action="store_true", help="print an example of all settings")
+    what.add_argument("--keys", action="store_true", help="print the interface's commands with their keys")
+
+    completion = add("completion", "What the Tab key offers, as a script for the shell.", json=False, reads=False)
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
+
     add("demo", "Open a made-up store in a temporary directory, to try things without fear.", json=False, reads=False)
-    return parser if not only or commands.choices else _parser()
+    return parser if not only or commands.choices else make_parser()
 
 
 def _where() -> argparse.ArgumentParser:

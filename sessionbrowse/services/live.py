@@ -187,7 +187,7 @@ class Live:
             case "look", str():
                 self._changed.add(value)
             case "hidden", bool():
-                self._scope = replace(self._scope, hidden=value)
+                self._scope = replace(self._scope, hidden=value, archived=value)
                 self._walk_wanted, self._next_walk = True, 0.0
             case "scan", _:
                 self._walk_wanted, self._next_walk = True, 0.0

@@ -96,12 +96,14 @@ def plan(
     *,
     place: Place | None = None,
     settings_command: Sequence[str] | str | None = None,
+    directory: str | None = None,
     must_start: bool = True,
     timeout_s: float = TIMEOUT_S,
 ) -> ResumeCommand:
     """Return the command that resumes this session, having looked at the file again.
 
     Args:
+        directory: where to run it instead of in the session's own directory.
         must_start: also check that program and directory are here (not needed to print the command).
 
     Raises:
@@ -111,9 +113,9 @@ def plan(
     """
     file = absolute(os.fspath(path), around.cwd)
     cwd, notes = _check_file(file, AGENTS[agent])
-    if not cwd:
+    if not cwd and directory is None:
         notes.append(f"The session names no directory: {agent} runs in the current one.")
-    command = resume_command(agent, file, absolute(cwd or around.cwd, around.cwd), place, settings_command)
+    command = resume_command(agent, file, absolute(directory or cwd or around.cwd, around.cwd), place, settings_command)
     blobs, blob_notes = _blobs_of_copy(file, agent, place, around)
     command = msgspec.structs.replace(command, env={**command.env, **blobs}, notes=(*notes, *blob_notes))
     if must_start:

@@ -7,6 +7,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,15 +26,19 @@ from sessionbrowse.tui.handed_over import HandedOver
 from sessionbrowse.tui.jobs import Job, Lane, Outcome
 from sessionbrowse.tui.keymap import Keys
 from sessionbrowse.tui.library import Library
+from sessionbrowse.tui.memory import Memory
 from sessionbrowse.tui.options import BrowseOptions as BrowseOptions
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line, cut_left
 from sessionbrowse.tui.terminal import driver_class, run_in_terminal, terminal_is_gone
 
 if TYPE_CHECKING:
+    from sessionbrowse.config import Settings
     from sessionbrowse.model.session import Session
     from sessionbrowse.services.news import News
+    from sessionbrowse.services.resume import ResumeCommand
     from sessionbrowse.tui.actions.desk import Desk
+    from sessionbrowse.tui.commands import Command
     from sessionbrowse.tui.sources import Source
 
 KEPT_SESSIONS = 6
@@ -68,8 +73,10 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.companion = companion
         self.home = options.home
         self.demo_directory: Path | None = None
-        self.keys = Keys(options.settings.keys)
+        self._has_picked = False
+        self.keys = Keys(options.settings.keys, _own_rows(options.settings))
         self._problems = [*options.problems, *self.keys.clashes]
+        self.memory = Memory(options)
         self.library = Library(here=options.here)
         self.scan_lane = Lane("scan")
         self.news_lane = Lane("news")
@@ -118,7 +125,7 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.stylesheet.set_variables(self.get_css_variables())
 
     def _chosen_theme(self) -> str:
-        wanted = self.options.settings.theme
+        wanted = self.memory.theme or self.options.settings.theme
         name = theme.NAMES.get(wanted, wanted)
         if name in self.available_themes:
             return name
@@ -157,6 +164,7 @@ class BrowseApp(App[int], inherit_bindings=False):
 
     def _leave_if_terminal_is_gone(self) -> None:
         if terminal_is_gone():
+            self._keep_view()
             self.exit(return_code=128 + 1)
 
     async def on_event(self, event: events.Event) -> None:
@@ -189,6 +197,8 @@ class BrowseApp(App[int], inherit_bindings=False):
     def scope_note(self) -> Line:
         """Return what limits the view: roots and agents of the command line."""
         note: Line = []
+        if self.options.pick is not None:
+            note.append((f"  {self.keys.key_of('open')} chooses a session", "accent"))
         if self.options.agents:
             note.append((f"  {' '.join(self.options.agents)} only", "accent"))
         if self.options.roots:
@@ -232,18 +242,20 @@ class BrowseApp(App[int], inherit_bindings=False):
         return [row.cwd for row in rows if row.cwd and self.exists.get(row.cwd) is not False]
 
     def show_session(self, summary: Summary) -> None:
-        """Go into a session."""
+        """Go into a session; where one is to be picked, this is it."""
+        if self.options.pick is not None:
+            # Keys that come together may ask twice.
+            if not self._has_picked:
+                self._has_picked = True
+                self.options.pick(summary.path)
+                self.exit(0)
+            return
         from sessionbrowse.tui.screens.session import SessionScreen
 
         self.push_screen(SessionScreen(summary))
 
-    def resume(self, summary: Summary) -> None:
-        """Leave the full screen, run the session's agent on it in its directory, and come back.
-
-        Raises:
-            CannotResume: the agent would refuse, overwrite or not find the session, or is not here.
-        """
-        command = self.source.plan_resume(summary)
+    def lend_terminal(self, command: ResumeCommand) -> None:
+        """Leave the full screen, run a program in its directory, and come back when it has ended."""
         failure: str | None = None
         try:
             with self.suspend():
@@ -269,6 +281,7 @@ class BrowseApp(App[int], inherit_bindings=False):
         make_demo(target)
         self.options = structs.replace(self.options, roots=[str(target)], demo=str(target))
         self.desk.forget_bench()
+        self.memory.forget()
         self.home = str(target / "home" / "dev")
         self.source = source_of(self.options)
         self.pop_screen()
@@ -302,6 +315,19 @@ class BrowseApp(App[int], inherit_bindings=False):
             if not isinstance(self.screen, WelcomeScreen):
                 self.push_screen(WelcomeScreen())
 
+    def _keep_view(self) -> None:
+        """Keep how everything is left. That it cannot be kept is no reason to stay."""
+        from sessionbrowse.tui.screens.browse import BrowseScreen
+        from sessionbrowse.tui.screens.session import SessionScreen
+
+        for screen in self.screen_stack:
+            if isinstance(screen, SessionScreen):
+                self.memory.note_session(screen)
+        with suppress(OSError, UnicodeEncodeError):
+            for screen in self.screen_stack:
+                if isinstance(screen, BrowseScreen):
+                    self.memory.save(screen, self.theme)
+
     def next_theme(self) -> None:
         """Show the next of our themes and say its name."""
         names = [own.name for own in theme.THEMES]
@@ -310,14 +336,27 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.say(f"Colours: {self.theme.removeprefix('sessionbrowse-').replace('-', ' ')}.")
 
     def leave(self) -> None:
-        """End the program when the change at work is made; what only reads in the background is left behind."""
+        """End the program when the change at work is made; what only reads in the background is left behind.
+
+        Leaving without picking, where a session is to be picked, is a failure.
+        """
         if self.desk.busy and not self._leaving:
             self._leaving = True
             self.say("Leaving when the change is made; once more leaves at once.")
             self.desk.drain(self.leave)
             return
         self.scan_lane.cancel()
-        self.exit(0)
+        self._keep_view()
+        if not self._has_picked:
+            self.exit(0, return_code=0 if self.options.pick is None else 1)
+
+
+def _own_rows(settings: Settings) -> tuple[Command, ...]:
+    if not settings.commands:
+        return ()
+    from sessionbrowse.tui.actions.own import own_rows
+
+    return own_rows(settings.commands)
 
 
 def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> None:

@@ -68,6 +68,8 @@ class Here(Struct, frozen=True, kw_only=True):
     has_filter: bool = False
     foldable: bool = False
     has_folder: bool = True
+    has_family: bool = False
+    folds_families: bool = True
     branch_points: int = 0
     labels: int = 0
     blocks: bool = False
@@ -130,6 +132,14 @@ def _needs_image(here: Here) -> str | None:
     return None if here.image else "No image is on this page."
 
 
+def _needs_families(here: Here) -> str | None:
+    return None if here.folds_families else "Threads, and what a filter finds, show every session by itself."
+
+
+def _needs_family(here: Here) -> str | None:
+    return _needs_families(here) or (None if here.has_family else "No other session belongs to this one.")
+
+
 def _needs_branches(here: Here) -> str | None:
     return None if here.branch_points else "This session has one branch only."
 
@@ -151,9 +161,10 @@ def _needs_entry(here: Here) -> str | None:
 
 
 MOVE, OPEN, FIND, SHOW, TREE_GROUP, PROGRAM = "Move", "Open", "Find and sort", "Show", "Tree", "Program"
+OWN = "Your own commands"
 CHANGE = "Change"
 
-GROUPS = (MOVE, OPEN, FIND, SHOW, TREE_GROUP, CHANGE, PROGRAM)
+GROUPS = (MOVE, OPEN, FIND, SHOW, TREE_GROUP, CHANGE, PROGRAM, OWN)
 """The groups of help and README, in order."""
 
 _PANES = (PROJECTS, SESSIONS, PREVIEW)
@@ -444,10 +455,19 @@ COMMANDS: tuple[Command, ...] = (
         "resume",
         "r",
         "Resume",
-        "Leave the full screen, run the session's own agent on it in its directory, and come back here afterwards.",
+        "Run the session's own agent on it in its directory; the browser comes back afterwards, or stays beside it.",
         (LIST, SESSION),
         OPEN,
         footer=2,
+        reason=_needs_session,
+    ),
+    _row(
+        "resume_as",
+        "R",
+        "Resume as",
+        "Choose where to resume: here, in a tmux window or split, by a command; in the tree also from the entry.",
+        (LIST, SESSION),
+        OPEN,
         reason=_needs_session,
     ),
     _row(
@@ -508,8 +528,45 @@ COMMANDS: tuple[Command, ...] = (
         (LIST,),
         FIND,
     ),
+    _row(
+        "family",
+        "o",
+        "Open family",
+        "Show or fold the forks, copies, runs of subagents and one-message stubs that belong to the session.",
+        (LIST,),
+        FIND,
+        reason=_needs_family,
+    ),
+    _row("families", "O", "All families", "Show or fold all families.", (LIST,), FIND, reason=_needs_families),
+    _row(
+        "pin",
+        "p",
+        "Pin",
+        "Keep the session at the top of its list, or no longer; what omp itself pinned is shown there too.",
+        (SESSIONS, PREVIEW),
+        FIND,
+        reason=_needs_session,
+    ),
+    _row(
+        "repositories",
+        "w",
+        "By repository",
+        "Make one project of all worktrees and folders of a repository, or of each directory.",
+        (LIST,),
+        FIND,
+    ),
+    _row("archived", "x", "Archived", "Show the archived sessions, or those that are not.", (LIST,), FIND),
     _row("path", "ctrl+p", "Path", "Show the path of each session's file, or hide it.", (LIST,), SHOW, typing=True),
     _row("preview", "v", "Preview", "Show or hide the preview.", (LIST,), SHOW, footer=12),
+    _row(
+        "wider",
+        "greater_than_sign",
+        "Wider",
+        "Make the pane wider that has the keys.",
+        (LIST, SESSION),
+        SHOW,
+    ),
+    _row("narrower", "less_than_sign", "Narrower", "Make the pane narrower.", (LIST, SESSION), SHOW),
     _row(
         "zoom", "z", "Zoom", "Give the pane that has the keys the whole screen, or give it back.", (LIST, SESSION), SHOW
     ),

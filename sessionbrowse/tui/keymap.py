@@ -13,7 +13,10 @@ from sessionbrowse.tui.commands import BY_ID, COMMANDS, GROUPS, PLACES, TOGETHER
 class Keys:
     """The commands with the keys they have for this user."""
 
-    def __init__(self, overrides: Mapping[str, str | Sequence[str]] | None = None) -> None:
+    def __init__(self, overrides: Mapping[str, str | Sequence[str]] | None = None, own: Sequence[Command] = ()) -> None:
+        """Take the user's choices of keys, and the user's own commands, whose keys are choices too."""
+        self.commands: tuple[Command, ...] = (*COMMANDS, *own)
+        self.by_id = {command.id: command for command in self.commands}
         chosen: dict[str, tuple[str, ...]] = {}
         unknown: list[str] = []
         for command_id, keys in (overrides or {}).items():
@@ -22,11 +25,12 @@ class Keys:
                 chosen[command_id] = tuple([key_name(key) for key in names if key.strip()])
             else:
                 unknown.append(f"There is no command named {command_id!r}.")
-        self._keys = {command.id: chosen.get(command.id, command.keys) for command in COMMANDS}
+        chosen |= {command.id: tuple([key_name(key) for key in command.keys]) for command in own}
+        self._keys = {command.id: chosen.get(command.id, command.keys) for command in self.commands}
         self._by_place: dict[str, dict[str, Command]] = {place: {} for place in PLACES}
         clashes: list[str] = []
         # The user's own choices come first, so that they win over the defaults of others.
-        for command in sorted(COMMANDS, key=lambda command: command.id not in chosen):
+        for command in sorted(self.commands, key=lambda command: command.id not in chosen):
             for place in command.where:
                 for key in self._keys[command.id]:
                     taken = self._by_place[place].setdefault(key, command)
@@ -49,7 +53,7 @@ class Keys:
 
     def at(self, places: Sequence[str]) -> list[Command]:
         """Return the commands that can be given in the given places, in the table's order."""
-        return [command for command in COMMANDS if any(place in places for place in command.where)]
+        return [command for command in self.commands if any(place in places for place in command.where)]
 
     def shown(self, command: Command, *, all_keys: bool = False) -> str:
         """Return the command's key as people read it: the first, or all of them."""
@@ -101,6 +105,8 @@ _NAMES = {
     "right_square_bracket": "]",
     "left_curly_bracket": "{",
     "right_curly_bracket": "}",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
     "minus": "-",
     "plus": "+",
     "equals_sign": "=",

@@ -6,13 +6,17 @@ sessions take some milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from sessionbrowse.model.age_groups import age_groups
+from sessionbrowse.model.families import families, folded
 from sessionbrowse.model.picker import BadQuery, Fields, Query, filtered, ordered, parse_query, score, threads
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.news import Opening
+from sessionbrowse.store.pins import Pins
 
 SORTS = ("recent", "threaded", "name", "size", "cost")
 """The orders without a filter; with one, relevance comes first."""
@@ -40,7 +44,10 @@ def parse_filter(text: str) -> Filter:
 
 
 class ProjectRow(Struct, frozen=True):
-    """A folder that sessions belong to; `cwd` None stands for all of them, "" for sessions that name none."""
+    """A folder that sessions belong to; `cwd` None stands for all of them, "" for sessions that name none.
+
+    For a repository `cwd` is its main directory, and `directories` are those that its sessions name.
+    """
 
     cwd: str | None
     sessions: int
@@ -48,13 +55,35 @@ class ProjectRow(Struct, frozen=True):
     modified: float | None
     agents: tuple[str, ...]
     is_here: bool = False
+    directories: tuple[str, ...] = ()
 
 
-class SessionRow(Struct, frozen=True):
-    """A session in the list; `prefix` draws the thread it hangs on."""
+class SessionRow(Struct, frozen=True, gc=False):
+    """A session in the list; `prefix` draws the thread it hangs on.
+
+    `family` counts the others that are folded under it, or follow it if `is_open`. `group` is named on the first row
+    of each age.
+    """
 
     summary: Summary
     prefix: str = ""
+    family: int = 0
+    is_open: bool = False
+    pinned: bool = False
+    group: str = ""
+
+
+class Folding(Struct, frozen=True):
+    """Which families are open: all or none, but for those of the sessions in `flipped`."""
+
+    all_open: bool = False
+    flipped: frozenset[str] = frozenset()
+
+    def flip(self, family: frozenset[str]) -> Folding:
+        """Return these with one family opened that was folded, or folded that was open."""
+        if self.flipped & family:
+            return Folding(self.all_open, self.flipped - family)
+        return Folding(self.all_open, self.flipped | {min(family)})
 
 
 class Library:
@@ -62,10 +91,14 @@ class Library:
 
     def __init__(self, here: str | None = None) -> None:
         self.here = here
+        self.pins = Pins()
+        self.by_repository = False
+        self._repositories: Mapping[str, str] = {}
+        self._families: dict[str, int] | None = None
         self._summaries: dict[str, Summary] = {}
         self._opening: Opening | None = None
-        # The list last asked for (folder, named only, hidden too) and the hits of the filter last typed in it.
-        self._asked: tuple[str | None, bool, bool] | None = None
+        # The list last asked for (project, named only, hidden too, archived), and the hits of the filter typed in it.
+        self._asked: tuple[str | None, bool, bool, bool] | None = None
         self._chosen: list[Summary] = []
         self._hits: tuple[str, list[Summary]] = ("", [])
 
@@ -76,7 +109,7 @@ class Library:
         """Take newly read sessions, in place of older readings of the same files."""
         for summary in batch:
             self._summaries[summary.path] = summary
-        self._forget()
+        self._forget_all()
 
     def open(self, opening: Opening) -> None:
         """Take the first rows, and the counts of all, until the others have come."""
@@ -97,7 +130,7 @@ class Library:
         found = set(paths)
         for path in [path for path in self._summaries if path not in found]:
             del self._summaries[path]
-        self._forget()
+        self._forget_all()
 
     def replace(self, summaries: Iterable[Summary], gone: Iterable[str]) -> None:
         """Take sessions that were read anew, and forget those that are gone."""
@@ -113,22 +146,49 @@ class Library:
         """Return the summary of the file at `path`."""
         return self._summaries.get(path) if isinstance(path, str) else None
 
-    def counts(self, *, hidden: bool = False) -> tuple[int, int]:
-        """Return the number of sessions and of folders."""
+    def counts(self, *, hidden: bool = False, archived: bool = False) -> tuple[int, int]:
+        """Return the number of sessions and of projects."""
         if self._opening is not None:
             return self._opening.sessions, len(self._opening.folders)
-        shown = self._visible(hidden)
-        return len(shown), len({summary.cwd for summary in shown})
+        shown = self._visible(hidden, archived)
+        return len(shown), len({self.project_of(summary.cwd) for summary in shown})
 
-    def projects(self, filter: Filter | None = None, *, hidden: bool = False) -> list[ProjectRow]:
+    def know_repositories(self, repositories: Mapping[str, str]) -> None:
+        """Take the repositories of directories, by directory."""
+        self._repositories = {**self._repositories, **repositories}
+        self._forget()
+
+    def group_by_repository(self, wanted: bool) -> None:
+        """Make one project of each repository, or of each directory."""
+        self.by_repository = wanted
+        self._forget()
+
+    def project_of(self, cwd: str) -> str:
+        """Return the project that a session's directory belongs to."""
+        return self._repositories.get(cwd, cwd) if self.by_repository else cwd
+
+    def family(self, path: str) -> frozenset[str]:
+        """Return the paths of a session's whole family; only its own if it has none."""
+        known = self._known_families()
+        number = known.get(path)
+        return frozenset([path] if number is None else [other for other, its in known.items() if its == number])
+
+    def _known_families(self) -> dict[str, int]:
+        if self._families is None:
+            self._families = families(list(self._summaries.values()))
+        return self._families
+
+    def projects(
+        self, filter: Filter | None = None, *, hidden: bool = False, archived: bool = False
+    ) -> list[ProjectRow]:
         """Return the rows of the folder list: all, the folder we were started in, the others by last activity."""
         if self._opening is not None:
             rows, whole = self._first_projects(self._opening)
         else:
             groups: dict[str, list[Summary]] = {}
-            shown = self._visible(hidden)
+            shown = self._visible(hidden, archived)
             for summary in shown:
-                groups.setdefault(summary.cwd, []).append(summary)
+                groups.setdefault(self.project_of(summary.cwd), []).append(summary)
             rows = [self._project(cwd, members) for cwd, members in groups.items()]
             whole = self._project(None, shown)
         if filter is not None and not filter.is_empty:
@@ -145,6 +205,7 @@ class Library:
                 each.modified,
                 each.agents,
                 each.cwd != "" and each.cwd == self.here,
+                (each.cwd,) if each.cwd else (),
             )
             for each in opening.folders
         ]
@@ -159,7 +220,12 @@ class Library:
             sum([summary.name is not None for summary in members]),
             max([summary.modified or 0 for summary in members], default=None),
             tuple(sorted({summary.agent for summary in members})),
-            cwd is not None and cwd != "" and cwd == self.here,
+            cwd is not None and cwd != "" and self.here is not None and cwd == self.project_of(self.here),
+            tuple(sorted({summary.cwd for summary in members}))
+            if cwd and self.by_repository
+            else (cwd,)
+            if cwd
+            else (),
         )
 
     def sessions(
@@ -170,25 +236,58 @@ class Library:
         sort: str = "recent",
         named: bool = False,
         hidden: bool = False,
+        archived: bool = False,
+        folding: Folding | None = None,
+        now_ms: float | None = None,
     ) -> list[SessionRow]:
-        """Return the rows of the session list; `cwd` None stands for all folders."""
+        """Return the rows of the session list; `cwd` None stands for all projects.
+
+        Without `folding` each session has its row, as always in threads and for a filter. With `now_ms` the newest
+        order names the age at which each group begins.
+        """
         filter = filter or Filter()
         if filter.problem is not None:
             return []
-        chosen = self._newest_first(cwd, named, hidden)
+        chosen = self._newest_first(cwd, named, hidden, archived)
         if not filter.is_empty:
             return [SessionRow(summary) for summary in self._matching(chosen, filter, sort)]
         if sort == "threaded":
-            return [SessionRow(summary, thread_prefix(lasts)) for summary, lasts in threads(chosen)]
-        return [SessionRow(summary) for summary in (chosen if sort == "recent" else ordered(chosen, sort))]
+            holds = self.pins.holds
+            return [
+                SessionRow(summary, thread_prefix(lasts), pinned=holds(summary)) for summary, lasts in threads(chosen)
+            ]
+        return self._rows(chosen if sort == "recent" else ordered(chosen, sort), folding, now_ms, sort)
 
-    def _newest_first(self, cwd: str | None, named: bool, hidden: bool) -> list[Summary]:
-        asked = (cwd, named, hidden)
+    def _rows(
+        self, chosen: list[Summary], folding: Folding | None, now_ms: float | None, sort: str
+    ) -> list[SessionRow]:
+        """Return the rows of an order: what is pinned first, families in one place, the ages of the newest order."""
+        pinned: dict[str, Summary] = {}
+        if self.pins.own or self.pins.omp:
+            pinned = {summary.path: summary for summary in chosen if self.pins.holds(summary)}
+        rest = [summary for summary in chosen if summary.path not in pinned] if pinned else chosen
+        rows = [SessionRow(summary, pinned=True) for summary in pinned.values()]
+        if folding is None:
+            rows += [SessionRow(summary) for summary in rest]
+        else:
+            family_of = self._known_families()
+            flipped = {family_of.get(path) for path in folding.flipped}
+            is_all_open = folding.all_open
+            for head, others in folded(rest, family_of):
+                is_open = bool(others) and is_all_open != (family_of[head.path] in flipped)
+                rows.append(SessionRow(head, "", len(others), is_open) if others else SessionRow(head))
+                if is_open:
+                    rows += [SessionRow(other, "├─") for other in others[:-1]]
+                    rows.append(SessionRow(others[-1], "╰─"))
+        return _with_ages(rows, now_ms) if now_ms is not None and sort == "recent" else rows
+
+    def _newest_first(self, cwd: str | None, named: bool, hidden: bool, archived: bool) -> list[Summary]:
+        asked = (cwd, named, hidden, archived)
         if self._asked != asked:
             chosen = [
                 summary
-                for summary in self._visible(hidden)
-                if (cwd is None or summary.cwd == cwd) and (not named or (summary.name or "").strip())
+                for summary in self._visible(hidden, archived)
+                if (cwd is None or self.project_of(summary.cwd) == cwd) and (not named or (summary.name or "").strip())
             ]
             self._forget()
             self._asked, self._chosen = asked, ordered(chosen, "recent")
@@ -206,11 +305,19 @@ class Library:
         self._hits = (filter.text, found) if is_words else ("", [])
         return found if sort == "recent" else filtered(found, filter.query, sort)
 
+    def _forget_all(self) -> None:
+        self._families = None
+        self._forget()
+
     def _forget(self) -> None:
         self._asked, self._chosen, self._hits = None, [], ("", [])
 
-    def _visible(self, hidden: bool) -> list[Summary]:
-        return [summary for summary in self._summaries.values() if hidden or not summary.hidden]
+    def _visible(self, hidden: bool, archived: bool = False) -> list[Summary]:
+        return [
+            summary
+            for summary in self._summaries.values()
+            if summary.archived == archived and (hidden or not summary.hidden)
+        ]
 
 
 def same_names(directories: Iterable[str]) -> frozenset[str]:
@@ -227,6 +334,21 @@ def thread_prefix(lasts: Sequence[bool]) -> str:
         return ""
     above = "".join(["  " if last else "│ " for last in lasts[1:-1]])
     return above + ("╰─" if lasts[-1] else "├─")
+
+
+def _with_ages(rows: list[SessionRow], now_ms: float) -> list[SessionRow]:
+    """Name the age on the first row of each group; rows that are pinned are a group of their own."""
+    groups = age_groups(now_ms)
+    until = float("inf")
+    for number, row in enumerate(rows):
+        if row.pinned:
+            if number == 0:
+                rows[0] = replace(row, group="Pinned")
+        elif not row.prefix and (row.summary.modified or 0) < until:
+            group = groups.of(row.summary.modified)
+            until = groups.start(group)
+            rows[number] = replace(row, group=group)
+    return rows
 
 
 def _matches(filter: Filter, cwd: str) -> bool:

@@ -33,7 +33,8 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
 
     `roots` and `agents` are those of the command line; `environ`, `home`, `here` (the directory it was started in)
     and `now_ms` are parameters so that tests need no patching. `source` replaces the disk. `demo` is the directory of
-    the made-up store that is browsed; `bench` is what changes are made with, where it is not that of `environ`.
+    the made-up store that is browsed; `bench` is what changes are made with, where it is not that of `environ`. `pick`
+    takes the path of the session that is chosen, which ends the browser.
     """
 
     roots: Sequence[str] = ()
@@ -47,6 +48,7 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
     bench: Bench | None = None
     demo: str | None = None
     problems: Sequence[str] = ()
+    pick: Callable[[str], None] | None = None
 
     @property
     def cache(self) -> Path:

@@ -5,13 +5,13 @@ Everything a session file says passes `clean` on its way into a span; nothing he
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
 from sessionbrowse import text
-from sessionbrowse.config import DateStyle
+from sessionbrowse.config import ROW_FIELDS, DateStyle, RowField
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.library import ProjectRow, SessionRow
@@ -21,6 +21,9 @@ GLYPHS = {"pi": "π", "omp": "ω", "atomic": "α", "indusagi": "ι"}
 """One letter for each agent; its name is in the preview."""
 
 _DATE_CELLS: dict[str, int] = {"age": 5, "date": 13, "iso": 21}
+
+CRUMB: Line = [(" › ", "faint")]
+"""What stands between the places of the way here."""
 
 TITLE_CHARACTERS = 400
 """No row is wider than this; cleaning more of a first message would be wasted."""
@@ -38,6 +41,7 @@ class ListStyle(Struct, frozen=True, kw_only=True):
     show_folder: bool = False
     dates: DateStyle = "age"
     in_use: frozenset[str] = frozenset()
+    fields: Collection[RowField] = ROW_FIELDS
 
 
 def agent_span(agent: str) -> tuple[str, str]:
@@ -52,7 +56,14 @@ def one_line(foreign: str, characters: int = TITLE_CHARACTERS) -> str:
     return clean(head)
 
 
-def project_row(row: ProjectRow, width: int, home: str, exists: bool | None, *, ambiguous: bool = False) -> Line:
+def directory_state(directories: Sequence[str], exists: Mapping[str, bool | None], moved: Mapping[str, str]) -> str:
+    """Return "missing" or "moved" for a project none of whose directories is left, else nothing."""
+    if not directories or any(exists.get(directory) is not False for directory in directories):
+        return ""
+    return "moved" if any(directory in moved for directory in directories) else "missing"
+
+
+def project_row(row: ProjectRow, width: int, home: str, state: str = "", *, ambiguous: bool = False) -> Line:
     """Return the row of a folder: its name, where it lies if there is room or need, how many sessions it has."""
     count: Line = [(f"{row.sessions:,}", "dim")]
     if row.cwd is None:
@@ -60,10 +71,12 @@ def project_row(row: ProjectRow, width: int, home: str, exists: bool | None, *, 
     if not row.cwd:
         return sides([("(no directory)", "dim")], count, width)
     name, above = folder_name(row.cwd, home)
-    left: Line = [(name, "title" if row.is_here else "dim" if exists is False else "")]
+    left: Line = [(name, "title" if row.is_here else "dim" if state else "")]
+    if len(row.directories) > 1:
+        left.append((f" ⑂{len(row.directories)}", "branch"))
     if row.is_here:
         left.append((" ← here", "accent"))
-    right: Line = [("missing ", "warning"), *count] if exists is False else count
+    right: Line = [(f"{state} ", "warning"), *count] if state else count
     if above and above != "~" and (ambiguous or width >= 30):
         left.append((f"  {above}", "faint"))
     return sides(left, right, width, least=4)
@@ -115,11 +128,19 @@ def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
     summary = row.summary
     right = session_path(summary, width, style) if style.show_path else session_facts(summary, width, style)
     prefix: Line = [(row.prefix, "faint")] if row.prefix else []
+    if row.pinned:
+        prefix.append(("★ ", "accent"))
     badges = session_badges(summary)
+    if row.family:
+        badges.append((f" {'⊟' if row.is_open else '⊞'}{row.family}", "branch"))
     room = width - line_width(right) - line_width(prefix) - line_width(badges) - 1
     if room < 8:
         badges, room = [], width - line_width(right) - line_width(prefix) - 1
-    left: Line = [*prefix, *fit(session_title(summary), max(0, room)), *badges]
+    title = session_title(summary)
+    group: Line = [(f"{row.group}  ", "italic dim")] if row.group else []
+    if group and room - line_width(group) >= min(_LEAST_TITLE, line_width(title)):
+        right, room = [*group, *right], room - line_width(group)
+    left: Line = [*prefix, *fit(title, max(0, room)), *badges]
     return sides(left, right, width, least=0)
 
 
@@ -132,24 +153,54 @@ def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
     return (" ", "")
 
 
+_LEAST_TITLE = 20
+"""Cells of a title that the name of an age leaves it at least."""
+
+_LEAST_WIDTH: dict[RowField, int] = {
+    "agent": 24,
+    "modified": 24,
+    "messages": 40,
+    "cost": 52,
+    "tokens": 58,
+    "size": 64,
+    "branches": 70,
+    "folder": 84,
+    "model": 110,
+}
+"""How wide a row must be to show a field."""
+
+
 def session_facts(summary: Summary, width: int, style: ListStyle) -> Line:
     """Return the columns at the right of a session's row, the more the wider it is."""
-    cells = _DATE_CELLS[style.dates]
-    when = moment(summary.modified, style)
-    facts: Line = [agent_span(summary.agent), life_sign(summary, style), right_aligned(when, "dim", cells - 1)]
-    width -= cells - _DATE_CELLS["age"]
-    if width >= 40:
-        facts.append(right_aligned(f"{summary.message_count:,} msg", "dim", 10))
-    if width >= 52:
-        cost = text.cost(summary.cost) if summary.cost else ""
-        facts.append(right_aligned(cost, "dim", 8))
-    if width >= 84 and style.show_folder:
-        name, _ = folder_name(summary.cwd, style.home) if summary.cwd else ("", "")
-        facts.insert(0, (text.fit(name, 18) + "  ", "dim"))
-    if width >= 110:
-        model = clean(summary.model or "").rpartition("/")[2]
-        facts.insert(0, (text.fit(model, 20) + "  ", "faint"))
-    return facts if width >= 24 else []
+    width -= _DATE_CELLS[style.dates] - _DATE_CELLS["age"] if "modified" in style.fields else 0
+    facts: Line = []
+    for field in style.fields:
+        if width >= _LEAST_WIDTH[field] and (field != "folder" or style.show_folder):
+            facts += _fact(summary, field, style)
+    return facts
+
+
+def _fact(summary: Summary, field: RowField, style: ListStyle) -> Line:
+    match field:
+        case "agent":
+            return [agent_span(summary.agent), life_sign(summary, style)]
+        case "modified":
+            return [right_aligned(moment(summary.modified, style), "dim", _DATE_CELLS[style.dates] - 1)]
+        case "messages":
+            return [right_aligned(f"{summary.message_count:,} msg", "dim", 10)]
+        case "cost":
+            return [right_aligned(text.cost(summary.cost) if summary.cost else "", "dim", 8)]
+        case "tokens":
+            return [right_aligned(text.tokens(summary.tokens) if summary.tokens else "", "dim", 8)]
+        case "size":
+            return [right_aligned(text.size(summary.bytes), "dim", 9)]
+        case "branches":
+            return [right_aligned(f"⌥{summary.branch_count}" if summary.branch_count > 1 else "", "dim", 5)]
+        case "folder":
+            name, _ = folder_name(summary.cwd, style.home) if summary.cwd else ("", "")
+            return [(text.fit(name, 18) + "  ", "dim")]
+        case "model":
+            return [(text.fit(clean(summary.model or "").rpartition("/")[2], 20) + "  ", "faint")]
 
 
 def moment(time_ms: float | None, style: ListStyle) -> str:

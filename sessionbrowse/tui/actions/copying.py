@@ -64,7 +64,7 @@ class Copying:
         if summary.cwd:
             offers["cwd"] = ("Directory of the session", lambda: summary.cwd or "")
         source = self._screen.browser.source
-        offers["resume"] = ("Command that resumes it", lambda: source.plan_resume(summary).shell_line())
+        offers["resume"] = ("Command that resumes it", lambda: source.plan_resume(summary, None).shell_line())
         return offers
 
     def _copy(self, find: Find, what: str) -> None:

@@ -169,6 +169,12 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
             self.browser.say(str(error), "error")
         self.update_footer()
 
+    def reload(self) -> None:
+        """Read again what another program may have changed meanwhile."""
+        command = BY_ID["reload"]
+        if self.can_give(command):
+            self.give(command)
+
     def can_give(self, command: Command) -> bool:
         """Whether this screen knows what the command does."""
         return any(hasattr(owner, f"do_{command.id}") for owner in (self, *self._actions))
@@ -178,6 +184,21 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         owner = next((owner for owner in (self, *self._actions) if hasattr(owner, name)), self)
         doer: Callable[[], None] = getattr(owner, name)
         return doer
+
+    @property
+    def subject(self) -> Summary | None:
+        """The session that a command for one session is for; None if there is none."""
+        return None
+
+    @property
+    def entry_id(self) -> str | None:
+        """The id of the entry that a command for an entry is for; None if there is none."""
+        return None
+
+    @property
+    def entry_to_resume(self) -> str | None:
+        """The id of the entry from which the session can be resumed instead; None if there is none."""
+        return None
 
     @property
     def chosen(self) -> Sequence[Summary]:
@@ -209,7 +230,7 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
     @on(KeyBar.Pressed)
     def _hint_pressed(self, event: KeyBar.Pressed) -> None:
         event.stop()
-        self.give(BY_ID[event.command_id])
+        self.give(self.browser.keys.by_id[event.command_id])
 
     def set_focus(self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False) -> None:
         """Give the keys to a widget, at once: the next key may already be waiting."""
@@ -304,7 +325,7 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
 
         def chosen(command_id: str | None) -> None:
             if command_id is not None:
-                self.give(BY_ID[command_id])
+                self.give(self.browser.keys.by_id[command_id])
 
         self.browser.push_screen(PaletteScreen(commands, self.here()), chosen)
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -15,13 +15,17 @@ from textual.timer import Timer
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.news import Complete, Failed, Found, Gone, Indexed, Indexing, InUse, Note
+from sessionbrowse.store.pins import Pins
 from sessionbrowse.text import clean
+from sessionbrowse.tui.actions.widths import apply_widths
 from sessionbrowse.tui.commands import LIST, PREVIEW, PROJECTS, SESSIONS, Here
 from sessionbrowse.tui.jobs import Job, Outcome
-from sessionbrowse.tui.library import SORTS, Filter, Library, ProjectRow, SessionRow, parse_filter, same_names
+from sessionbrowse.tui.library import SORTS, Filter, Folding, Library, ProjectRow, SessionRow, parse_filter, same_names
 from sessionbrowse.tui.parts import LinePart, Part
 from sessionbrowse.tui.render import (
+    CRUMB,
     ListStyle,
+    directory_state,
     folder_name,
     one_line,
     plural,
@@ -84,6 +88,10 @@ class BrowseScreen(CommandScreen[None]):
         "selecting:Selecting",
         "undoing:Undoing",
         "copying:Copying",
+        "arranging:Arranging",
+        "resuming:Resuming",
+        "widths:Widths",
+        "own:OwnCommands",
     )
 
     def __init__(self, library: Library) -> None:
@@ -96,12 +104,19 @@ class BrowseScreen(CommandScreen[None]):
         self.sort = "recent"
         self.named = False
         self.hidden = False
+        self.archived = False
+        self.folding = Folding()
         self.show_path = False
         self.filters = {"projects": Filter(), "sessions": Filter()}
         self.filtered = "sessions"
         self._projects: Sequence[ProjectRow] = ()
         self._sessions: Sequence[SessionRow] = ()
         self._exists: dict[str, bool | None] = {}
+        self.moved: dict[str, str] = {}
+        self.widths: dict[str, int] = {}
+        # Where the cursors were left, until the rows come or the user goes elsewhere.
+        self.wanted_folder: str | None = None
+        self.wanted_session: str | None = None
         self._ambiguous: frozenset[str] = frozenset()
         self._progress: Progress | None = None
         self._in_use: frozenset[str] = frozenset()
@@ -128,12 +143,21 @@ class BrowseScreen(CommandScreen[None]):
 
     def on_mount(self) -> None:
         """Show what there is and read the rest."""
+        settings = self.browser.options.settings
         self.sort = self.browser.start_sort
         self._exists = self.browser.exists
+        self.folding = Folding(all_open=not settings.fold_families)
+        self.library.by_repository = settings.projects_by == "repository"
+        if not settings.preview:
+            self.remove_class("-preview-shown")
+        self.browser.memory.restore_lists(self)
         self.query_one("#projects", RowList).border_title = "Folders"
         self.query_one("#preview", TextView).border_title = "Preview"
         self.set_focus(self.sessions_list)
+        if not self.filters["sessions"].is_empty:
+            self.query_one(FilterLine).show_kept("/", self.filters["sessions"].text)
         self.refresh_rows()
+        self.call_after_refresh(self._ask_pins)
         self.adopt(self.browser.scan_lane)
         self.adopt(self.browser.news_lane)
         self.set_interval(30, self.sessions_list.refresh)
@@ -173,9 +197,12 @@ class BrowseScreen(CommandScreen[None]):
         """Return what commands may ask."""
         pane = self.pane
         rows = self.projects_list.count if pane == "projects" else self.sessions_list.count
+        row = self.current_row
         return Here(
             has_rows=rows > 0,
             has_session=self.current is not None,
+            has_family=row is not None and bool(row.family or row.prefix) and not self._is_flat,
+            folds_families=not self._is_flat,
             has_filter=not self.filters["sessions"].is_empty,
             has_folder=self.folder is not None or self._other_folder() is not None,
             has_project=bool(self.project),
@@ -209,6 +236,21 @@ class BrowseScreen(CommandScreen[None]):
             # What is read stays where it is until the rest is there.
             self._load_preview()
 
+    @property
+    def subject(self) -> Summary | None:
+        """The session under the cursor."""
+        return self.current
+
+    @property
+    def current_row(self) -> SessionRow | None:
+        """The row under the cursor."""
+        return self._sessions[self.sessions_list.cursor] if self._sessions else None
+
+    @property
+    def _is_flat(self) -> bool:
+        """Whether the list shows every session by itself: threads, and what a filter finds."""
+        return self.effective_sort == "threaded" or not self.filters["sessions"].is_empty
+
     def moving(self) -> RowList | TextView | None:
         """The focused pane; while a filter is typed, its list."""
         return self._filtered_list if self.typing else super().moving()
@@ -217,8 +259,9 @@ class BrowseScreen(CommandScreen[None]):
 
     def refresh_rows(self, *, top: bool = False) -> None:
         """Compute all rows anew; the cursors stay on their rows, or go to the `top`."""
-        self._projects = self.library.projects(self.filters["projects"], hidden=self.hidden)
+        self._projects = self.library.projects(self.filters["projects"], hidden=self.hidden, archived=self.archived)
         keys = [("folder", row.cwd) for row in self._projects]
+        self._go_to_wanted_folder(keys)
         self._ambiguous = same_names([row.cwd for row in self._projects if row.cwd])
         self.projects_list.set_rows(keys, cursor=("folder", self.folder))
         self._refresh_sessions(top=top)
@@ -227,15 +270,47 @@ class BrowseScreen(CommandScreen[None]):
     def _refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
         query = self.filters["sessions"]
         self._sessions = self.library.sessions(
-            cwd=self.folder, filter=query, sort=self.effective_sort, named=self.named, hidden=self.hidden
+            cwd=self.folder,
+            filter=query,
+            sort=self.effective_sort,
+            named=self.named,
+            hidden=self.hidden,
+            archived=self.archived,
+            folding=self.folding,
+            now_ms=self.browser.now_ms() if self.browser.options.settings.age_groups else None,
         )
         paths = [row.summary.path for row in self._sessions]
         marks = self.sessions_list.marks
         self.sessions_list.marks = {path for path in marks if self.library.get(path) is not None}
-        wanted = paths[0] if top and paths else cursor
+        wanted = paths[0] if top and paths else self._shown(cursor or self.sessions_list.key, paths) or cursor
         self.sessions_list.set_rows(paths, cursor=wanted, empty=self._empty_sentence())
+        self._go_to_wanted_session()
         self._refresh_titles()
         self.update_footer()
+
+    def _go_to_wanted_folder(self, keys: Sequence[Hashable]) -> None:
+        if self.projects_list.was_moved:
+            self.wanted_folder = None
+        elif self.wanted_folder is not None and ("folder", self.wanted_folder) in keys:
+            self.folder = self.last_folder = self.wanted_folder
+            self.wanted_folder = None
+
+    def _go_to_wanted_session(self) -> None:
+        if self.sessions_list.was_moved:
+            self.wanted_session = None
+        elif self.wanted_session is not None and self.wanted_folder is None:
+            found = self._shown(self.wanted_session, self.sessions_list.keys) or self.wanted_session
+            if self.sessions_list.go_to_key(found):
+                self.wanted_session = None
+
+    @property
+    def sized_pane(self) -> tuple[str, int]:
+        """The pane whose width is changed, and whether wider means more (1) or less (-1) of it."""
+        return ("preview", 1) if self.pane == "preview" else ("projects", 1 if self.pane == "projects" else -1)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Give the panes the widths of their own where there is room."""
+        apply_widths(self)
 
     @property
     def effective_sort(self) -> str:
@@ -258,12 +333,15 @@ class BrowseScreen(CommandScreen[None]):
         title.append((f" · {SORT_TITLES[self.effective_sort]}", "$sb-dim"))
         if self.named:
             title.append((" · named only", "$accent"))
+        if self.archived:
+            title.append((" · archived", "$accent"))
         self.sessions_list.border_title = Content.assemble(*title)
         count = len(self._sessions)
+        folded = sum([row.family for row in self._sessions if not row.is_open])
         if self.library.is_opening and self.filters["sessions"].is_empty and not self.named:
             # Only the first rows are here, but all are counted.
-            count = next((row.sessions for row in self._projects if row.cwd == self.folder), count)
-        self.sessions_list.border_subtitle = f"{count:,}"
+            count, folded = next((row.sessions for row in self._projects if row.cwd == self.folder), count), 0
+        self.sessions_list.border_subtitle = f"{count:,}" + (f" + {folded:,} folded" if folded else "")
         self.projects_list.border_subtitle = f"{max(0, len(self._projects) - 1):,}"
 
     def _count_selected(self) -> tuple[int, int]:
@@ -278,14 +356,18 @@ class BrowseScreen(CommandScreen[None]):
         return f"✓{selected:,}  {super().position()}" if selected else super().position()
 
     def _refresh_header(self) -> None:
-        sessions, folders = self.library.counts(hidden=self.hidden)
+        sessions, folders = self.library.counts(hidden=self.hidden, archived=self.archived)
         right: Line = []
         if self._scan_error is not None:
             right.append((f"{self._scan_error}   ", "error"))
         if self._progress is not None:
             right += [*self._progress.shown(), ("   ", "")]
         right.append((f"{plural(sessions, 'session')} · {plural(folders, 'folder')}", "dim"))
-        self.query_one("#header", Bar).show([("sessionbrowse", "title"), *self.browser.scope_note()], right)
+        left: Line = [("sessionbrowse", "title")]
+        if self.folder is not None:
+            folder = folder_name(self.folder, self.browser.home)[0] if self.folder else "(no directory)"
+            left += [*CRUMB, (folder, "dim")]
+        self.query_one("#header", Bar).show([*left, *self.browser.scope_note()], right)
 
     def _empty_sentence(self) -> str:
         keys = self.browser.keys.key_of
@@ -296,6 +378,8 @@ class BrowseScreen(CommandScreen[None]):
             return f"No session matches “{one_line(query.text, 60)}”. {keys('back')} clears the filter."
         if self.named:
             return f"No session here has a name. {keys('named')} shows all."
+        if self.archived and not self._scanning:
+            return f"No session is archived. {keys('archived')} shows those that are not."
         if self._scanning:
             return "Reading sessions …"
         if self.folder is not None:
@@ -304,9 +388,8 @@ class BrowseScreen(CommandScreen[None]):
 
     def _render_project(self, index: int, width: int, state: RowState) -> Line:
         row = self._projects[index]
-        return project_row(
-            row, width, self.browser.home, self._exists.get(row.cwd or ""), ambiguous=row.cwd in self._ambiguous
-        )
+        state_of = directory_state(row.directories, self._exists, self.moved)
+        return project_row(row, width, self.browser.home, state_of, ambiguous=row.cwd in self._ambiguous)
 
     def _render_session(self, index: int, width: int, state: RowState) -> Line:
         return session_row(self._sessions[index], width, self._list_style())
@@ -319,6 +402,7 @@ class BrowseScreen(CommandScreen[None]):
             show_folder=self.folder is None,
             dates=self.browser.options.settings.date_style,
             in_use=self._in_use,
+            fields=self.browser.options.settings.row_fields,
         )
 
     # -- what arrives from the background -----------------------------------------------------------------------
@@ -408,16 +492,48 @@ class BrowseScreen(CommandScreen[None]):
         self._refresh_due = False
         self.refresh_rows()
 
+    def _ask_pins(self) -> None:
+        browser = self.browser
+        self.lane("pins").ask(lambda job: browser.source.pins())
+
     def _ask_directories(self) -> None:
-        folders = [row.cwd for row in self._projects if row.cwd]
-        exists_many = self.browser.source.exists_many
-        self.lane("directories").ask(lambda job: exists_many(folders))
+        from sessionbrowse.tui.actions.arranging import look_at
+
+        folders = [directory for row in self._projects for directory in row.directories if directory]
+        source = self.browser.source
+        self.lane("directories").ask(lambda job: look_at(source, folders))
 
     def take_directories(self, outcome: Outcome) -> None:
-        """Mark the folders that are gone."""
-        if isinstance(outcome.value, dict):
-            self._exists.update(outcome.value)
+        """Mark the folders that are gone, and learn which belong together."""
+        from sessionbrowse.tui.actions.arranging import DirectoryFacts
+
+        if isinstance(outcome.value, DirectoryFacts):
+            self._exists.update(outcome.value.exists)
+            self.moved = outcome.value.moved
+            self.library.know_repositories(outcome.value.repositories)
+            if self.library.by_repository:
+                self.refresh_rows()
             self.projects_list.refresh()
+
+    def take_pins(self, outcome: Outcome) -> None:
+        """Show what is pinned first."""
+        if outcome.error is not None:
+            self.browser.say(f"The pin cannot be kept: {outcome.error}.", "error")
+        elif isinstance(outcome.value, Pins):
+            self.library.pins = outcome.value
+            self._refresh_sessions()
+
+    def fold(self, folding: Folding) -> None:
+        """Fold or open families."""
+        self.folding = folding
+        self._refresh_sessions()
+
+    def _shown(self, wanted: Hashable | None, paths: Sequence[Hashable]) -> str | None:
+        """Return who stands for a session that is folded away; None if it is not."""
+        if not isinstance(wanted, str) or wanted in paths:
+            return None
+        family = self.library.family(wanted)
+        return next((path for path in paths if isinstance(path, str) and path in family), None)
 
     def take_preview(self, outcome: Outcome) -> None:
         """Show the conversation of the session under the cursor."""
@@ -440,13 +556,14 @@ class BrowseScreen(CommandScreen[None]):
     @on(RowList.Highlighted, "#projects")
     def _folder_highlighted(self, event: RowList.Highlighted) -> None:
         event.stop()
-        if not isinstance(event.key, tuple):
-            return
+        if not isinstance(event.key, tuple) or event.key != self.projects_list.key:
+            return  # word of a row that the cursor has left since
         folder = event.key[1]
         if folder != self.folder:
             self.folder = folder
             self.last_folder = folder if folder is not None else self.last_folder
             self._refresh_sessions(top=True)
+            self._refresh_header()
 
     @on(RowList.Highlighted, "#sessions")
     def _session_highlighted(self, event: RowList.Highlighted) -> None:
@@ -542,6 +659,8 @@ class BrowseScreen(CommandScreen[None]):
             self.set_focus(self.projects_list)
         elif self.folder is not None:
             self.projects_list.go_first()
+        elif self.browser.options.pick is not None:
+            self.browser.leave()
 
     def do_pane_left(self) -> None:
         """Focus the pane on the left."""
@@ -563,18 +682,6 @@ class BrowseScreen(CommandScreen[None]):
         self.update_classes({f"-at-{pane}": self.pane == pane for pane in PANES})
         super().focus_changed()
 
-    def do_resume(self) -> None:
-        """Run the agent on the session."""
-        summary = self.current
-        if summary is not None:
-            from sessionbrowse.tui.actions.before_resume import before_resuming
-
-            before_resuming(self, summary, lambda: self._resume(summary))
-
-    def _resume(self, summary: Summary) -> None:
-        self.browser.resume(summary)
-        self.do_reload()
-
     def do_filter(self) -> None:
         """Filter the list that has the keys."""
         self.filtered = "projects" if self.pane == "projects" else "sessions"
@@ -595,6 +702,10 @@ class BrowseScreen(CommandScreen[None]):
             # The best hit is what a filter is typed for; without one the cursor stays on what was found.
             found = self.sessions_list.key if self.filters[pane].is_empty else None
             self._refresh_sessions(top=found is None, cursor=found)
+            if found is not None and self.sessions_list.key != found:
+                # What a filter was typed for is not folded away when it is cleared.
+                self.fold(self.folding.flip(self.library.family(str(found))))
+                self.sessions_list.go_to_key(found)
         if not keep_line:
             self.query_one(FilterLine).close()
         self._say_found()
@@ -683,4 +794,4 @@ class BrowseScreen(CommandScreen[None]):
     def do_reload(self) -> None:
         """Read the disk again."""
         self._scanning = True
-        self.browser.start_scan(include_hidden=self.hidden)
+        self.browser.start_scan(include_hidden=self.hidden or self.archived)

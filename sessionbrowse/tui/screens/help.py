@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sessionbrowse.tui.commands import COMMANDS, GROUPS, OVERLAY, PLACES, Command, Here
+from sessionbrowse.tui.commands import GROUPS, OVERLAY, PLACES, Command, Here
 from sessionbrowse.tui.keymap import Keys
 from sessionbrowse.tui.parts import LinePart, Part
 from sessionbrowse.tui.screens.text_window import TextWindow
@@ -28,7 +28,7 @@ def help_parts(keys: Keys, places: tuple[str, ...], here: Here) -> list[Part]:
     """Return the help for the commands of the given places."""
     parts: list[Part] = []
     for group in GROUPS:
-        commands = [command for command in COMMANDS if command.group == group and _holds(command, places)]
+        commands = [command for command in keys.commands if command.group == group and _holds(command, places)]
         if not commands:
             continue
         if parts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -14,12 +14,15 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model import tree
 from sessionbrowse.model.session import ROOT, Session
 from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.store.remembered import SessionView
 from sessionbrowse.text import clean
 from sessionbrowse.tui.actions.fresh import Fresh
+from sessionbrowse.tui.actions.widths import apply_widths
 from sessionbrowse.tui.commands import SESSION, TREE, VIEW, Here
 from sessionbrowse.tui.jobs import Job, Outcome
+from sessionbrowse.tui.memory import tree_filter_of
 from sessionbrowse.tui.parts import Part
-from sessionbrowse.tui.render import folder_name, one_line, plural
+from sessionbrowse.tui.render import CRUMB, folder_name, one_line, plural
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line
 from sessionbrowse.tui.tree_rows import TreeStyle, shift_for, tree_row
@@ -53,7 +56,16 @@ class TreeRows(Struct, frozen=True):
 class SessionScreen(CommandScreen[None]):
     """One session."""
 
-    ACTIONS = ("naming:Naming", "entries:Entries", "undoing:Undoing", "viewing:Viewing", "copying:Copying")
+    ACTIONS = (
+        "naming:Naming",
+        "entries:Entries",
+        "undoing:Undoing",
+        "viewing:Viewing",
+        "copying:Copying",
+        "resuming:Resuming",
+        "widths:Widths",
+        "own:OwnCommands",
+    )
 
     def __init__(self, summary: Summary, entry_id: str | None = None) -> None:
         super().__init__(name="session")
@@ -65,6 +77,8 @@ class SessionScreen(CommandScreen[None]):
         self.label_times = False
         self.marked: int | None = None
         self._wanted_entry = entry_id
+        self._left: SessionView | None = None
+        self.widths: dict[str, int] = {}
         self._row_of: dict[int, int] = {}
         self._hits: list[int] = []
         self._branch_rows: list[int] = []
@@ -85,7 +99,10 @@ class SessionScreen(CommandScreen[None]):
 
     def on_mount(self) -> None:
         """Open the file."""
-        self.state = TreeState(filter=self.browser.options.settings.tree_filter)
+        self._left = self.browser.memory.session(self.summary.path)
+        self.state = TreeState(filter=tree_filter_of(self._left, self.browser.options.settings))
+        if self._wanted_entry is None and self._left is not None:
+            self._wanted_entry = self._left.entry
         self.tree_list.border_title = "Tree"
         self._title_view()
         self._show_header()
@@ -125,7 +142,7 @@ class SessionScreen(CommandScreen[None]):
             blocks=self.text_view.spot is not None,
             image=self.text_view.shown_image() is not None,
             problems=len(self.session.problems) if self.session is not None else 0,
-            has_entry=bool(row is not None and self.session is not None and self.session.envelopes[row.index].id),
+            has_entry=self.entry_id is not None,
         )
 
     @property
@@ -138,6 +155,23 @@ class SessionScreen(CommandScreen[None]):
         """The entry under the cursor."""
         row = self.row
         return row.index if row is not None else None
+
+    @property
+    def subject(self) -> Summary:
+        """This session."""
+        return self.summary
+
+    @property
+    def entry_id(self) -> str | None:
+        """The id of the entry under the cursor."""
+        session, index = self.session, self.index
+        return session.envelopes[index].id or None if session is not None and index is not None else None
+
+    @property
+    def entry_to_resume(self) -> str | None:
+        """The id of the entry under the cursor, unless the agent resumes there anyway."""
+        is_leaf = self.session is not None and self.index == self.session.leaf
+        return None if is_leaf else self.entry_id
 
     @property
     def chosen(self) -> Sequence[Summary]:
@@ -189,18 +223,38 @@ class SessionScreen(CommandScreen[None]):
         self.marked = None if self.marked is not None and self.marked >= len(self.session.ids) else self.marked
         self._texts = {}
         self._show_header()
-        self._ask_rows(self.state)
+        self._ask_rows(self._with_folds_as_left(self.state))
+
+    def _with_folds_as_left(self, state: TreeState) -> TreeState:
+        left, session = self._left, self.session
+        self._left = None
+        if left is None or session is None or not left.folded:
+            return state
+        known = session.index_by_id
+        return TreeState(state.filter, state.query, frozenset([known[one] for one in left.folded if one in known]))
+
+    @property
+    def sized_pane(self) -> tuple[str, int]:
+        """The pane whose width is changed, and whether wider means more (1) or less (-1) of it."""
+        return "tree", -1 if self.pane == "view" else 1
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Give the tree the width of its own where there is room."""
+        apply_widths(self)
+
+    def _entry_crumb(self) -> str:
+        session, index = self.session, self.index
+        mark = session.labels.get(index) if session is not None and index is not None else None
+        return f"⚑ {one_line(mark.text, 24)}" if mark is not None else clean(self.entry_id or "")[:8]
 
     def _show_header(self) -> None:
         summary, session = self.summary, self.session
         name = (session.name if session is not None else summary.name) or summary.first_message or "(no messages)"
         where = folder_name(summary.cwd, self.browser.home) if summary.cwd else ("(no directory)", "")
-        left: Line = [
-            (one_line(name, 60), "title"),
-            (f"   {where[1]}/" if where[1] else "   ", "dim"),
-            (where[0], "dim"),
-            (f" · {summary.agent}", "dim"),
-        ]
+        left: Line = [(where[0], "dim"), *CRUMB, (one_line(name, 60), "title")]
+        if self.entry_id is not None:
+            left += [*CRUMB, (self._entry_crumb(), "dim")]
+        left.append((f"   {summary.agent}", "dim"))
         right: Line = []
         if session is not None:
             if session.problems:
@@ -326,6 +380,7 @@ class SessionScreen(CommandScreen[None]):
         if self._shift() != self._drawn_shift:
             self.tree_list.refresh()
         self._refresh_view()
+        self._show_header()
         self.update_footer()
 
     @on(RowList.Entered)
@@ -415,6 +470,7 @@ class SessionScreen(CommandScreen[None]):
             self._search("")
             self.query_one(FilterLine).close()
         else:
+            self.browser.memory.note_session(self)
             self.dismiss(None)
 
     def do_next_view(self) -> None:
@@ -431,16 +487,6 @@ class SessionScreen(CommandScreen[None]):
 
     def do_reload(self) -> None:
         """Read the file again."""
-        self._open()
-
-    def do_resume(self) -> None:
-        """Run the agent on the session and read what it added."""
-        from sessionbrowse.tui.actions.before_resume import before_resuming
-
-        before_resuming(self, self.summary, self._resume)
-
-    def _resume(self) -> None:
-        self.browser.resume(self.summary)
         self._open()
 
     # -- commands: moving in the tree ---------------------------------------------------------------------------

@@ -29,15 +29,15 @@ class FilterInput(Input):
 class FilterLine(Horizontal):
     """A prompt, a text field, and what the filter found."""
 
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.display = False
+
     def compose(self) -> ComposeResult:
         """Lay out the prompt, the field and the status."""
         yield Bar(id="filter-prompt")
         yield FilterInput(id="filter-input", compact=True, select_on_focus=False)
         yield Bar(id="filter-status")
-
-    def on_mount(self) -> None:
-        """Start hidden."""
-        self.display = False
 
     @property
     def input(self) -> Input:
@@ -57,6 +57,12 @@ class FilterLine(Horizontal):
         self.set_text(text)
         self.display = True
         self.screen.set_focus(self.input)
+
+    def show_kept(self, prompt: str, text: str) -> None:
+        """Show the line with a text that filters, without giving it the keys."""
+        focused = self.screen.focused
+        self.open(prompt, text, "")
+        self.screen.set_focus(focused)
 
     def set_text(self, text: str) -> None:
         """Put a text into the field without telling anybody."""

@@ -129,6 +129,11 @@ class RowList(Painted, can_focus=True):
         """The key of the cursor's row; None if there are no rows."""
         return self._keys[self.cursor] if self._keys else None
 
+    @property
+    def was_moved(self) -> bool:
+        """Whether the cursor stands where it was put, and not where it began."""
+        return self._moved_by_user
+
     def set_rows(self, keys: Sequence[Hashable], *, cursor: Hashable | None = None, empty: str | None = None) -> None:
         """Replace all rows; the cursor goes to the key `cursor`, or stays on its own row, or near where it was."""
         offset = self.cursor - self.scroll_offset.y

@@ -1,0 +1,54 @@
+"""`config` and `completion`: what can be set, and what the shell is taught."""
+
+from __future__ import annotations
+
+import argparse
+
+import msgspec
+
+from sessionbrowse.cli import output
+from sessionbrowse.config import example, load_settings
+from sessionbrowse.text import clean
+
+
+def run_config(arguments: argparse.Namespace) -> int:
+    """`config`: where the settings lie and what is wrong with them, an example of all, or the commands with keys."""
+    if arguments.example:
+        print(example(), end="")
+        return 0
+    loaded = load_settings()
+    if arguments.keys:
+        return _print_keys(loaded.settings.keys)
+    exists = loaded.path.is_file()
+    if arguments.json:
+        settings = msgspec.to_builtins(loaded.settings)
+        problems = list(loaded.problems)
+        output.print_json({"path": str(loaded.path), "exists": exists, "problems": problems, "settings": settings})
+        return 0
+    for problem in loaded.problems:
+        output.note(problem)
+    print(clean(str(loaded.path)))
+    if not exists:
+        output.note("There is no such file, so the defaults hold; sessionbrowse config --example shows all settings.")
+    return 0
+
+
+def _print_keys(overrides: dict[str, str]) -> int:
+    from sessionbrowse.tui.commands import COMMANDS
+    from sessionbrowse.tui.keymap import Keys
+
+    keys = Keys(overrides)
+    rows = [(command.id, keys.shown(command, all_keys=True), command.help) for command in COMMANDS]
+    output.print_keys(rows)
+    for clash in keys.clashes:
+        output.note(clash)
+    return 0
+
+
+def run_completion(arguments: argparse.Namespace) -> int:
+    """`completion`: a script for the shell."""
+    from sessionbrowse.cli.completion import completion
+    from sessionbrowse.cli.parser import make_parser
+
+    print(completion(make_parser(), arguments.shell), end="")
+    return 0

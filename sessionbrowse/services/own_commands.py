@@ -1,0 +1,76 @@
+"""The user's own commands: placeholders filled in so that nothing of a session is ever read as a command, then run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+
+from sessionbrowse.config import CustomCommand
+from sessionbrowse.errors import CommandFailed
+from sessionbrowse.text import clean, clean_lines
+
+PLACEHOLDERS = ("path", "id", "cwd", "entry", "agent", "name")
+MOST_LINES = 6
+MOST_BYTES = 64 * 1024
+
+_PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
+
+
+def placeholders_of(command: CustomCommand) -> frozenset[str]:
+    """Return the placeholders that a command holds."""
+    words = [command.run] if isinstance(command.run, str) else command.run
+    return frozenset([name for word in words for name in _PLACEHOLDER.findall(word)])
+
+
+def words_of(command: CustomCommand, values: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the words to run.
+
+    In a line for the shell a placeholder becomes a variable in double quotes, so that whatever stands around it, and
+    whatever the value holds, the value is no part of the line that the shell reads.
+    """
+    if isinstance(command.run, str):
+        return ("sh", "-c", _PLACEHOLDER.sub(lambda found: f'"${{{_variable(found[1])}}}"', command.run))
+    return tuple([_PLACEHOLDER.sub(lambda found: values.get(found[1], ""), word) for word in command.run])
+
+
+def variables_of(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables in which a command finds the values."""
+    return {_variable(name): values.get(name, "") for name in PLACEHOLDERS}
+
+
+def run_quietly(command: CustomCommand, values: Mapping[str, str], directory: str, environ: Mapping[str, str]) -> str:
+    """Run a command in the background and return the end of what it said, in clean lines.
+
+    Raises:
+        CommandFailed: it could not be started, or ended with another status than 0.
+    """
+    argv = words_of(command, values)
+    try:
+        done = subprocess.run(
+            argv,
+            cwd=directory,
+            env={**environ, **variables_of(values)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise CommandFailed(f"{clean(command.name)} could not be started: {clean(reason)}.") from error
+    lines = clean_lines(done.stdout[-MOST_BYTES:].decode(errors="replace").strip())
+    said = "\n".join([line.rstrip() for line in lines if line.strip()][-MOST_LINES:])
+    if done.returncode:
+        raise CommandFailed(f"{clean(command.name)} ended with status {done.returncode}. {said}".strip())
+    return said
+
+
+def directory_for(cwd: str, home: str) -> str:
+    """Return where a command runs: in the session's directory, or at home where that is gone."""
+    return cwd if cwd and os.path.isdir(cwd) else home
+
+
+def _variable(name: str) -> str:
+    return f"SESSIONBROWSE_{name.upper()}"

@@ -1,0 +1,41 @@
+"""Small files of our own that are replaced whole: a kill leaves the old one or the new one."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+MOST_BYTES = 16 * 1024 * 1024
+
+
+def read_own_file(path: str) -> bytes | None:
+    """Return the content of a file of ours; None if there is none that can be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(MOST_BYTES)
+    except (OSError, ValueError):
+        return None
+
+
+def write_own_file(path: str, content: bytes) -> None:
+    """Put a file of ours in place of the one of its name; of several writers the last one wins.
+
+    Raises:
+        OSError: the disk refused; the old file is as it was.
+    """
+    import secrets  # only who writes pays for it
+
+    folder, name = os.path.split(path)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(4)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
