@@ -101,6 +101,12 @@ def test_a_list_that_only_asks_the_files_opens_none(
     assert quick(store, tmp_path / "cache") == expected
 
 
+def test_projects_are_those_of_the_sessions_that_are_read(store: Path, tmp_path: Path) -> None:
+    briefs = overview.sessions_in_brief(scope_of(store), tmp_path / "cache", note=print)
+    assert briefs is not None
+    assert listing.project_documents(briefs, {}) == listing.project_documents(careful(store), {})
+
+
 def test_without_an_index_or_with_a_damaged_overview_it_says_that_it_cannot_tell(store: Path, tmp_path: Path) -> None:
     assert quick(store, tmp_path / "nothing") is None
     index = indexed.open_if_there(tmp_path / "cache", print)

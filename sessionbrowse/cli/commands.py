@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from sessionbrowse.cli import output
@@ -21,6 +21,7 @@ from sessionbrowse.text import clean
 
 if TYPE_CHECKING:
     from sessionbrowse.model.session import Session
+    from sessionbrowse.store.index.overview import Brief
 
 
 _NOTING_SECONDS = 0.3
@@ -71,9 +72,15 @@ def run_list(arguments: argparse.Namespace) -> int:
 def run_projects(arguments: argparse.Namespace) -> int:
     """`projects`: directories are asked for off the main thread, with a limit in time."""
     scope = _scope(arguments)
-    summaries, _ = _summaries(scope)
-    exists = exists_many({summary.cwd for summary in summaries if summary.cwd})
-    documents = listing.project_documents(summaries, exists)
+    sessions: Sequence[Summary | Brief] | None = None
+    if (cache_dir() / INDEX_FILE).exists():
+        from sessionbrowse.services.overview import sessions_in_brief
+
+        sessions = sessions_in_brief(scope, cache_dir(), skipped=_warn, note=output.note)
+    if sessions is None:
+        sessions = _summaries(scope)[0]
+    exists = exists_many({session.cwd for session in sessions if session.cwd})
+    documents = listing.project_documents(sessions, exists)
     if arguments.json:
         output.print_json(documents)
     else:

@@ -163,7 +163,7 @@ class Summariser:
         odd.append(len(lines))
         begin = 0
         while begin < len(lines):
-            end = self._fold(block, begin, odd[bisect_left(odd, begin)], offset)
+            end = self._fold(block, begin, odd[bisect_left(odd, begin)])
             offset += sum(map(len, lines[begin:end]))
             if end < len(lines):
                 offset = self._add_line(lines[end], offset)
@@ -237,8 +237,8 @@ class Summariser:
             and not reader.is_transcript
         )
 
-    def _fold(self, block: Block, begin: int, end: int, offset: int) -> int:
-        """Take ordinary lines, the first of which begins at `offset`; return the number of the first not taken.
+    def _fold(self, block: Block, begin: int, end: int) -> int:
+        """Take ordinary lines; return the number of the first not taken.
 
         That is `end`, or a line that turned out to need the reader's attention.
         """

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -19,6 +20,8 @@ from sessionbrowse.store.index.index import TRANSCRIPT, Index, found_marks
 from sessionbrowse.store.index.overview import Brief
 from sessionbrowse.store.index.schema import IndexUnavailable
 from sessionbrowse.store.scan import link_parents, turns
+
+Answer = TypeVar("Answer")
 
 
 class Overview(Struct, frozen=True):
@@ -41,6 +44,30 @@ def newest_sessions(
 
     None if the index cannot tell: all sessions have to be gathered.
     """
+    return _asked(
+        scope, directory, lambda index, found: _unpacked(index, found, choose(found.briefs)), skipped=skipped, note=note
+    )
+
+
+def sessions_in_brief(
+    scope: Scope,
+    directory: Path,
+    *,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+    note: Note = lambda _: None,
+) -> list[Brief] | None:
+    """Return every session of the scope in brief; None if the index cannot tell."""
+    return _asked(scope, directory, lambda _, found: found.briefs, skipped=skipped, note=note)
+
+
+def _asked(
+    scope: Scope,
+    directory: Path,
+    answer: Callable[[Index, Overview], Answer],
+    *,
+    skipped: Callable[[Skipped], None],
+    note: Note,
+) -> Answer | None:
     index = open_if_there(directory, note)
     if index is None:
         return None
@@ -49,7 +76,7 @@ def newest_sessions(
         found = overview_of(scope, index, told.append)
         if found is None:
             return None
-        shown = _unpacked(index, found, choose(found.briefs))
+        answered = answer(index, found)
     except (sqlite3.Error, ValueError):
         # Damaged: whoever gathers all finds out and says so.
         return None
@@ -57,7 +84,7 @@ def newest_sessions(
         index.close()
     for each in told:
         skipped(each)
-    return shown
+    return answered
 
 
 def overview_of(scope: Scope, index: Index, skipped: Callable[[Skipped], None]) -> Overview | None:
