@@ -1,6 +1,6 @@
 """What a tree and a list need of one entry, decoded without building the rest.
 
-A session of 100,000 entries is held as envelopes; the text of an entry is decoded from its bytes when it is shown.
+A session keeps few of them: most are read again from the entry's line when they are asked for.
 """
 
 from __future__ import annotations

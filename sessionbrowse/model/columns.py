@@ -66,10 +66,10 @@ class Columns:
     `some_times` those that are known without reading. `calls` are the ids of tool calls.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: Iterable[Kind] = ()) -> None:
         self.ids: list[str | None] = []
         self.parent_ids: list[str | None] = []
-        self.kinds = Kinds()
+        self.kinds = Kinds(kinds)
         self.codes: array[int] = array("I")
         self.lines: array[int] = array("q")
         self.offsets: array[int] = array("q")
@@ -174,8 +174,7 @@ def joined(first: Columns, then: Columns) -> Columns:
     """Return the columns of entries and of those behind them."""
     if not len(first):
         return then
-    columns = Columns()
-    columns.kinds = Kinds(first.kinds.all)
+    columns = Columns(first.kinds.all)
     codes = [columns.kinds.code(kind) for kind in then.kinds.all]
     columns.codes = first.codes + array("I", [codes[code] for code in then.codes])
     columns.ids = first.ids + then.ids

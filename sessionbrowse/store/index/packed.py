@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES
-from sessionbrowse.model.columns import Columns, Kind, Kinds, Time
+from sessionbrowse.model.columns import Columns, Kind, Time
 from sessionbrowse.model.forest import ROOT
 
 _COMPRESSION = 1
@@ -69,7 +69,7 @@ class PackedColumns(Columns):
     """Columns out of the index: what takes time to unpack waits until it is asked for."""
 
     def __init__(self, parts: Sequence[tuple[_PackedPlaces, _PackedFacts]]) -> None:
-        super().__init__()
+        super().__init__(parts[0][1].kinds if parts else ())
         self._parts = [facts for _, facts in parts]
         self._calls_repeat = len(parts) > 1 or any(facts.calls_repeat for facts in self._parts)
         self.is_sound = len(parts) == 1 and self._parts[0].is_sound
@@ -81,12 +81,12 @@ class PackedColumns(Columns):
             self.offsets.extend(offsets)
             self.lines.extend(lines)
             codes = unpack_integers(facts.codes)
-            if len(codes) != len(sizes):
+            if len(codes) != len(sizes) or max(codes, default=-1) >= len(facts.kinds):
                 raise ValueError("damaged entries")
-            if not self.codes:
-                self.kinds, self.codes = Kinds(facts.kinds), array("I", codes)
+            known = [self.kinds.code(kind) for kind in facts.kinds]
+            if known == list(range(len(known))):
+                self.codes.extend(array("I", codes))
             else:
-                known = [self.kinds.code(kind) for kind in facts.kinds]
                 self.codes.extend(array("I", [known[code] for code in codes]))
             self.kept.update({first + place: envelope for place, envelope in facts.kept.items()})
             self.some_times.update({first + place: time for place, time in facts.times.items()})
