@@ -22,7 +22,7 @@ from sessionbrowse.store.index.read import IndexedFile, KeptSummary, State, read
 from sessionbrowse.store.index.schema import SHARD_PREFIX, TEXT_TABLES, create_shard
 from sessionbrowse.store.parallel import chunked, fork_map, workers_for
 
-ROW_CHARACTERS = {"said": 2048, "tools": 128 * 1024}
+ROW_CHARACTERS = {"said": 4096, "tools": 128 * 1024}
 """A row of texts holds entries until it has so many characters."""
 WAITING_ROWS = 16
 MAX_RUNS = 16
