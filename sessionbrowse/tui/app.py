@@ -340,7 +340,8 @@ class BrowseApp(App[int], inherit_bindings=False):
 
         Leaving without picking, where a session is to be picked, is a failure.
         """
-        if self.desk.busy and not self._leaving:
+        # Whoever changed nothing has no desk yet, and need not wait until one is imported.
+        if "desk" in self.__dict__ and self.desk.busy and not self._leaving:
             self._leaving = True
             self.say("Leaving when the change is made; once more leaves at once.")
             self.desk.drain(self.leave)
