@@ -119,6 +119,19 @@ async def test_the_tree_follows_at_its_end_and_stays_elsewhere(tmp_path: Path) -
         assert followed == [1, 2, 1], "on the leaf it goes with it, elsewhere it stays"
 
 
+async def test_the_preview_of_a_session_that_grew_while_it_was_open_is_read_when_it_is_seen(tmp_path: Path) -> None:
+    root = store(tmp_path, 1)
+    path = session(root, 0)
+    async with live_browser(root) as driven:
+        await until(lambda: "question 0" in driven.words("#preview"))
+        await driven.press("enter")
+        await until(lambda: driven.screen_name == "session" and driven.row_list("#tree").count == 1)
+        append(path, answer("b", "a", "just arrived", 50))
+        await until(lambda: driven.row_list("#tree").count == 2)
+        await driven.press("escape")
+        await until(lambda: driven.screen_name == "browse" and "just arrived" in driven.words("#preview"))
+
+
 async def test_reading_again_asks_the_companion(tmp_path: Path) -> None:
     root = store(tmp_path, 1)
     async with live_browser(root) as driven:

@@ -122,6 +122,7 @@ class BrowseScreen(CommandScreen[None]):
         self._in_use: frozenset[str] = frozenset()
         self._refresh_due = False
         self._painted = False
+        self._preview_stale = False
         self._scanning = True
         self._scan_error: str | None = None
         self._preview_timer: Timer | None = None
@@ -233,8 +234,10 @@ class BrowseScreen(CommandScreen[None]):
         """Show what a change left."""
         self.refresh_rows()
         if self.current is not None and self.current.path in fresh.paths and self.has_class("-preview-shown"):
-            # What is read stays where it is until the rest is there.
-            self._load_preview()
+            # What is read stays where it is until the rest is there. Below another screen nobody reads it.
+            self._preview_stale = not self.is_current
+            if self.is_current:
+                self._load_preview()
 
     @property
     def subject(self) -> Summary | None:
@@ -633,6 +636,9 @@ class BrowseScreen(CommandScreen[None]):
 
     def on_screen_resume(self) -> None:
         """Look at the session again when coming back: it may have grown."""
+        if self._preview_stale:
+            self._preview_stale = False
+            self._load_preview()
         self.update_footer()
 
     # -- commands -----------------------------------------------------------------------------------------------
