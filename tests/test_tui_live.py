@@ -58,10 +58,13 @@ def append(path: Path, *lines: bytes) -> None:
 
 async def test_a_session_that_grows_and_a_new_one_appear_and_the_cursor_stays(tmp_path: Path) -> None:
     root = store(tmp_path)
+    for number in range(3):
+        # Those of one message only would be folded into one row.
+        append(session(root, number), answer("x", "a", "so", number), user("y", "x", "more", number))
     async with live_browser(root) as driven:
         await driven.press("down")
         assert driven.row_list("#sessions").key == str(session(root, 1))
-        append(session(root, 0), answer("b", "a", "new", 50))
+        append(session(root, 0), answer("b", "y", "new", 50))
         await until(lambda: "question 0" in driven.rows("#sessions")[0])
         assert driven.row_list("#sessions").key == str(session(root, 1))
         written(session(root, 0).parent, header(id="s-9"), user("a", None, "brand new", 59), name="9.jsonl")
@@ -130,6 +133,19 @@ async def test_the_preview_of_a_session_that_grew_while_it_was_open_is_read_when
         await until(lambda: driven.row_list("#tree").count == 2)
         await driven.press("escape")
         await until(lambda: driven.screen_name == "browse" and "just arrived" in driven.words("#preview"))
+
+
+async def test_a_session_that_is_rewritten_shorter_is_shown_as_it_is_now(tmp_path: Path) -> None:
+    root = store(tmp_path, 1)
+    path = session(root, 0)
+    append(path, answer("b", "a", "first answer", 2), user("c", "b", "gone later", 3))
+    async with live_browser(root) as driven:
+        await driven.press("enter")
+        await until(lambda: driven.screen_name == "session" and driven.row_list("#tree").count == 3)
+        await driven.settle()
+        written(path.parent, header(id="s-0"), user("a", None, "quite another"), name="0.jsonl")
+        await until(lambda: driven.row_list("#tree").count == 1)
+        await until(lambda: "quite another" in driven.words("#tree"))
 
 
 async def test_reading_again_asks_the_companion(tmp_path: Path) -> None:

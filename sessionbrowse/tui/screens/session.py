@@ -216,9 +216,14 @@ class SessionScreen(CommandScreen[None]):
             self.browser.say(sentence, "error")
             return
         # Who stands at the end follows it, as `tail -f` does; elsewhere what is read stays.
-        before = self.session
-        if before is not None and self._wanted_entry is None and self.index == self._leaf_row(before):
-            self._wanted_entry = outcome.value.leaf_id
+        before, index = self.session, self.index
+        if before is not None and index is not None and self._wanted_entry is None:
+            at_end = index == self._leaf_row(before)
+            self._wanted_entry = outcome.value.leaf_id if at_end else before.ids[index]
+        if before is not None and len(outcome.value.ids) < len(before.ids):
+            # It was rewritten: its rows are entries of another file.
+            self.rows, self._row_of, self._hits, self._branch_rows = tree.Rows([]), {}, [], []
+            self.tree_list.set_rows([])
         self.session = outcome.value
         self.marked = None if self.marked is not None and self.marked >= len(self.session.ids) else self.marked
         self._texts = {}
