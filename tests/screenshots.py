@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from sessionbrowse.tui.keymap import key_table
+from tests.search_support import index_of, searched_source
 from tests.tui_support import Driven, browsing, demo_options
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,6 +52,10 @@ SHOTS: dict[str, tuple[tuple[int, int], str, Hands]] = {
     "moved": ((100, 30), "dark", keys("left", *["down"] * 7, "M")),
     "label": ((100, 30), "light", keys("down", "enter", "m")),
     "rename-60": ((60, 20), "high-contrast", keys("down", "ctrl+r")),
+    "search-all": ((120, 36), "dark", keys("ctrl+f", "text:cookie", "down")),
+    "search-all-60": ((60, 20), "dark", keys("ctrl+f", "text:cookie", "down")),
+    "search-help": ((100, 30), "dark", keys("ctrl+f")),
+    "checkpoints": ((120, 36), "dark", keys("apostrophe", "down")),
     "help": ((100, 34), "dark", keys("question_mark")),
     "palette": ((100, 30), "dark", keys("colon", "text:so")),
 }
@@ -61,7 +66,9 @@ async def picture(name: str, store: Path = STORE) -> str:
     """Return the SVG of one screen."""
     size, theme, hands = SHOTS[name]
     options = demo_options(store, theme=theme)
-    async with browsing(size=size, **options) as browser:
+    index_of(store, store.with_name(f"{store.name}-index"))
+    source = searched_source(options, store, store.with_name(f"{store.name}-index"))
+    async with browsing(source=source, size=size, **options) as browser:
         await hands(browser)
         browser.app.clear_notifications()
         await browser.settle()
@@ -74,11 +81,17 @@ def main(names: list[str]) -> None:
     target = ROOT / "screenshots"
     target.mkdir(exist_ok=True)
     for name in names or SHOTS:
-        shutil.rmtree(STORE, ignore_errors=True)
+        remove_store()
         (target / f"{name}.svg").write_text(asyncio.run(picture(name)))
         print(f"screenshots/{name}.svg")
-    shutil.rmtree(STORE, ignore_errors=True)
+    remove_store()
     write_keys(ROOT / "README.md")
+
+
+def remove_store() -> None:
+    """Delete the made-up store and its index."""
+    shutil.rmtree(STORE, ignore_errors=True)
+    shutil.rmtree(STORE.with_name(f"{STORE.name}-index"), ignore_errors=True)
 
 
 def write_keys(readme: Path) -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.tui.commands import (
+    CHECKPOINTS,
     COMMANDS,
     DIALOG,
+    FOUND,
     GROUPS,
     LIST,
     OVERLAY,
@@ -16,6 +18,9 @@ from sessionbrowse.tui.commands import (
     PREVIEW,
     PROJECTS,
     PROMPT,
+    RESULTS,
+    RESULTS_VIEW,
+    SEARCHING,
     SESSION,
     SESSIONS,
     TOGETHER,
@@ -29,10 +34,12 @@ from sessionbrowse.tui.commands import (
 from sessionbrowse.tui.keymap import Keys, key_label, key_name, key_table
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.screens.browse import BrowseScreen
+from sessionbrowse.tui.screens.checkpoints import CheckpointsScreen
 from sessionbrowse.tui.screens.dialogs import AskScreen, PromptScreen
 from sessionbrowse.tui.screens.help import HelpScreen, help_parts
 from sessionbrowse.tui.screens.palette import PaletteScreen
 from sessionbrowse.tui.screens.progress import ProgressScreen
+from sessionbrowse.tui.screens.search import SearchScreen
 from sessionbrowse.tui.screens.session import SessionScreen
 from sessionbrowse.tui.screens.welcome import WelcomeScreen
 
@@ -48,11 +55,26 @@ SCREENS: dict[str, tuple[type[CommandScreen], ...]] = {
     VIEW: (SessionScreen,),
     OVERLAY: (HelpScreen, PaletteScreen),
     WELCOME: (WelcomeScreen,),
-    TYPING: (BrowseScreen, SessionScreen, PaletteScreen),
+    TYPING: (BrowseScreen, SessionScreen, PaletteScreen, CheckpointsScreen),
+    SEARCHING: (SearchScreen,),
+    RESULTS: (SearchScreen,),
+    CHECKPOINTS: (CheckpointsScreen,),
+    RESULTS_VIEW: (SearchScreen, CheckpointsScreen),
+    FOUND: (SearchScreen, CheckpointsScreen),
     DIALOG: (AskScreen, PromptScreen),
     PROMPT: (PromptScreen,),
     WORKING: (ProgressScreen,),
-    "everywhere": (BrowseScreen, SessionScreen, HelpScreen, PaletteScreen, WelcomeScreen, AskScreen, ProgressScreen),
+    "everywhere": (
+        BrowseScreen,
+        SessionScreen,
+        SearchScreen,
+        CheckpointsScreen,
+        HelpScreen,
+        PaletteScreen,
+        WelcomeScreen,
+        AskScreen,
+        ProgressScreen,
+    ),
 }
 
 

@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.segment import Segment
 
+from sessionbrowse.tui.widgets.text_view import TextView
 from tests.tui_support import Driven, browsing, demo_options, fixed_source, summary
 
 
@@ -194,6 +196,28 @@ async def test_a_search_keeps_the_branch_points_above_its_hits(demo: dict) -> No
         assert len(rows) > 1
         await browser.press("escape")
         assert browser.row_list("#tree").count > 20
+
+
+async def test_a_search_finds_what_tools_gave_back_and_shows_it_marked(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("slash")
+        await browser.type("replaced 1 block")
+        await browser.press("enter")
+        assert "hit 3/4" in browser.footer()
+        assert "[edit:" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
+        view = browser.app.screen.query_one("#view", TextView)
+        marked = [
+            segment.text for y in range(view.size.height) for segment in view.render_line(y) if is_marked(segment)
+        ]
+        assert "replaced" in marked
+        await browser.press("n")
+        assert "hit 4/4" in browser.footer()
+
+
+def is_marked(segment: Segment) -> bool:
+    plain = segment.style is None or segment.style.bgcolor is None
+    return not plain and bool(segment.text.strip())
 
 
 async def test_n_goes_from_hit_to_hit_and_around(demo: dict) -> None:

@@ -33,16 +33,17 @@ def row_text(session: Session, index: int, home: str = "") -> str:
 
 def search_text(session: Session, index: int) -> str:
     """Return the text in which the program's own search looks for its words: label, role, beginning of the text."""
-    return _search_text(session, index, session.fields(index))
+    return search_text_of(session, index, session.fields(index))
 
 
 def search_texts(session: Session, indexes: Iterable[int]) -> Iterator[tuple[int, str]]:
     """Yield the search texts of many entries with their indexes, in file order."""
     for index, fields in session.fields_of_many(indexes):
-        yield index, _search_text(session, index, fields)
+        yield index, search_text_of(session, index, fields)
 
 
-def _search_text(session: Session, index: int, fields: Fields) -> str:
+def search_text_of(session: Session, index: int, fields: Fields) -> str:
+    """Return the search text of an entry whose JSON object is known."""
     kind = session.kind(index)
     mark = session.labels.get(index)
     if session.rules.tree == "omp":

@@ -207,13 +207,22 @@ class Session:
 
     def fields_of_many(self, indexes: Iterable[int]) -> Iterator[tuple[int, dict[str, Json]]]:
         """Yield the objects of many entries in file order; entries that lie close together are read at once."""
-        for run in runs(sorted(indexes), self.columns):
-            start, last = self.offsets[run[0]], run[-1]
-            block = self._read_bytes(start, self.offsets[last] + self.sizes[last] - start)
+        for run, block in self.blocks_of(sorted(indexes)):
+            start = self.offsets[run[0]]
             for index in run:
                 at = self.offsets[index] - start
                 # A single line may come reduced, and so shorter than its size.
                 yield index, self._fields(block[at : at + self.sizes[index]])
+
+    def blocks_of(self, indexes: Sequence[int]) -> Iterator[tuple[list[int], bytes]]:
+        """Yield entries, given in file order, in runs that lie close together, each with the bytes from its first on.
+
+        Raises:
+            Unreadable: the file is gone or cannot be read.
+        """
+        for run in runs(indexes, self.columns):
+            start, last = self.offsets[run[0]], run[-1]
+            yield run, self._read_bytes(start, self.offsets[last] + self.sizes[last] - start)
 
     def find(self, reference: str) -> list[int]:
         """The entries meant by an id, a unique beginning of one, or an exact label; several if it is not unique."""

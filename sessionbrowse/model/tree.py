@@ -32,11 +32,13 @@ def rows(
     folded: Collection[int] = frozenset(),
     leaf: int | None = None,
     keep_ancestors: bool = False,
+    hits: Collection[int] | None = None,
 ) -> Rows:
     """Return the rows of the tree from top to bottom.
 
     `folded` are indexes of entries; those that cannot be folded are ignored. `leaf` is an entry to take for the
     leaf, `ROOT` for none. With `keep_ancestors` the branch points above the hits of a query stay (`Row.matches`).
+    `hits` are the entries that a search found, instead of those that the program's own search finds by `query`.
     """
     # A last entry without an id leads no active path, but its place in the order is a leaf's.
     path = session.active_branch() if leaf is None else session.branch(leaf)
@@ -44,11 +46,14 @@ def rows(
     kept = shown(session, filter, leaf)
     is_chain = session.is_chain
     order = range(len(kept)) if is_chain else display_order(session, leaf)
-    hits = kept
-    if words(query):
-        candidates = [index for index in order if kept[index]]
-        hits = _flags(len(kept), found(session, query, candidates))
-        kept = _with_branch_points(session, order, kept, hits) if keep_ancestors and not is_chain else hits
+    shown_hits = kept
+    if hits is not None or words(query):
+        if hits is None:
+            candidates = [index for index in order if kept[index]]
+            shown_hits = _flags(len(kept), found(session, query, candidates))
+        else:
+            shown_hits = _shown_hits(session, kept, hits)
+        kept = _with_branch_points(session, order, kept, shown_hits) if keep_ancestors and not is_chain else shown_hits
     if is_chain:
         first = kept.find(1)
         return ChainRows(kept, len(path), leaf, is_folded=first in folded and kept.find(1, first + 1) >= 0)
@@ -70,7 +75,7 @@ def rows(
             index in chosen,
             active[index] == 1,
             index == leaf and active[index] == 1,
-            hits[index] == 1,
+            shown_hits[index] == 1,
         )
         for index, level, connector, trail in _places(whole, is_omp=is_omp)
         if kept[index]
@@ -183,6 +188,19 @@ def _with_branch_points(session: Session, order: Sequence[int], kept: bytearray,
                 left[up] = 1
             up = shape.above[up]
     return left
+
+
+def _shown_hits(session: Session, kept: bytearray, hits: Collection[int]) -> bytearray:
+    """Return flags of the hits that have a row. An answer's calls show in the rows of their results."""
+    flags = bytearray(len(kept))
+    for index in hits:
+        flags[index] = kept[index]
+        last = index
+        while not kept[index] and (last := last + 1) < len(kept) and session.parents[last] in (index, last - 1):
+            if session.kind(last).role != "toolResult":
+                break
+            flags[last] = kept[last]
+    return flags
 
 
 def _flags(size: int, indexes: Iterable[int]) -> bytearray:

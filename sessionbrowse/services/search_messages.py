@@ -87,13 +87,14 @@ class Page(Struct, frozen=True):
 
 
 class Searched(Struct, frozen=True):
-    """How far a search has come; `finished` at its end, `paused` with as many hits as were asked for."""
+    """How far a search has come: `finished` at its end, `paused` with as many hits as were asked for, or `stopped`."""
 
     stamp: int
     looked_at: int
     sessions: int
     finished: bool = False
     paused: bool = False
+    stopped: bool = False
 
 
 class Refused(Struct, frozen=True):

@@ -51,6 +51,7 @@ FIRST_PAGE_HITS = 40
 RECENT_CHARACTERS = 6_000_000
 """So much of what was said last is held in memory: common words, which the index finds slowest, are found there."""
 RECENT_SESSIONS = 400
+LOOK_AGAIN_SECONDS = 10.0
 CHECKPOINT_SECONDS = 0.1
 SHOWN_FIRST_CHARACTERS = 300
 
@@ -79,6 +80,7 @@ class SearchServer:
         self._hits: Iterator[Hit] | None = None
         self._given = 0
         self._looked_at = 0
+        self._look_again = 0.0
         self._sent_paths: set[str] = set()
         self._warming: Iterator[None] = iter(())
 
@@ -132,6 +134,9 @@ class SearchServer:
         if wanted.stamp != self._wanted:
             return
         self._current, self._hits = wanted, None
+        if not self._reading and not self._searcher.indexed_paths and time.monotonic() > self._look_again:
+            # Somebody may have made an index meanwhile.
+            self._look_at_disk()
         self._sent_paths.clear()
         try:
             query = parse_search(wanted.text)
@@ -184,7 +189,7 @@ class SearchServer:
         if stamp != self._wanted:
             return
         self._give(stamp, page)
-        self._send(Searched(stamp, self._looked_at, sessions, finished, paused))
+        self._send(Searched(stamp, self._looked_at, sessions, finished, paused, not (finished or paused)))
 
     def _give(self, stamp: int, page: list[Hit]) -> None:
         if page or not self._given:
@@ -244,6 +249,7 @@ class SearchServer:
     def _look_at_disk(self) -> None:
         """Gather all sessions in a thread of its own; searches go on meanwhile."""
         self._reading = True
+        self._look_again = time.monotonic() + LOOK_AGAIN_SECONDS
         threading.Thread(target=self._gather, name="sessionbrowse-gather", daemon=True).start()
 
     def _gather(self) -> None:

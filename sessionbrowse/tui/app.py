@@ -6,11 +6,11 @@ import gc
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import structs
 from textual import events
@@ -39,7 +39,10 @@ if TYPE_CHECKING:
     from sessionbrowse.services.resume import ResumeCommand
     from sessionbrowse.tui.actions.desk import Desk
     from sessionbrowse.tui.commands import Command
+    from sessionbrowse.tui.searching import Searching
     from sessionbrowse.tui.sources import Source
+
+ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
 
 KEPT_SESSIONS = 6
 """Opened sessions that are kept for coming back to."""
@@ -94,6 +97,18 @@ class BrowseApp(App[int], inherit_bindings=False):
     def source(self) -> Source:
         """Where sessions come from; made when first needed, since what reads them takes long to import."""
         return source_of(self.options)
+
+    @cached_property
+    def searching(self) -> Searching:
+        """The search that the screens share."""
+        from sessionbrowse.tui.searching import Searching
+
+        return Searching(lambda: self.source)
+
+    def end_search(self) -> None:
+        """End the search, if one was begun."""
+        if "searching" in self.__dict__:
+            self.searching.close()
 
     @cached_property
     def desk(self) -> Desk:
@@ -241,8 +256,8 @@ class BrowseApp(App[int], inherit_bindings=False):
         rows = self.library.projects()
         return [row.cwd for row in rows if row.cwd and self.exists.get(row.cwd) is not False]
 
-    def show_session(self, summary: Summary) -> None:
-        """Go into a session; where one is to be picked, this is it."""
+    def show_session(self, summary: Summary, index: int | None = None, entry_id: str | None = None) -> None:
+        """Go into a session, to an entry if one is given; where one is to be picked, this is it."""
         if self.options.pick is not None:
             # Keys that come together may ask twice.
             if not self._has_picked:
@@ -252,7 +267,33 @@ class BrowseApp(App[int], inherit_bindings=False):
             return
         from sessionbrowse.tui.screens.session import SessionScreen
 
-        self.push_screen(SessionScreen(summary))
+        self.push_screen(SessionScreen(summary, index, entry_id))
+
+    def show_search(self, text: str = "") -> None:
+        """Show the search as it was left, or search for a text."""
+        from sessionbrowse.tui.screens.search import SearchScreen
+
+        screen = self._shown_again("search", SearchScreen)
+        if text:
+            self.call_later(screen.search_for, text)
+
+    def show_checkpoints(self) -> None:
+        """Show every label of every session."""
+        from sessionbrowse.tui.screens.checkpoints import CheckpointsScreen
+
+        self._shown_again("checkpoints", CheckpointsScreen)
+
+    def _shown_again(self, name: str, make: Callable[[], ScreenKind]) -> ScreenKind:
+        """Show a screen that stays as it is while it is not shown."""
+        if not self.is_screen_installed(name):
+            self.install_screen(make(), name)
+        screen = cast(ScreenKind, self.get_screen(name))
+        if screen in self.screen_stack:
+            while self.screen is not screen:
+                self.pop_screen()
+        else:
+            self.push_screen(screen)
+        return screen
 
     def lend_terminal(self, command: ResumeCommand) -> None:
         """Leave the full screen, run a program in its directory, and come back when it has ended."""
@@ -284,6 +325,7 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.memory.forget()
         self.home = str(target / "home" / "dev")
         self.source = source_of(self.options)
+        self.end_search()
         self.pop_screen()
         if self.companion is not None:
             self.companion.end()
@@ -347,6 +389,7 @@ class BrowseApp(App[int], inherit_bindings=False):
             self.desk.drain(self.leave)
             return
         self.scan_lane.cancel()
+        self.end_search()
         self._keep_view()
         if not self._has_picked:
             self.exit(0, return_code=0 if self.options.pick is None else 1)

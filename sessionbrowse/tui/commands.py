@@ -22,6 +22,11 @@ VIEW = "view"
 OVERLAY = "overlay"  # help and palette
 WELCOME = "welcome"  # no session anywhere
 TYPING = "typing"  # a filter line has the keys
+SEARCHING = "searching"  # the line of the search has the keys
+RESULTS = "results"
+RESULTS_VIEW = "results view"
+FOUND = "found"  # search and checkpoints, whatever pane has the keys
+CHECKPOINTS = "checkpoints"
 DIALOG = "dialog"  # a question over a screen
 PROMPT = "prompt"  # the line of a question has the keys
 WORKING = "working"  # changes under way
@@ -38,6 +43,11 @@ PLACES = {
     OVERLAY: "help, palette",
     WELCOME: "first run",
     TYPING: "filter line",
+    SEARCHING: "search line",
+    RESULTS: "search results",
+    RESULTS_VIEW: "preview of a result",
+    FOUND: "search, checkpoints",
+    CHECKPOINTS: "checkpoints",
     DIALOG: "questions",
     PROMPT: "questions with a line",
     WORKING: "work under way",
@@ -53,6 +63,10 @@ TOGETHER = (
     (OVERLAY, EVERYWHERE),
     (WELCOME, EVERYWHERE),
     (TYPING,),
+    (SEARCHING,),
+    (RESULTS, FOUND, EVERYWHERE),
+    (RESULTS_VIEW, FOUND, EVERYWHERE),
+    (CHECKPOINTS, FOUND, EVERYWHERE),
     (DIALOG, EVERYWHERE),
     (PROMPT,),
     (WORKING, EVERYWHERE),
@@ -77,6 +91,8 @@ class Here(Struct, frozen=True, kw_only=True):
     problems: int = 0
     has_project: bool = False
     has_entry: bool = False
+    is_searching: bool = False
+    has_entry_id: bool = False
 
 
 Reason = Callable[[Here], str | None]
@@ -158,6 +174,14 @@ def _needs_project(here: Here) -> str | None:
 
 def _needs_entry(here: Here) -> str | None:
     return None if here.has_entry else "There is no entry with an id under the cursor."
+
+
+def _needs_entry_id(here: Here) -> str | None:
+    return None if here.has_entry_id else "The entry has no id, so no program can go on from it."
+
+
+def _needs_search(here: Here) -> str | None:
+    return None if here.is_searching else "No search is under way."
 
 
 MOVE, OPEN, FIND, SHOW, TREE_GROUP, PROGRAM = "Move", "Open", "Find and sort", "Show", "Tree", "Program"
@@ -422,6 +446,97 @@ READING: tuple[Command, ...] = (
     ),
 )
 """What looks closer at an entry."""
+FINDING: tuple[Command, ...] = (
+    _row(
+        "search_all",
+        "ctrl+f F",
+        "Search all",
+        "Search what was said in all sessions, on all branches, while typing.",
+        (LIST,),
+        FIND,
+        footer=6,
+        typing=True,
+    ),
+    _row("search_beyond", "F", "Search all", "Search all sessions, not only this one.", (SESSION,), FIND),
+    _row(
+        "checkpoints",
+        "apostrophe",
+        "Checkpoints",
+        "List every label of every session.",
+        (LIST, SESSION),
+        FIND,
+    ),
+    _row(
+        "open_found",
+        "enter",
+        "Go there",
+        "Go to the entry in its session's tree; an example of the search is put into the line.",
+        (SEARCHING, RESULTS, CHECKPOINTS),
+        OPEN,
+        footer=1,
+        reason=_needs_rows,
+    ),
+    _row(
+        "leave_found",
+        "escape",
+        "Back",
+        "Go back to where you came from; the search stays as it is.",
+        (SEARCHING, FOUND),
+        OPEN,
+        footer=9,
+    ),
+    _row("found_rows", "tab", "To results", "Give the keys to the results.", (SEARCHING, RESULTS_VIEW), FIND, footer=3),
+    _row(
+        "found_view",
+        "tab right l",
+        "To preview",
+        "Give the keys to the preview.",
+        (RESULTS, CHECKPOINTS),
+        FIND,
+        footer=4,
+    ),
+    _row(
+        "found_line",
+        "slash i",
+        "Type",
+        "Type in the line again.",
+        (FOUND,),
+        FIND,
+        footer=3,
+    ),
+    _row("found_preview", "v", "Preview", "Show or hide the preview.", (FOUND,), SHOW, footer=7),
+    _row(
+        "search_tools",
+        "ctrl+t",
+        "With tools",
+        "Search tool calls and results too, or what was said only.",
+        (SEARCHING, RESULTS),
+        FIND,
+        footer=5,
+    ),
+    _row(
+        "stop_search",
+        "ctrl+g",
+        "Stop",
+        "Stop the search; what was found stays.",
+        (SEARCHING, RESULTS),
+        FIND,
+        footer=8,
+        reason=_needs_search,
+    ),
+    _row(
+        "resume_there",
+        "r",
+        "Resume there",
+        "Check the entry out, so that the session's agent goes on from there, and run it.",
+        (CHECKPOINTS,),
+        OPEN,
+        footer=2,
+        reason=_needs_entry_id,
+    ),
+    _row("search_again", "f5", "Look again", "Look at the disk again.", (SEARCHING, RESULTS, CHECKPOINTS), SHOW),
+)
+"""Looking beyond one list or session."""
 
 COMMANDS: tuple[Command, ...] = (
     _row("up", "up k", "Up", "Move up by one row.", (EVERYWHERE,), MOVE, typing=True),
@@ -430,7 +545,14 @@ COMMANDS: tuple[Command, ...] = (
     _row("page_down", "pagedown", "Page down", "Move down by one page.", (EVERYWHERE,), MOVE, typing=True),
     _row("first", "home g", "First", "Move to the first row.", (EVERYWHERE,), MOVE),
     _row("last", "end G", "Last", "Move to the last row.", (EVERYWHERE,), MOVE),
-    _row("pane_left", "left h", "Left pane", "Give the keys to the pane on the left.", (*_PANES, VIEW), MOVE),
+    _row(
+        "pane_left",
+        "left h",
+        "Left pane",
+        "Give the keys to the pane on the left.",
+        (*_PANES, VIEW, RESULTS_VIEW),
+        MOVE,
+    ),
     _row("pane_right", "right l", "Right pane", "Give the keys to the pane on the right.", _PANES, MOVE),
     _row(
         "open",
@@ -456,7 +578,7 @@ COMMANDS: tuple[Command, ...] = (
         "r",
         "Resume",
         "Run the session's own agent on it in its directory; the browser comes back afterwards, or stays beside it.",
-        (LIST, SESSION),
+        (LIST, SESSION, RESULTS),
         OPEN,
         footer=2,
         reason=_needs_session,
@@ -466,7 +588,7 @@ COMMANDS: tuple[Command, ...] = (
         "R",
         "Resume as",
         "Choose where to resume: here, in a tmux window or split, by a command; in the tree also from the entry.",
-        (LIST, SESSION),
+        (LIST, SESSION, RESULTS, CHECKPOINTS),
         OPEN,
         reason=_needs_session,
     ),
@@ -575,7 +697,7 @@ COMMANDS: tuple[Command, ...] = (
         "y ctrl+x",
         "Copy",
         "Copy: in lists the path of the session's file, in the tree and beside it the text of the entry.",
-        (SESSIONS, PREVIEW, TREE, VIEW),
+        (SESSIONS, PREVIEW, TREE, VIEW, FOUND),
         OPEN,
         reason=_needs_session,
     ),
@@ -736,6 +858,7 @@ COMMANDS: tuple[Command, ...] = (
         FIND,
         reason=_needs_filter,
     ),
+    *FINDING,
     *CHANGES,
     _row("close", "escape q question_mark enter", "Close", "Close the help.", (OVERLAY,), PROGRAM, footer=1),
     _row(

@@ -64,7 +64,7 @@ class Resuming:
 
         def answered(key: str | None) -> None:
             if key == "checkout":
-                self._check_out(summary, entry_id or "", force=False)
+                self.resume_from(summary, entry_id or "")
             elif key == "fork":
                 self._fork(summary, entry_id or "")
             elif key == "copy":
@@ -160,7 +160,8 @@ class Resuming:
 
     # -- from an entry ------------------------------------------------------------------------------------------
 
-    def _check_out(self, summary: Summary, entry_id: str, *, force: bool) -> None:
+    def resume_from(self, summary: Summary, entry_id: str, *, force: bool = False) -> None:
+        """Check an entry out, then resume there."""
         browser = self._screen.browser
         target = browser.desk.target(summary)
 
@@ -196,7 +197,7 @@ class Resuming:
 
         def answered(key: str | None) -> None:
             if key == "yes":
-                self._check_out(summary, nearest, force=False)
+                self.resume_from(summary, nearest)
 
         self._screen.browser.push_screen(AskScreen("Between a call and its result", parts, choices), answered)
 

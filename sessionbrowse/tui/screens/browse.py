@@ -82,6 +82,7 @@ class BrowseScreen(CommandScreen[None]):
     """Projects, sessions, preview."""
 
     ACTIONS = (
+        "finding:Finding",
         "naming:Naming",
         "files:Files",
         "moving:Moving",

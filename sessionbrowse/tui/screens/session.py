@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from msgspec import Struct
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -20,12 +20,15 @@ from sessionbrowse.tui.actions.fresh import Fresh
 from sessionbrowse.tui.actions.widths import apply_widths
 from sessionbrowse.tui.commands import SESSION, TREE, VIEW, Here
 from sessionbrowse.tui.jobs import Job, Outcome
+from sessionbrowse.tui.marked import apart
 from sessionbrowse.tui.memory import tree_filter_of
 from sessionbrowse.tui.parts import Part
 from sessionbrowse.tui.render import CRUMB, folder_name, one_line, plural
 from sessionbrowse.tui.screens.base import CommandScreen
+from sessionbrowse.tui.screens.found import find_again
 from sessionbrowse.tui.spans import Line
-from sessionbrowse.tui.tree_rows import TreeStyle, shift_for, tree_row
+from sessionbrowse.tui.tree_rows import TreeStyle, hits_in, shift_for, tree_row
+from sessionbrowse.tui.tree_search import TreeRows, TreeState, make_rows
 from sessionbrowse.tui.views import VIEWS, Look, Looked, ViewName, document
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
@@ -38,25 +41,11 @@ KEPT_TEXTS = 4000
 FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
 
 
-class TreeState(Struct, frozen=True):
-    """What the rows of a tree depend on."""
-
-    filter: str = "default"
-    query: str = ""
-    folded: frozenset[int] = frozenset()
-
-
-class TreeRows(Struct, frozen=True):
-    """The rows that belong to a state."""
-
-    state: TreeState
-    rows: tree.Rows
-
-
 class SessionScreen(CommandScreen[None]):
     """One session."""
 
     ACTIONS = (
+        "finding:Finding",
         "naming:Naming",
         "entries:Entries",
         "undoing:Undoing",
@@ -67,7 +56,7 @@ class SessionScreen(CommandScreen[None]):
         "own:OwnCommands",
     )
 
-    def __init__(self, summary: Summary, entry_id: str | None = None) -> None:
+    def __init__(self, summary: Summary, index: int | None = None, entry_id: str | None = None) -> None:
         super().__init__(name="session")
         self.summary = summary
         self.session: Session | None = None
@@ -76,11 +65,12 @@ class SessionScreen(CommandScreen[None]):
         self.view: ViewName = "entry"
         self.label_times = False
         self.marked: int | None = None
-        self._wanted_entry = entry_id
+        self._wanted = (index, entry_id)
         self._left: SessionView | None = None
         self.widths: dict[str, int] = {}
         self._row_of: dict[int, int] = {}
         self._hits: list[int] = []
+        self._made: TreeRows | None = None
         self._branch_rows: list[int] = []
         self._style = TreeStyle(now_ms=0, home="")
         self._drawn_shift = 0
@@ -101,8 +91,8 @@ class SessionScreen(CommandScreen[None]):
         """Open the file."""
         self._left = self.browser.memory.session(self.summary.path)
         self.state = TreeState(filter=tree_filter_of(self._left, self.browser.options.settings))
-        if self._wanted_entry is None and self._left is not None:
-            self._wanted_entry = self._left.entry
+        if self._wanted == (None, None) and self._left is not None:
+            self._wanted = (None, self._left.entry)
         self.tree_list.border_title = "Tree"
         self._title_view()
         self._show_header()
@@ -191,7 +181,7 @@ class SessionScreen(CommandScreen[None]):
 
     def show_entry(self, entry_id: str) -> None:
         """Put the cursor on an entry, or on the nearest row above it."""
-        self._wanted_entry = entry_id
+        self._wanted = (None, entry_id)
         self._ask_rows(self.state)
 
     def moving(self) -> RowList | TextView | None:
@@ -217,9 +207,9 @@ class SessionScreen(CommandScreen[None]):
             return
         # Who stands at the end follows it, as `tail -f` does; elsewhere what is read stays.
         before, index = self.session, self.index
-        if before is not None and index is not None and self._wanted_entry is None:
+        if before is not None and index is not None and self._wanted == (None, None):
             at_end = index == self._leaf_row(before)
-            self._wanted_entry = outcome.value.leaf_id if at_end else before.ids[index]
+            self._wanted = (None, outcome.value.leaf_id if at_end else before.ids[index])
         if before is not None and len(outcome.value.ids) < len(before.ids):
             # It was rewritten: its rows are entries of another file.
             self.rows, self._row_of, self._hits, self._branch_rows = tree.Rows([]), {}, [], []
@@ -279,17 +269,15 @@ class SessionScreen(CommandScreen[None]):
         if session is None:
             return
 
-        def compute(job: Job) -> TreeRows:
-            rows = tree.rows(session, state.filter, state.query, state.folded, keep_ancestors=True)
-            return TreeRows(state, rows)
-
-        self.lane("rows").ask(compute)
+        before = self._made
+        self.lane("rows").ask(lambda job: make_rows(session, state, before, job))
 
     def take_rows(self, outcome: Outcome) -> None:
         """Show the rows of a new filter, search or fold; the cursor stays on its entry or goes to one above it."""
         if outcome.error is not None:
             raise outcome.error
         made: TreeRows = outcome.value
+        self._made = made
         before = self.index
         self.rows = made.rows
         indexes = self.rows.indexes()
@@ -313,10 +301,14 @@ class SessionScreen(CommandScreen[None]):
     def _cursor_for(self, before: int | None) -> int | None:
         session = self.session
         assert session is not None
-        wanted = before
-        if self._wanted_entry is not None:
-            wanted = session.index_by_id.get(self._wanted_entry, before)
-            self._wanted_entry = None
+        wanted = find_again(session, *self._wanted)
+        is_hidden = wanted is not None and wanted not in self._row_of
+        # A hit is shown whatever hides it; who only follows the leaf keeps the rows as they are.
+        if is_hidden and self._wanted[0] is not None and self.state.filter != "all":
+            self._ask_rows(TreeState("all"))
+        else:
+            self._wanted = (None, None)
+        wanted = before if wanted is None else wanted
         if wanted is None:
             wanted = session.leaf
         while wanted is not None and wanted != ROOT:
@@ -330,6 +322,8 @@ class SessionScreen(CommandScreen[None]):
         if self.session is not None and not self.session.envelopes:
             return "This session has no entries."
         if self.state.query:
+            if self._made is not None and not self._made.finished:
+                return "Searching …"
             return f"No entry matches “{one_line(self.state.query, 60)}”. {keys('back')} clears the search."
         if self.state.filter == "labeled-only":
             return f"No entry has a label. {keys('filter_default')} shows the usual rows."
@@ -438,7 +432,9 @@ class SessionScreen(CommandScreen[None]):
             sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
             self.text_view.show([], empty=one_line(sentence))
             return
-        self.text_view.show(outcome.value)
+        searched = tuple(self.state.query.lower().split()) if self.view == "entry" else ()
+        marks = (lambda row: apart(hits_in(row, searched))) if searched else None
+        self.text_view.show(outcome.value, marks=marks)
 
     def _title_view(self) -> None:
         title: list[tuple[str, str]] = []
@@ -671,7 +667,21 @@ class SessionScreen(CommandScreen[None]):
 
     def _say_found(self) -> None:
         found = len(self._hits) if self.state.query else len(self.rows)
-        self.query_one(FilterLine).say([(plural(found, "match", "matches"), "dim")])
+        status: Line = [(plural(found, "match", "matches"), "dim")]
+        made = self._made
+        if made is not None and not made.finished:
+            status = [(f"searching … {made.behind:,}/{made.entries:,}  ", "accent"), *status]
+        self.query_one(FilterLine).say(status)
+
+    def position(self) -> str:
+        """Return where the cursor stands in the rows, and among the hits of a search."""
+        position = super().position()
+        if not self._hits or self.moving() is not self.tree_list:
+            return position
+        cursor = self.tree_list.cursor
+        at = bisect_left(self._hits, cursor)
+        is_hit = at < len(self._hits) and self._hits[at] == cursor
+        return f"hit {at + 1 if is_hit else '–'}/{len(self._hits):,} · {position}"
 
     def do_accept_filter(self) -> None:
         """Give the keys back to the tree."""
@@ -687,12 +697,11 @@ class SessionScreen(CommandScreen[None]):
 
     def do_next_hit(self) -> None:
         """Jump to the next hit, after the last to the first."""
-        after = [position for position in self._hits if position > self.tree_list.cursor] or self._hits
-        if after:
-            self.tree_list.go(after[0])
+        if self._hits:
+            after = bisect_right(self._hits, self.tree_list.cursor)
+            self.tree_list.go(self._hits[after % len(self._hits)])
 
     def do_previous_hit(self) -> None:
         """Jump to the hit before, from the first to the last."""
-        before = [position for position in self._hits if position < self.tree_list.cursor] or self._hits
-        if before:
-            self.tree_list.go(before[-1])
+        if self._hits:
+            self.tree_list.go(self._hits[bisect_left(self._hits, self.tree_list.cursor) - 1])

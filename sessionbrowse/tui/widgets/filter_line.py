@@ -8,7 +8,7 @@ from textual.containers import Horizontal
 from textual.widgets import Input
 
 from sessionbrowse.text import clean
-from sessionbrowse.tui.spans import Line
+from sessionbrowse.tui.spans import Line, fit
 from sessionbrowse.tui.widgets.bars import Bar
 
 
@@ -77,4 +77,6 @@ class FilterLine(Horizontal):
 
     def say(self, status: Line) -> None:
         """Show what the filter found, or why it cannot."""
-        self.query_one("#filter-status", Bar).show([], status)
+        bar = self.query_one("#filter-status", Bar)
+        # Without the cut a long sentence would leave no room for itself.
+        bar.show([], fit(status, max(8, bar.size.width - 2)) if bar.size.width else status)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -35,6 +36,14 @@ class Painted(ScrollView):
     def room(self) -> int:
         """The cells of a row beside the scroll bar."""
         return self.scrollable_content_region.width
+
+    def set_height(self, rows: int) -> None:
+        """Say how many rows there are to scroll through."""
+        if self.virtual_size.height != rows:
+            size = Size(0, rows)
+            # Setting the property would lay the whole screen out anew, though no other widget is touched.
+            self.set_reactive(Painted.virtual_size, size)
+            self._scroll_update(size)
 
     def paint(self, line: Line, width: int, over: str = "") -> Strip:
         """Return the line as a strip of exactly `width` cells, with the look of the role `over` on top."""

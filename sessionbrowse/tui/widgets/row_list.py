@@ -11,7 +11,6 @@ from typing import ClassVar
 
 import msgspec
 from textual import events
-from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
@@ -141,8 +140,7 @@ class RowList(Painted, can_focus=True):
         if empty is not None:
             self.empty = empty
         self._keys = keys
-        if self.virtual_size.height != len(keys):
-            self.virtual_size = Size(0, len(keys))
+        self.set_height(len(keys))
         self.set_reactive(RowList.cursor, target)
         if self.size.height:
             self._show_cursor(target - offset if 0 <= offset < self.size.height else None)

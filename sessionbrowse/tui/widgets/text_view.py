@@ -7,10 +7,9 @@ view is shifted so that the text under the eye stays where it is.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual import events
-from textual.geometry import Size
 from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
@@ -21,6 +20,11 @@ from sessionbrowse.tui.measured import Measured
 from sessionbrowse.tui.parts import Part, overlay
 from sessionbrowse.tui.spans import Line, line_width, wrap_words
 from sessionbrowse.tui.widgets.painted import Painted
+
+Marks = Callable[[str], list[tuple[int, int]]]
+"""Returns the places to be marked in a row's text, in order and apart from each other."""
+MOST_REVEALED = 300_000
+"""Characters in which a marked place is looked for; one further down is not worth the wait."""
 
 Spot = Fold | ImagePart
 """A row that can be acted on: it opens when it is chosen."""
@@ -41,11 +45,20 @@ class TextView(Painted, can_focus=True):
         self._width = 0
         self._settling = False
         self._spot: Part | None = None
+        self._marks: Marks | None = None
 
     # -- the document -------------------------------------------------------------------------------------------
 
-    def show(self, parts: Sequence[Part], *, keep_place: bool = False, empty: str | None = None) -> None:
-        """Show another document, from its top unless `keep_place`."""
+    def show(
+        self,
+        parts: Sequence[Part],
+        *,
+        keep_place: bool = False,
+        empty: str | None = None,
+        marks: Marks | None = None,
+    ) -> None:
+        """Show another document, from its top unless `keep_place`, or where the first of the `marks` stands."""
+        self._marks = marks
         if empty is not None:
             self.empty = empty
         top = self.scroll_offset.y if keep_place else 0
@@ -54,7 +67,34 @@ class TextView(Painted, can_focus=True):
         self._measured = Measured(parts, self._width, open_all=self._measured.open_all)
         self._update_size()
         self._settle(top)
+        if marks is not None:
+            self._reveal(marks)
         self.refresh()
+
+    def _reveal(self, marks: Marks) -> None:
+        """Scroll to the first row in which something is marked, opening the fold that hides it."""
+        measured = self._measured
+        index = looked_at = 0
+        while index < len(measured.parts) and looked_at < MOST_REVEALED:
+            part = measured.parts[index]
+            if isinstance(part, Fold) and not part.is_open:
+                hidden = "\n".join([inner.plain()[:MOST_REVEALED] for inner in part.body()])
+                looked_at += len(hidden)
+                if any(map(marks, hidden.split("\n"))):
+                    measured.toggle(index)
+            else:
+                measured.measure(index)
+                rows = ["".join([text for text, _ in row]) for row in measured.rows(index)]
+                looked_at += sum(map(len, rows))
+                within = next((number for number, row in enumerate(rows) if marks(row)), None)
+                if within is not None:
+                    measured.update_tops()
+                    self._update_size()
+                    row = measured.tops[index] + within
+                    if row >= self.size.height - 1:
+                        self._settle(row - self.size.height // 3)
+                    return
+            index += 1
 
     @property
     def has_parts(self) -> bool:
@@ -71,8 +111,7 @@ class TextView(Painted, can_focus=True):
         return "\n".join([part.plain() for part in self._measured.parts])
 
     def _update_size(self) -> None:
-        if self.virtual_size.height != self._measured.height:
-            self.virtual_size = Size(0, self._measured.height)
+        self.set_height(self._measured.height)
 
     # -- keeping the place --------------------------------------------------------------------------------------
 
@@ -295,6 +334,9 @@ class TextView(Painted, can_focus=True):
             return self._render_empty(y, width)
         row = self.scroll_offset.y + y
         line = self.line_at(row)
+        if self._marks is not None and line:
+            places = self._marks("".join([text for text, _ in line]))
+            line = overlay(line, places, "match") if places else line
         selection = self.text_selection
         if selection is not None and (span := selection.get_span(row)) is not None:
             start, end = span

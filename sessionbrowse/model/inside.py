@@ -1,0 +1,102 @@
+"""Search one session: every entry's whole text, what tools were asked and answered included.
+
+An entry is found where each word stands somewhere in its text, as in the programs' own trees, which look at the
+beginning of a text only; what those find is found too. The bytes are looked at first, as they lie in the file: only
+lines that may hold the words are decoded.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+
+from sessionbrowse.format.javascript import words
+from sessionbrowse.model import omp_search
+from sessionbrowse.model.entry_text import said_text, tool_text
+from sessionbrowse.model.row_text import search_text_of
+from sessionbrowse.model.session import Session
+
+_ESCAPED = re.compile(r'["\\/\x00-\x1f]')
+_MESSAGE = b'"type":"message"'
+
+Found = tuple[int, list[int]]
+"""How many of the entries are behind, and which of the last of them were found."""
+
+
+def found_inside(
+    session: Session, query: str, among: Sequence[int], cancelled: Callable[[], bool] = lambda: False
+) -> Iterator[Found]:
+    """Yield the entries that hold every word of the query, in file order, a block at a time.
+
+    `among` are the entries to look at, in file order.
+
+    Raises:
+        Unreadable: the file is gone or cannot be read.
+    """
+    tokens = words(query.lower())
+    if not tokens:
+        return
+    is_own = omp_search.matcher(tokens) if session.rules.tree == "omp" else None
+    needles = [_needle(token) for token in tokens]
+    behind = 0
+    for run, block in session.blocks_of(among):
+        if cancelled():
+            return
+        behind += len(run)
+        # omp's own search forgives what the bytes do not show.
+        likely = run if is_own is not None or None in needles else _likely(session, run, block, needles)
+        found = []
+        for index, fields in session.fields_of_many(likely) if likely else ():
+            own = search_text_of(session, index, fields)
+            text = "\n".join((own, said_text(fields), tool_text(fields))).lower()
+            if all(token in text for token in tokens) or (is_own is not None and is_own(omp_search.search_words(own))):
+                found.append(index)
+        yield behind, found
+
+
+def _needle(token: str) -> bytes | None:
+    """Return bytes that stand in every line whose text holds the word; None if there are none that must."""
+    # JSON may write these characters in several ways.
+    longest = max(_ESCAPED.split(token), key=len)
+    return longest.encode("utf-8", "surrogatepass") or None
+
+
+def _likely(session: Session, run: Sequence[int], block: bytes, needles: Sequence[bytes | None]) -> list[int]:
+    """Return the entries of a block that may hold all needles."""
+    lowered = block.lower()
+    wanted = sorted([needle for needle in needles if needle is not None], key=len, reverse=True)
+    start = session.offsets[run[0]]
+    if block.isascii() and b"\\u" not in block and block.count(_MESSAGE) == len(run):
+        likely = _holding(lowered, wanted, [session.offsets[index] - start for index in run], run)
+    else:
+        likely = []
+        for index in run:
+            begin = session.offsets[index] - start
+            end = begin + session.sizes[index]
+            line = lowered[begin:end]
+            # Escapes and letters beyond ASCII have other lower case in text than in bytes; rows of other kinds than
+            # messages say what is not in their line, such as rounded numbers.
+            if (
+                all(needle in line for needle in wanted)
+                or b"\\u" in line
+                or not line.isascii()
+                or _MESSAGE not in block[begin:end]
+            ):
+                likely.append(index)
+    labelled = [index for index in run if index in session.labels] if session.labels else []
+    return sorted({*likely, *labelled}) if labelled else likely
+
+
+def _holding(lowered: bytes, wanted: Sequence[bytes], begins: list[int], run: Sequence[int]) -> list[int]:
+    """Return the entries of a block that hold all needles, by leaping from one place of the first one to the next."""
+    found: list[int] = []
+    first, rest = wanted[0], wanted[1:]
+    at = lowered.find(first)
+    while at >= 0:
+        place = bisect_right(begins, at) - 1
+        end = begins[place + 1] if place + 1 < len(begins) else len(lowered)
+        if all(lowered.find(needle, begins[place], end) >= 0 for needle in rest):
+            found.append(run[place])
+        at = lowered.find(first, end)
+    return found
