@@ -12,8 +12,9 @@ from sessionbrowse.errors import CannotResume
 from sessionbrowse.model.search_query import parse_search
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.services.search import Checkpoint
+from sessionbrowse.services.search_messages import Checkpoints, Known
 from sessionbrowse.store.session_file import open_session
-from sessionbrowse.tui.screens.checkpoints import fits
+from sessionbrowse.tui.screens.checkpoints import CheckpointsScreen, fits
 from tests.index_support import answer, entry, folder, header, user, write
 from tests.search_support import searched_source
 from tests.tui_support import browsing, demo_options
@@ -101,6 +102,31 @@ async def test_resuming_from_a_checkpoint_checks_it_out_first(tmp_path: Path) ->
         assert resumed[:2] == ["1", "2"]
         assert "3" not in resumed
     assert path.read_bytes().count(b"\n") == 7
+
+
+async def test_labels_show_while_sessions_are_still_being_read(
+    demo: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("apostrophe")
+        screen = browser.app.screen
+        assert isinstance(screen, CheckpointsScreen)
+        asked: list[Any] = []
+        monkeypatch.setattr(browser.app.searching, "ask", asked.append)
+        screen.do_search_again()
+        first = asked[-1]
+        screen.take_answer(Known(sessions=100, has_index=False, has_tools=False, reading=True))
+        assert asked[-1] is first, "what is under way is waited for"
+        screen.take_answer(Checkpoints(first.stamp, [], [], 0, 0, finished=True))
+        screen.take_answer(Known(sessions=200, has_index=False, has_tools=False, reading=True))
+        again = asked[-1]
+        assert again is not first
+        screen.take_answer(Known(sessions=300, has_index=False, has_tools=False, reading=False))
+        last = asked[-1]
+        assert last is not again
+        screen.take_answer(Checkpoints(last.stamp, [], [], 0, 0, finished=True))
+        screen.take_answer(Known(sessions=300, has_index=False, has_tools=False, reading=False))
+        assert asked[-1] is last, "nothing is asked without need"
 
 
 async def test_without_any_label_the_list_says_how_to_make_one(tmp_path: Path) -> None:

@@ -121,8 +121,9 @@ class CheckpointsScreen(FoundScreen):
                 # The list of before stays until the new one is longer, or whole.
                 if answer.finished or len(self._coming) >= len(self._all):
                     self._all = sorted(self._coming, key=lambda mark: -(mark.time_ms or 0))
-            case Known(reading=False) if self._list_again:
-                self._list_again = False
+            case Known(reading=is_reading) if self._list_again and (self._finished or not is_reading):
+                # Without an index sessions come by and by: their labels are shown as they do.
+                self._list_again = is_reading
                 self._ask()
                 return
             case None:
