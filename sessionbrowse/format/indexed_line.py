@@ -6,27 +6,52 @@ wanted: they are nine tenths of all bytes.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import msgspec
 from msgspec import Struct
 
-from sessionbrowse.format.listing_line import ListedUsage
-from sessionbrowse.format.opened_line import OpenedBlock
+from sessionbrowse.format.listing_line import ListedCustom, ListedLevelChange, ListedModelChange, ListedUsage
 
 
-class IndexedBlock(Struct, gc=False):
-    """A content block of a user's message or a tool's result."""
+class TextBlock(Struct, gc=False, tag_field="type", tag="text"):
+    """A content block that says something."""
 
-    type: str = ""
+    type: ClassVar[str] = "text"
     text: str | None = None
+
+
+class ThoughtBlock(Struct, gc=False, tag_field="type", tag="thinking"):
+    """A content block that is not searched."""
+
+    type: ClassVar[str] = "thinking"
+
+
+class ImageBlock(Struct, gc=False, tag_field="type", tag="image"):
+    """An image."""
+
+    type: ClassVar[str] = "image"
+
+
+class NamedCall(Struct, gc=False, tag_field="type", tag="toolCall"):
+    """A tool call of which nothing is searched."""
+
+    type: ClassVar[str] = "toolCall"
+    id: str | None = None
+
+
+class CallBlock(NamedCall, gc=False, tag_field="type", tag="toolCall"):
+    """A tool call with its `arguments` as they stand."""
+
+    name: str | None = None
+    arguments: msgspec.Raw = msgspec.Raw()
 
 
 class IndexedUser(Struct, gc=False, tag_field="role", tag="user"):
     """What the user said."""
 
     role: ClassVar[str] = "user"
-    content: list[IndexedBlock] | str
+    content: list[TextBlock | ImageBlock] | str
     timestamp: float | None = None
     provider: None = None
     model: None = None
@@ -38,7 +63,7 @@ class IndexedAssistant(Struct, gc=False, tag_field="role", tag="assistant"):
     """An answer of a model. `toolName` must not be there: with it the usage may stand elsewhere."""
 
     role: ClassVar[str] = "assistant"
-    content: list[OpenedBlock] | str
+    content: list[TextBlock | ThoughtBlock | NamedCall] | str
     provider: str | None = None
     model: str | None = None
     usage: ListedUsage | None = None
@@ -60,10 +85,9 @@ class IndexedToolResult(Struct, gc=False, tag_field="role", tag="toolResult"):
     customType: None = None
 
 
-class IndexedLine(Struct, gc=False):
-    """An ordinary message entry. The type is no tag: msgspec would take a line without one for tagged."""
+class IndexedLine(Struct, gc=False, tag_field="type", tag="message"):
+    """An ordinary message entry."""
 
-    type: Literal["message"]
     id: str
     parentId: str | None
     timestamp: str
@@ -71,29 +95,21 @@ class IndexedLine(Struct, gc=False):
     schema: None = None
 
 
-class CallBlock(OpenedBlock, gc=False):
-    """A content block of an answer; `arguments` are a tool call's, as they stand."""
-
-    name: str | None = None
-    arguments: msgspec.Raw = msgspec.Raw()
-
-
 class CallingAssistant(IndexedAssistant, gc=False, tag_field="role", tag="assistant"):
     """An answer of a model, with what it asked of tools."""
 
-    content: list[CallBlock] | str  # type: ignore[assignment]
+    content: list[TextBlock | ThoughtBlock | CallBlock] | str  # type: ignore[assignment]
 
 
 class ReadToolResult(IndexedToolResult, gc=False, tag_field="role", tag="toolResult"):
     """What a tool gave back, with its content."""
 
-    content: list[IndexedBlock] | str = ""
+    content: list[TextBlock | ImageBlock] | str = ""
 
 
-class IndexedToolLine(Struct, gc=False):
+class IndexedToolLine(Struct, gc=False, tag_field="type", tag="message"):
     """An ordinary message entry with what is of tools."""
 
-    type: Literal["message"]
     id: str
     parentId: str | None
     timestamp: str
@@ -101,7 +117,9 @@ class IndexedToolLine(Struct, gc=False):
     schema: None = None
 
 
-decode_indexed = msgspec.json.Decoder(IndexedLine).decode
-"""Decodes one line that is an ordinary message; raises `listing_line.REFUSALS` on every other line."""
-decode_with_tools = msgspec.json.Decoder(IndexedToolLine).decode
+_Other = ListedModelChange | ListedLevelChange | ListedCustom
+
+decode_indexed = msgspec.json.Decoder(IndexedLine | _Other).decode
+"""Decodes one ordinary line, newline or not; raises `listing_line.REFUSALS` on every other line."""
+decode_with_tools = msgspec.json.Decoder(IndexedToolLine | _Other).decode
 """The same with tool calls and results."""

@@ -97,15 +97,14 @@ class Columns:
         self.times.append(envelope.timestamp)
         self.calls += envelope.tool_calls
 
-    def add_ordinary(self, entries: Sequence[Any], lines: Sequence[bytes], line: int, offset: int) -> None:
+    def add_ordinary(self, entries: Sequence[Any], sizes: Sequence[int], line: int, offset: int) -> None:
         """Add consecutive ordinary messages, decoded as `OpenedLine` or a struct that has its fields.
 
-        `lines` are theirs in the same order, the first one number `line` of the file at `offset`.
+        `sizes` are those of their lines, the first one number `line` of the file at `offset`.
         """
         self.ids += [entry.id for entry in entries]
         self.parent_ids += [entry.parentId for entry in entries]
         self.times += [entry.timestamp for entry in entries]
-        sizes = array("q", map(len, lines))
         self.offsets.extend(accumulate([size + 1 for size in sizes[:-1]], initial=offset))
         self.sizes.extend(sizes)
         self.lines.extend(range(line, line + len(sizes)))

@@ -58,7 +58,7 @@ class ColumnReader:
 
     def ordinary(self, entries: Sequence[Any], lines: Sequence[bytes], offset: int) -> None:
         """Take consecutive ordinary messages; the first one's line begins at `offset`."""
-        self.columns.add_ordinary(entries, lines, self.reader.lines_read + 1, offset)
+        self.columns.add_ordinary(entries, list(map(len, lines)), self.reader.lines_read + 1, offset)
 
     def record(self, record: Record) -> None:
         """Take any other entry."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from types import NoneType
 from typing import Any
 
@@ -55,7 +56,13 @@ class SummaryProgress(Struct, frozen=True, array_like=True):
 
 
 class Summariser:
-    """Folds the records of one file into its `Summary`."""
+    """Folds the records of one file into its `Summary`. Who wants more of ordinary lines makes a subclass."""
+
+    decode: Callable[[bytes], Any] = staticmethod(decode_listed)
+    """Decodes an ordinary line into what has the fields of the structs of `listing_line`."""
+    user_type: type = ListedUser
+    result_type: type = ListedToolResult
+    """What it makes of the messages of users and tools."""
 
     def __init__(self, reader: Reader, *, texts: list[str] | None = None) -> None:
         self._reader = reader
@@ -158,18 +165,23 @@ class Summariser:
             begin += 1
         if begin:
             lines = lines[begin:]
-        block = decode_block(lines, decode_listed)
+        block = decode_block(lines, self.decode)
         odd = odd_lines(block, cut_at_separators=self._rules.list_splits_at_separators)
         odd.append(len(lines))
         begin = 0
         while begin < len(lines):
             end = self._fold(block, begin, odd[bisect_left(odd, begin)])
-            offset += sum(map(len, lines[begin:end]))
+            if begin < end:
+                self.folded(block, begin, end, offset)
+                offset += sum(map(len, lines[begin:end]))
             if end < len(lines):
                 offset = self._add_line(lines[end], offset)
             begin = end + 1
         self._reader.bytes_read = offset
         self._reader.torn = False
+
+    def folded(self, block: Block, begin: int, end: int, offset: int) -> None:
+        """Take notice of the ordinary lines `begin` to `end` of a block, which were counted; they begin at `offset`."""
 
     def add_block(self, block: LineBlock) -> None:
         """Take lines that need the reader's whole attention."""
@@ -244,6 +256,7 @@ class Summariser:
         """
         lineage, reader = self._lineage, self._reader
         messages, entries = block.messages, block.entries
+        user_type, result_type = self.user_type, self.result_type
         index = self._entries - begin
         active = self._active_ms or 0
         used = []
@@ -253,7 +266,7 @@ class Summariser:
         for number in range(begin, end):
             kind = block.types[number]
             message = messages[number]
-            if kind is ListedToolResult:
+            if kind is result_type:
                 if message.toolName == "task":
                     # omp counts what subagents spent, which its details tell.
                     end = number
@@ -263,7 +276,7 @@ class Summariser:
                 others += 1
                 self._note_change(index + number, entries[number])
                 continue
-            if kind is ListedUser:
+            if kind is user_type:
                 if self._first is None:
                     end = number
                     break
@@ -293,6 +306,11 @@ class Summariser:
         self._messages += end - begin - others
         reader.skip_ordinary(end - begin)
         return end
+
+    @property
+    def entries_read(self) -> int:
+        """How many entries were read, those before a `resume` included."""
+        return self._entries
 
     def _add_line(self, line: bytes, offset: int) -> int:
         self.add_block(LineBlock(offset, [line[:-1]]))

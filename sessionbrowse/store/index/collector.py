@@ -1,0 +1,150 @@
+"""What the index keeps of one session file, collected while its lines are read: entries, sums and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import NoneType
+from typing import Any
+
+import msgspec
+
+from sessionbrowse.format.codec import BadJson, loads
+from sessionbrowse.format.entries import Json
+from sessionbrowse.format.envelope import Envelope, read_envelope
+from sessionbrowse.format.indexed_line import (
+    IndexedToolResult,
+    IndexedUser,
+    ReadToolResult,
+    decode_indexed,
+    decode_with_tools,
+)
+from sessionbrowse.format.lines import LineBlock
+from sessionbrowse.model.columns import Columns
+from sessionbrowse.model.entry_text import may_have_text, said_text, strings_in, tool_text
+from sessionbrowse.model.ordinary_lines import Block
+from sessionbrowse.model.reading import Progress, Reader, Record
+from sessionbrowse.model.summary import Summariser, SummaryProgress
+
+TakeText = Callable[[int, str, str], None]
+"""Takes an entry's index and its texts: what was said, and what is of tools (each may be empty)."""
+
+
+class Collector(Summariser):
+    """Keeps the entries of one file, sums up what a list tells of it, and hands on their texts."""
+
+    user_type = IndexedUser
+
+    def __init__(self, reader: Reader, take_text: TakeText, *, tools: bool) -> None:
+        super().__init__(reader)
+        self.columns = Columns()
+        """The entries that were read, without those before a `resume`."""
+        self.end = 0
+        """Where the last whole line that was read ends."""
+        self.resumable: tuple[Progress, SummaryProgress] | None = None
+        """How far everything was at `end`; None where nobody can go on from there."""
+        self.decode = decode_with_tools if tools else decode_indexed
+        self.result_type = ReadToolResult if tools else IndexedToolResult
+        self._take_text = take_text
+        self._tools = tools
+        self._closed = False
+
+    def add_lines(self, lines: list[bytes], offset: int) -> None:
+        """Take whole lines."""
+        super().add_lines(lines, offset)
+        self.end = self._reader.bytes_read
+
+    def add_block(self, block: LineBlock) -> None:
+        """Take lines that need the reader's whole attention; one that is torn is summed up, but not kept."""
+        if block.torn:
+            self.close()
+        super().add_block(block)
+        if not self._closed:
+            self.end = self._reader.bytes_read
+
+    def close(self) -> None:
+        """Note how far everything is: no whole line follows."""
+        if self._closed:
+            return
+        self._closed = True
+        reader = self._reader
+        if reader.header is not None and not reader.is_transcript and reader.generation >= 2:
+            self.resumable = reader.progress(), self.progress()
+
+    def folded(self, block: Block, begin: int, end: int, offset: int) -> None:
+        """Keep ordinary lines, and hand on what they say."""
+        columns, types, lines = self.columns, block.types, block.lines
+        index = self.entries_read - (end - begin)
+        line = self._reader.lines_read - (end - begin) + 1
+        sizes = [size - 1 for size in map(len, lines[begin:end])]
+        others = [number for number in range(begin, end) if types[number] is NoneType]
+        at = begin
+        for number in [*others, end]:
+            if at < number:
+                run = sizes[at - begin : number - begin]
+                columns.add_ordinary(block.entries[at:number], run, line + at - begin, offset)
+                offset += sum(run) + len(run)
+            if number < end:
+                size = sizes[number - begin]
+                envelope = read_envelope(lines[number])
+                # What the structs of ordinary lines accept has an envelope.
+                assert isinstance(envelope, Envelope)
+                columns.add(envelope, line + number - begin, offset, size)
+                offset += size + 1
+            at = number + 1
+        self._hand_on(block.messages[begin:end], types[begin:end], index)
+
+    def add(self, record: Record) -> None:
+        """Take any other entry."""
+        index = self.entries_read
+        super().add(record)
+        if self._closed:
+            return
+        self.columns.add(record.envelope, record.line, record.offset, record.size)
+        if not may_have_text(record.envelope.type, record.raw):
+            return
+        try:
+            value: Json = loads(record.raw)
+        except BadJson:
+            # omp keeps the first of two records on one line: there is an entry, but no text to find.
+            return
+        said = said_text(value)
+        tools = tool_text(value) if self._tools else ""
+        if said or tools:
+            self._take_text(index, said, tools)
+
+    def _hand_on(self, messages: list[Any], types: list[type], index: int) -> None:
+        take_text, tools, result_type = self._take_text, self._tools, self.result_type
+        for message, kind in zip(messages, types, strict=True):
+            if kind is result_type:
+                if tools:
+                    take_text(index, "", _joined([message.toolName, _text_of(message.content)]))
+            elif kind is not NoneType:
+                said = _text_of(message.content)
+                called = _calls_of(message.content) if tools and kind is not IndexedUser else ""
+                if said or called:
+                    take_text(index, said, called)
+            index += 1
+
+
+def _text_of(content: Any) -> str:
+    if content.__class__ is str:
+        return content
+    return "\n".join([block.text for block in content if block.type == "text" and block.text])
+
+
+def _calls_of(content: Any) -> str:
+    if isinstance(content, str):
+        return ""
+    calls = [block for block in content if block.type == "toolCall"]
+    return _joined([text for call in calls for text in (call.name, _arguments(call.arguments))])
+
+
+def _arguments(raw: msgspec.Raw) -> str:
+    try:
+        return strings_in(loads(bytes(raw)))
+    except BadJson:
+        return ""
+
+
+def _joined(texts: list[str | None]) -> str:
+    return "\n".join([text for text in texts if text])
