@@ -13,6 +13,7 @@ import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyte
 
@@ -108,6 +109,14 @@ class Terminal:
         moment = time.perf_counter()
         os.write(self._descriptor, "".join(keys).encode())
         return moment
+
+    def modes(self) -> list[Any]:
+        """Return how the terminal treats keys and lines."""
+        return termios.tcgetattr(self._descriptor)
+
+    def set_modes(self, modes: list[Any]) -> None:
+        """Treat keys and lines otherwise, as a shell does while it has the terminal."""
+        termios.tcsetattr(self._descriptor, termios.TCSANOW, modes)
 
     def wait(self, seen: str | Callable[[Screen], bool], seconds: float = PATIENCE_SECONDS) -> float:
         """Wait for a text, or until the screen's text is as asked for; return when the bytes came that made it so.

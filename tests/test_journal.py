@@ -31,6 +31,16 @@ def test_it_is_for_the_users_eyes_only(store: Store) -> None:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_a_pipe_in_its_place_is_refused_instead_of_waited_for(store: Store) -> None:
+    path = store.session()
+    before = path.read_bytes()
+    store.state.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(store.state / "journal.jsonl")
+    with pytest.raises(RefusedWrite, match="journal"):
+        rename(target(path), "x", bench=store.bench)
+    assert path.read_bytes() == before
+
+
 def test_a_change_is_pending_then_done_or_failed(store: Store) -> None:
     journal = store.bench.journal
     first = journal.begin("rename", "pi", "/a", before={"name": None}, plan={"kind": "append"})

@@ -251,6 +251,9 @@ async def test_a_fork_at_an_entry_goes_into_the_directory_that_is_typed_and_is_s
         assert "elsewhere" in browser.screen_text().split("\n")[0]
         await browser.press("escape", "escape", "O")
         assert browser.row_list("#sessions").count == 2
+        await browser.press("u")
+        assert not forks[0].exists()
+        assert browser.toasts()[-1].startswith("Undone: the fork of “")
 
 
 async def test_a_fork_into_a_directory_that_is_not_there_is_refused_in_a_sentence(store: Store) -> None:
@@ -424,6 +427,18 @@ async def test_rows_are_selected_one_by_one_by_ranges_and_all_shown(store: Store
         assert rows.marks == set(paths)
         await browser.press("A")
         assert rows.marks == set()
+
+
+async def test_a_range_ends_with_the_rows_it_began_on_and_what_comes_back_is_not_selected(store: Store) -> None:
+    paths = many(store, 5)
+    async with hands_on(store) as browser:
+        await browser.press("V", "j", "ctrl+d", "enter")
+        assert sum(path.exists() for path in paths) == 3
+        await browser.press("j")
+        assert "selected" not in browser.screen_text()
+        await browser.press("t", "enter")
+        assert sum(path.exists() for path in paths) == 4
+        assert "selected" not in browser.screen_text()
 
 
 async def test_what_is_selected_but_not_shown_is_said_and_left_alone(store: Store) -> None:

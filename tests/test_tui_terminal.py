@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -103,6 +104,28 @@ def test_a_terminal_never_gets_a_byte_that_a_session_sent(tmp_path: Path, own_ho
         assert attack not in shown
     for character in "\x85\x9b\x9c\x9d\u200b\u202e\u2066\u2028":
         assert character not in shown.decode(errors="ignore")
+
+
+def test_a_browser_that_was_stopped_and_goes_on_takes_every_key_and_leaves_the_terminal_as_it_was(
+    tmp_path: Path, own_home: Path
+) -> None:
+    store = make_demo(tmp_path / "demo")
+    with browser_in_terminal(["--root", str(store)], own_home, tmp_path) as browser:
+        modes = browser.modes()
+        browser.wait("32 sessions")
+        browser.wait("1/29")
+        for position in range(2, 14):
+            if position % 4 == 0:
+                os.kill(browser.pid, signal.SIGSTOP)
+                os.waitpid(browser.pid, os.WUNTRACED)
+                browser.set_modes(modes)
+                browser.screen.feed(b"\x1b[2J")
+                os.kill(browser.pid, signal.SIGCONT)
+                browser.wait("─ Folders ─")
+            browser.press("j")
+            browser.wait(f"{position}/29")
+        assert leave(browser)[0] == 0
+        assert browser.modes() == modes
 
 
 def test_a_terminal_that_is_closed_ends_the_program_and_its_demo(tmp_path: Path) -> None:

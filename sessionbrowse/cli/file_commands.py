@@ -177,7 +177,9 @@ def _confirmed(units: Sequence[msgspec.Struct], permanent: bool) -> bool:
         more = f" and {len(unit.companions)} more that belong to it" if unit.companions else ""
         output.note(f"{clean(unit.path)}: {size(unit.size)}{more}")
         if unit.children:
-            output.note(f"  {len(unit.children)} sessions were forked from it; they stay.")
+            one = len(unit.children) == 1
+            forks = "1 session was" if one else f"{len(unit.children):,} sessions were"
+            output.note(f"  {forks} forked from it; {'it stays' if one else 'they stay'}.")
         for reason in unit.used.reasons:
             output.note(f"  {clean(reason)}")
     if permanent:

@@ -164,7 +164,7 @@ class Journal:
     def _new_records(self) -> list[Json]:
         """Return the records that were added since the last call, here or by another sessionbrowse."""
         try:
-            with open(self.path, "rb") as file:
+            with open(self.path, "rb", opener=_open_at_once) as file:
                 if file.seek(0, os.SEEK_END) < self._read_to:
                     self._changes, self._read_to = {}, 0
                 file.seek(self._read_to)
@@ -202,3 +202,8 @@ class Journal:
                 found[change.id] = msgspec.structs.replace(change, state="failed", reason=record.get("reason"))
         except (msgspec.ValidationError, KeyError):
             return  # a record of a newer version, which this one cannot undo
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    # A pipe in the journal's place would be waited for, with every other change behind it.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

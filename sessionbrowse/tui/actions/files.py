@@ -253,7 +253,8 @@ def unit_parts(units: Sequence[Unit]) -> list[Part]:
         lines.append([(f"With it goes what belongs to it: {names}{more}.", "")])
     children = sum([len(unit.children) for unit in units])
     if children:
-        stay = "was forked from it; it stays." if children == 1 else "were forked from it; they stay."
+        source = "it" if len(units) == 1 else "them"
+        stay = f"was forked from {source}; it stays." if children == 1 else f"were forked from {source}; they stay."
         lines.append([(f"{plural(children, 'session')} {stay}", "")])
     in_use = [unit for unit in units if unit.used.in_use]
     for unit in in_use[:_MOST_NAMED]:

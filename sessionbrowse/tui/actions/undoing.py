@@ -63,6 +63,7 @@ class Undoing:
     def _take_back(self, change_id: str | None) -> None:
         browser = self._screen.browser
         other = browser.keys.key_of("changes")
+        before = browser.library.all()
 
         def make(how: How) -> Undone:
             def on_progress(finished: int, total: int) -> None:
@@ -71,7 +72,7 @@ class Undoing:
             return undo(change_id, force=how.force, bench=how.bench, on_progress=on_progress, cancelled=how.stopped)
 
         def say(done: Sequence[Undone]) -> str:
-            return told(done[0], other, browser.library.all())
+            return told(done[0], other, [*browser.library.all(), *before])
 
         browser.desk.carry_out(Plan(doing="Undoing", items=[Item("", make)], told=say))
 
@@ -94,7 +95,7 @@ def read_changes(how: How, known: Known) -> list[Row]:
 
 
 def told(undone: Undone, other: str, everything: Sequence[Summary]) -> str:
-    """Return the sentence on what was taken back; `everything` are the sessions as they are now."""
+    """Return the sentence on what was taken back; `everything` are the sessions as they are, and as they were."""
     what = _WHAT.get(undone.verb, undone.verb)
     of = plural(len(undone.paths), "session")
     if len(undone.paths) == 1:

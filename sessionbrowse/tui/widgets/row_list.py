@@ -140,6 +140,9 @@ class RowList(Painted, can_focus=True):
         if empty is not None:
             self.empty = empty
         self._keys = keys
+        if self.marks_range and self._anchor not in keys:
+            # Where the range began is gone, with what it was for: moving on must not mark any more.
+            self.marks_range, self._anchor = False, None
         self.set_height(len(keys))
         self.set_reactive(RowList.cursor, target)
         if self.size.height:
