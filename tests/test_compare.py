@@ -10,8 +10,8 @@ import pytest
 from sessionbrowse.cli import main
 from sessionbrowse.model.session import Session
 from sessionbrowse.services.compare import compare, compare_document
-from sessionbrowse.tui.compare_view import NARROWEST_PAIR, compare_parts
-from sessionbrowse.tui.parts import Part
+from sessionbrowse.tui.reading.compare_view import NARROWEST_PAIR, compare_parts
+from sessionbrowse.tui.reading.parts import Part
 from tests.session_files import answer, entry, header, opened, user, written
 
 

@@ -9,7 +9,7 @@ import pytest
 from sessionbrowse.model import context
 from sessionbrowse.model.token_parts import tokens_by_part
 from sessionbrowse.model.windows import context_window
-from sessionbrowse.tui.context_view import window_bar
+from sessionbrowse.tui.reading.context_view import window_bar
 from tests.session_files import answer, entry, header, opened, user
 
 IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}

@@ -81,7 +81,7 @@ def test_the_first_rows_are_painted_without_importing_what_reads_sessions():
         [sys.executable, "-c", f"{program}; print(*sys.modules)"], capture_output=True, text=True, check=True
     )
     imported = set(done.stdout.split())
-    late = {"sqlite3", "markdown_it", "pygments", "sessionbrowse.model.session", "sessionbrowse.tui.documents"}
+    late = {"sqlite3", "markdown_it", "pygments", "sessionbrowse.model.session", "sessionbrowse.tui.reading.documents"}
     assert not imported & late
     # What the browser remembers of itself decides what the first rows are.
     own = {f"sessionbrowse.store{name}" for name in ("", ".own_file", ".remembered", ".pins")}

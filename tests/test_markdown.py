@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from sessionbrowse.text import clean_lines
 from sessionbrowse.text import width as cell_width
-from sessionbrowse.tui.folds import Fold
-from sessionbrowse.tui.markdown import LONGEST_MARKDOWN, inline_lines, letters, markdown_parts
+from sessionbrowse.tui.reading.folds import Fold
+from sessionbrowse.tui.reading.markdown import LONGEST_MARKDOWN, inline_lines, letters, markdown_parts
+from sessionbrowse.tui.reading.texts import Reading, said_parts
 from sessionbrowse.tui.spans import Line
-from sessionbrowse.tui.texts import Reading, said_parts
 
 RAW = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 PIECES = [

@@ -17,18 +17,18 @@ from sessionbrowse.format.entries import AssistantMessage, ImageBlock, TextBlock
 from sessionbrowse.format.entries import ToolResultMessage as Result
 from sessionbrowse.store.blobs import read_blob
 from sessionbrowse.text import clean_lines
-from sessionbrowse.tui.diffs import edit_counts, edit_parts, style_diff, written_diff_counts
-from sessionbrowse.tui.folds import Fold, cut_at
-from sessionbrowse.tui.handed_over import HandedOver
-from sessionbrowse.tui.highlight import code_parts, lexer_for_path, lexer_named
-from sessionbrowse.tui.images import ImagePart, dimensions, image_line
-from sessionbrowse.tui.measured import Measured
-from sessionbrowse.tui.messages import message_parts
-from sessionbrowse.tui.parts import SHOWN_FIRST, LazyPart, LinePart, Part, text_parts, warm
+from sessionbrowse.tui.outside.handed_over import HandedOver
+from sessionbrowse.tui.outside.viewer import NoViewer, show_image
+from sessionbrowse.tui.reading.diffs import edit_counts, edit_parts, style_diff, written_diff_counts
+from sessionbrowse.tui.reading.folds import Fold, cut_at
+from sessionbrowse.tui.reading.highlight import code_parts, lexer_for_path, lexer_named
+from sessionbrowse.tui.reading.images import ImagePart, dimensions, image_line
+from sessionbrowse.tui.reading.measured import Measured
+from sessionbrowse.tui.reading.messages import message_parts
+from sessionbrowse.tui.reading.parts import SHOWN_FIRST, LazyPart, LinePart, Part, text_parts, warm
+from sessionbrowse.tui.reading.texts import Reading, output_parts
+from sessionbrowse.tui.reading.tools import call_parts
 from sessionbrowse.tui.spans import Line
-from sessionbrowse.tui.texts import Reading, output_parts
-from sessionbrowse.tui.tools import call_parts
-from sessionbrowse.tui.viewer import NoViewer, show_image
 
 
 def texts(rows: list[Line]) -> list[str]:

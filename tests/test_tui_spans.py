@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sessionbrowse.text import clean
 from sessionbrowse.text import width as cell_width
-from sessionbrowse.tui.parts import LinePart, TextPart, overlay, text_cuts, text_parts, wrap_line
+from sessionbrowse.tui.reading.parts import LinePart, TextPart, overlay, text_cuts, text_parts, wrap_line
 from sessionbrowse.tui.spans import cut_left, fit, line_width, sides, wrap_offsets, wrap_words
 
 FOREIGN = st.text(alphabet=st.sampled_from("ab c日本e\u0301👩\u200d👧🇩🇪\u200b\u202e\x1b[]-_/"), max_size=60)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.tui.clipboard import LARGEST_FOR_TERMINAL, TooLargeToCopy, copy_text, copyable
-from sessionbrowse.tui.editor import NoEditor, editor_command, private_copy
-from sessionbrowse.tui.entry_plain import context_text, entry_text, raw_text
-from sessionbrowse.tui.handed_over import HandedOver
-from sessionbrowse.tui.texts import Reading, output_parts
+from sessionbrowse.tui.outside.clipboard import LARGEST_FOR_TERMINAL, TooLargeToCopy, copy_text, copyable
+from sessionbrowse.tui.outside.editor import NoEditor, editor_command, private_copy
+from sessionbrowse.tui.outside.handed_over import HandedOver
+from sessionbrowse.tui.reading.entry_plain import context_text, entry_text, raw_text
+from sessionbrowse.tui.reading.texts import Reading, output_parts
 from tests.session_files import answer, entry, header, opened, user, written
 from tests.tui_support import browsing, fixed_source, summary
 

@@ -6,7 +6,7 @@ import time
 
 from textual.app import App, ComposeResult
 
-from sessionbrowse.tui.parts import LazyPart, LinePart, Part, text_parts
+from sessionbrowse.tui.reading.parts import LazyPart, LinePart, Part, text_parts
 from sessionbrowse.tui.widgets.text_view import TextView
 
 

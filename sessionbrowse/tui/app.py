@@ -22,15 +22,15 @@ from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.companion import Companion, start
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui import theme
-from sessionbrowse.tui.handed_over import HandedOver
 from sessionbrowse.tui.jobs import Job, Lane, Outcome
 from sessionbrowse.tui.keymap import Keys
 from sessionbrowse.tui.library import Library
 from sessionbrowse.tui.memory import Memory
 from sessionbrowse.tui.options import BrowseOptions as BrowseOptions
+from sessionbrowse.tui.outside.handed_over import HandedOver
+from sessionbrowse.tui.outside.terminal import driver_class, run_in_terminal, terminal_is_gone
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line, cut_left
-from sessionbrowse.tui.terminal import driver_class, run_in_terminal, terminal_is_gone
 
 if TYPE_CHECKING:
     from sessionbrowse.config import Settings
@@ -440,7 +440,7 @@ def run(options: BrowseOptions, companion: Companion | None = None) -> int:
 def _import_the_rest() -> None:
     """Import what the first key may need, while the user looks at the first rows."""
     import sessionbrowse.tui.actions.desk
-    import sessionbrowse.tui.documents
+    import sessionbrowse.tui.reading.documents
     import sessionbrowse.tui.screens.session
     import sessionbrowse.tui.sources  # noqa: F401
 

@@ -7,7 +7,7 @@ from sessionbrowse.services.search import Checkpoint, Hit
 from sessionbrowse.text import clean
 from sessionbrowse.text import fit as fit_text
 from sessionbrowse.tui.marked import apart
-from sessionbrowse.tui.parts import overlay, slice_line
+from sessionbrowse.tui.reading.parts import overlay, slice_line
 from sessionbrowse.tui.render import ListStyle, agent_span, folder_name, moment, one_line
 from sessionbrowse.tui.spans import Line, fit, line_width, pad, right_aligned
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from sessionbrowse.model.session import LabelMark, Session
 from sessionbrowse.model.tree import Row
 from sessionbrowse.text import clean, parse_time
-from sessionbrowse.tui.parts import overlay
+from sessionbrowse.tui.reading.parts import overlay
 from sessionbrowse.tui.spans import Line, fit, line_width, sides
 
 COLUMNS = 3

@@ -12,7 +12,7 @@ from sessionbrowse.services.checkout import CheckedOut, checkout
 from sessionbrowse.store.in_use import usage
 from sessionbrowse.text import clean
 from sessionbrowse.tui.actions.desk import How, Item, Plan, named
-from sessionbrowse.tui.parts import LinePart, Part
+from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.screens.dialogs import AskScreen, Choice
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from sessionbrowse.tui.clipboard import copy_text, copyable
-from sessionbrowse.tui.editor import editor_command, private_copy
-from sessionbrowse.tui.entry_plain import context_text, entry_text, raw_text
 from sessionbrowse.tui.jobs import Job, Outcome
+from sessionbrowse.tui.outside.clipboard import copy_text, copyable
+from sessionbrowse.tui.outside.editor import editor_command, private_copy
+from sessionbrowse.tui.outside.terminal import lend_terminal
+from sessionbrowse.tui.reading.entry_plain import context_text, entry_text, raw_text
+from sessionbrowse.tui.reading.views import Looked, ViewName
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.screens.dialogs import AskScreen, Choice
-from sessionbrowse.tui.terminal import lend_terminal
-from sessionbrowse.tui.views import Looked, ViewName
 from sessionbrowse.tui.widgets.text_view import TextView
 
 Find = Callable[[], str]

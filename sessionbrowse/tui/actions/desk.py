@@ -31,7 +31,7 @@ from sessionbrowse.store.trash import NoTrash
 from sessionbrowse.text import clean
 from sessionbrowse.tui.actions.fresh import Fresh, read_again, touched
 from sessionbrowse.tui.actions.queue import ChangeQueue
-from sessionbrowse.tui.parts import LinePart, Part
+from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.render import one_line, plural
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.screens.dialogs import AskScreen, Choice

@@ -15,7 +15,7 @@ from sessionbrowse.services.rename import MAX_NAME
 from sessionbrowse.text import clean
 from sessionbrowse.tui.actions.desk import How, Item, Plan
 from sessionbrowse.tui.actions.forking import ask_directory
-from sessionbrowse.tui.parts import FittedPart, LinePart, Part
+from sessionbrowse.tui.reading.parts import FittedPart, LinePart, Part
 from sessionbrowse.tui.render import one_line
 from sessionbrowse.tui.screens.dialogs import AskScreen, Choice, PromptScreen
 from sessionbrowse.tui.spans import Line, fit

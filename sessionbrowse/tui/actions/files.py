@@ -23,7 +23,7 @@ from sessionbrowse.tui.actions.forking import ask_directory
 from sessionbrowse.tui.actions.fresh import Known
 from sessionbrowse.tui.actions.naming import session_parts
 from sessionbrowse.tui.actions.titles import MOST_OPENED, title_of
-from sessionbrowse.tui.parts import LinePart, Part
+from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.render import plural
 from sessionbrowse.tui.screens.dialogs import AskScreen, Choice, PromptScreen
 from sessionbrowse.tui.spans import Line

@@ -10,7 +10,7 @@ from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.fork import Forked, fork
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.actions.desk import How, Item, Plan, named
-from sessionbrowse.tui.parts import Part
+from sessionbrowse.tui.reading.parts import Part
 from sessionbrowse.tui.render import folder_name, plural
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.screens.dialogs import PromptScreen

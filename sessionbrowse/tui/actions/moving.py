@@ -11,7 +11,7 @@ from sessionbrowse.services.relocate import Relocated, candidates, relocate
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.actions.desk import How, Item, Plan
 from sessionbrowse.tui.actions.forking import expanded
-from sessionbrowse.tui.parts import LinePart, Part
+from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.render import one_line, plural
 from sessionbrowse.tui.screens.dialogs import AskScreen, Choice, PromptScreen
 from sessionbrowse.tui.spans import Line

@@ -11,7 +11,7 @@ from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.rename import MAX_NAME, MAY_BE_TITLED_AGAIN, Renamed, rename
 from sessionbrowse.text import clean
 from sessionbrowse.tui.actions.desk import How, Item, Plan, named, sessions_named
-from sessionbrowse.tui.parts import FittedPart, LinePart, Part
+from sessionbrowse.tui.reading.parts import FittedPart, LinePart, Part
 from sessionbrowse.tui.render import agent_span, folder_name, one_line
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.screens.dialogs import PromptScreen

@@ -18,7 +18,7 @@ from sessionbrowse.tui.actions.before_resume import before_resuming
 from sessionbrowse.tui.actions.desk import How, Item, Plan, named
 from sessionbrowse.tui.actions.forking import ask_directory, expanded
 from sessionbrowse.tui.commands import BY_ID
-from sessionbrowse.tui.parts import LinePart, Part
+from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.screens.dialogs import AskScreen, Choice, PromptScreen
 from sessionbrowse.tui.sources import place_of

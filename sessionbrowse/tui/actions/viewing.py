@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sessionbrowse.tui.images import ImagePart
 from sessionbrowse.tui.jobs import Job, Outcome
-from sessionbrowse.tui.viewer import show_image
+from sessionbrowse.tui.outside.viewer import show_image
+from sessionbrowse.tui.reading.images import ImagePart
 from sessionbrowse.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:

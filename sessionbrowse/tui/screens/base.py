@@ -27,7 +27,7 @@ from sessionbrowse.tui.widgets.text_view import TextView
 if TYPE_CHECKING:
     from sessionbrowse.tui.actions.fresh import Fresh
     from sessionbrowse.tui.app import BrowseApp
-    from sessionbrowse.tui.views import Looked
+    from sessionbrowse.tui.reading.views import Looked
 
 Result = TypeVar("Result")
 

@@ -21,7 +21,8 @@ from sessionbrowse.tui.actions.widths import apply_widths
 from sessionbrowse.tui.commands import LIST, PREVIEW, PROJECTS, SESSIONS, Here
 from sessionbrowse.tui.jobs import Job, Outcome
 from sessionbrowse.tui.library import SORTS, Filter, Folding, Library, ProjectRow, SessionRow, parse_filter, same_names
-from sessionbrowse.tui.parts import LinePart, Part
+from sessionbrowse.tui.reading.parts import LinePart, Part
+from sessionbrowse.tui.reading.views import Looked
 from sessionbrowse.tui.render import (
     CRUMB,
     ListStyle,
@@ -35,7 +36,6 @@ from sessionbrowse.tui.render import (
 )
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line
-from sessionbrowse.tui.views import Looked
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
@@ -544,7 +544,7 @@ class BrowseScreen(CommandScreen[None]):
         summary = self.current
         if summary is None or summary.path != self._previewed:
             return
-        from sessionbrowse.tui.documents import conversation, rule
+        from sessionbrowse.tui.reading.documents import conversation, rule
 
         if outcome.error is not None:
             sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
@@ -614,7 +614,7 @@ class BrowseScreen(CommandScreen[None]):
             self.preview.show(self._facts(summary))
 
     def _facts(self, summary: Summary) -> list[Part]:
-        from sessionbrowse.tui.documents import summary_parts
+        from sessionbrowse.tui.reading.documents import summary_parts
 
         exists = self._exists.get(summary.cwd)
         return summary_parts(summary, self.browser.home, self.browser.now_ms(), exists=exists)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sessionbrowse.model.reading import Problem
 from sessionbrowse.model.session import Session
 from sessionbrowse.text import clean
-from sessionbrowse.tui.parts import LinePart, Part
+from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.render import plural
 from sessionbrowse.tui.screens.text_window import TextWindow
 

@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands import DIALOG, PROMPT, Here
-from sessionbrowse.tui.parts import LinePart, Part
+from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line, fit, sides
 from sessionbrowse.tui.widgets.filter_line import FilterInput

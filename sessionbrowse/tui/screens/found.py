@@ -17,11 +17,11 @@ from sessionbrowse.model.session import Session
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.services.search_messages import Answer
 from sessionbrowse.tui.commands import BY_ID, Here
-from sessionbrowse.tui.documents import conversation, entry_document, summary_parts
 from sessionbrowse.tui.hit_rows import place_line
 from sessionbrowse.tui.jobs import Job, Outcome
 from sessionbrowse.tui.marked import marks_of
-from sessionbrowse.tui.parts import Part
+from sessionbrowse.tui.reading.documents import conversation, entry_document, summary_parts
+from sessionbrowse.tui.reading.parts import Part
 from sessionbrowse.tui.render import ListStyle, one_line
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sessionbrowse.tui.commands import GROUPS, OVERLAY, PLACES, Command, Here
 from sessionbrowse.tui.keymap import Keys
-from sessionbrowse.tui.parts import LinePart, Part
+from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.screens.text_window import TextWindow
 from sessionbrowse.tui.spans import Line, line_width, pad
 

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands import WORKING, Here
-from sessionbrowse.tui.parts import FittedPart, LinePart, Part
+from sessionbrowse.tui.reading.parts import FittedPart, LinePart, Part
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line, fit
 from sessionbrowse.tui.widgets.text_view import TextView

@@ -22,14 +22,14 @@ from sessionbrowse.tui.commands import SESSION, TREE, VIEW, Here
 from sessionbrowse.tui.jobs import Job, Outcome
 from sessionbrowse.tui.marked import apart
 from sessionbrowse.tui.memory import tree_filter_of
-from sessionbrowse.tui.parts import Part
+from sessionbrowse.tui.reading.parts import Part
+from sessionbrowse.tui.reading.views import VIEWS, Look, Looked, ViewName, document
 from sessionbrowse.tui.render import CRUMB, folder_name, one_line, plural
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.screens.found import find_again
 from sessionbrowse.tui.spans import Line
 from sessionbrowse.tui.tree_rows import TreeStyle, hits_in, shift_for, tree_row
 from sessionbrowse.tui.tree_search import TreeRows, TreeState, make_rows
-from sessionbrowse.tui.views import VIEWS, Look, Looked, ViewName, document
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState

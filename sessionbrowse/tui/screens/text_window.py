@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from sessionbrowse.tui.commands import OVERLAY, Here
-from sessionbrowse.tui.parts import Part
+from sessionbrowse.tui.reading.parts import Part
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.widgets.text_view import TextView
 

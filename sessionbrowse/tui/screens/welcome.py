@@ -10,7 +10,7 @@ from sessionbrowse.agents import AGENTS
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands import WELCOME, Here
 from sessionbrowse.tui.jobs import Outcome
-from sessionbrowse.tui.parts import LinePart, Part
+from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.render import agent_span
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line, pad

@@ -14,10 +14,10 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
-from sessionbrowse.tui.folds import Fold
-from sessionbrowse.tui.images import ImagePart
-from sessionbrowse.tui.measured import Measured
-from sessionbrowse.tui.parts import Part, overlay
+from sessionbrowse.tui.reading.folds import Fold
+from sessionbrowse.tui.reading.images import ImagePart
+from sessionbrowse.tui.reading.measured import Measured
+from sessionbrowse.tui.reading.parts import Part, overlay
 from sessionbrowse.tui.spans import Line, line_width, wrap_words
 from sessionbrowse.tui.widgets.painted import Painted
 

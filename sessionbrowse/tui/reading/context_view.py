@@ -11,11 +11,11 @@ from sessionbrowse.model.token_parts import Part as TokenPart
 from sessionbrowse.model.token_parts import tokens_by_part
 from sessionbrowse.model.windows import context_window
 from sessionbrowse.text import clean
-from sessionbrowse.tui.messages import message_heading, message_parts
-from sessionbrowse.tui.parts import FittedPart, LazyPart, LinePart, Part, warm
+from sessionbrowse.tui.reading.messages import message_heading, message_parts
+from sessionbrowse.tui.reading.parts import FittedPart, LazyPart, LinePart, Part, warm
+from sessionbrowse.tui.reading.texts import Reading, said_parts
 from sessionbrowse.tui.render import plural
 from sessionbrowse.tui.spans import Line
-from sessionbrowse.tui.texts import Reading, said_parts
 
 READING = Reading(lines=40, output_lines=12)
 PART_ROLES: dict[TokenPart, str] = {

@@ -9,8 +9,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from itertools import accumulate
 
-from sessionbrowse.tui.folds import Fold
-from sessionbrowse.tui.parts import LazyPart, Part
+from sessionbrowse.tui.reading.folds import Fold
+from sessionbrowse.tui.reading.parts import LazyPart, Part
 from sessionbrowse.tui.spans import Line
 
 KEPT_PARTS = 256

@@ -31,14 +31,14 @@ from sessionbrowse.format.entries import (
 from sessionbrowse.model.session import ROOT, Session
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.text import clean
-from sessionbrowse.tui.json_style import style_json
-from sessionbrowse.tui.markdown import markdown_parts
-from sessionbrowse.tui.messages import content_parts, message_heading, message_parts, spent_line
-from sessionbrowse.tui.parts import FittedPart, LazyPart, LinePart, Part, text_parts, warm
+from sessionbrowse.tui.reading.json_style import style_json
+from sessionbrowse.tui.reading.markdown import markdown_parts
+from sessionbrowse.tui.reading.messages import content_parts, message_heading, message_parts, spent_line
+from sessionbrowse.tui.reading.parts import FittedPart, LazyPart, LinePart, Part, text_parts, warm
+from sessionbrowse.tui.reading.texts import Reading, extra_parts, folded_value, pretty_json, value_parts
+from sessionbrowse.tui.reading.tools import call_parts
 from sessionbrowse.tui.render import GLYPHS, folder_name, one_line, plural
 from sessionbrowse.tui.spans import Line
-from sessionbrowse.tui.texts import Reading, extra_parts, folded_value, pretty_json, value_parts
-from sessionbrowse.tui.tools import call_parts
 
 RESULT_DISTANCE = 400
 """Entries after a tool call among which its result is looked for."""

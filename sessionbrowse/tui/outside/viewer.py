@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.blobs import read_blob
-from sessionbrowse.tui.handed_over import HandedOver
-from sessionbrowse.tui.images import EXTENSIONS, image_bytes, kind_of
+from sessionbrowse.tui.outside.handed_over import HandedOver
+from sessionbrowse.tui.reading.images import EXTENSIONS, image_bytes, kind_of
 
 Start = Callable[[Sequence[str], Mapping[str, str]], None]
 """Starts a program and leaves it alone."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from sessionbrowse.text import clean_lines
-from sessionbrowse.tui.parts import Part, text_parts
+from sessionbrowse.tui.reading.parts import Part, text_parts
 from sessionbrowse.tui.spans import Line
 
 CONTEXT_LINES = 3

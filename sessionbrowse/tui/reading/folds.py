@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sessionbrowse.tui.parts import Part, TextPart, text_cuts
+from sessionbrowse.tui.reading.parts import Part, TextPart, text_cuts
 from sessionbrowse.tui.spans import Line, fit, line_width
 
 CLOSED, OPEN = "▸ ", "▾ "

@@ -15,7 +15,7 @@ from pygments.token import Token, _TokenType
 from pygments.util import ClassNotFound
 
 from sessionbrowse.text import clean_lines
-from sessionbrowse.tui.parts import Part, text_parts, wrap_line
+from sessionbrowse.tui.reading.parts import Part, text_parts, wrap_line
 from sessionbrowse.tui.spans import Line, line_width
 
 LONGEST_CODE = 200_000

@@ -10,11 +10,11 @@ from sessionbrowse.model import tree
 from sessionbrowse.model.session import Session
 from sessionbrowse.services.compare import Comparison, Side
 from sessionbrowse.text import clean
-from sessionbrowse.tui.documents import find_result, is_talk, rule, talk_parts
-from sessionbrowse.tui.parts import SHOWN_FIRST, LazyPart, LinePart, Part, warm
+from sessionbrowse.tui.reading.documents import find_result, is_talk, rule, talk_parts
+from sessionbrowse.tui.reading.parts import SHOWN_FIRST, LazyPart, LinePart, Part, warm
+from sessionbrowse.tui.reading.texts import Reading
 from sessionbrowse.tui.render import one_line, plural
 from sessionbrowse.tui.spans import Line, pad
-from sessionbrowse.tui.texts import Reading
 
 NARROWEST_PAIR = 70
 """Cells of the pane from which on two columns are wide enough to be read."""

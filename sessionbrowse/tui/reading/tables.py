@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from sessionbrowse.tui.parts import Part, wrap_line
+from sessionbrowse.tui.reading.parts import Part, wrap_line
 from sessionbrowse.tui.spans import Line, line_width
 
 NARROWEST = 5

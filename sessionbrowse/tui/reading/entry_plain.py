@@ -25,7 +25,7 @@ from sessionbrowse.format.entries import Content as MessageContent
 from sessionbrowse.model import context
 from sessionbrowse.model.session import Session
 from sessionbrowse.text import json_exact
-from sessionbrowse.tui.texts import pretty_json
+from sessionbrowse.tui.reading.texts import pretty_json
 
 
 def entry_text(session: Session, index: int) -> str:

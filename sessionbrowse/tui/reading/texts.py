@@ -12,11 +12,11 @@ from pygments.lexer import Lexer
 
 from sessionbrowse.format.entries import ToolResultMessage
 from sessionbrowse.text import clean, json_exact
-from sessionbrowse.tui.folds import SMALLEST_REST, Fold, cut_at, more_label, rest_of_text
-from sessionbrowse.tui.highlight import code_parts
-from sessionbrowse.tui.json_style import style_json
-from sessionbrowse.tui.markdown import markdown_parts
-from sessionbrowse.tui.parts import LinePart, Part, text_parts
+from sessionbrowse.tui.reading.folds import SMALLEST_REST, Fold, cut_at, more_label, rest_of_text
+from sessionbrowse.tui.reading.highlight import code_parts
+from sessionbrowse.tui.reading.json_style import style_json
+from sessionbrowse.tui.reading.markdown import markdown_parts
+from sessionbrowse.tui.reading.parts import LinePart, Part, text_parts
 from sessionbrowse.tui.spans import Line
 
 BAR: Line = [("│ ", "rule")]

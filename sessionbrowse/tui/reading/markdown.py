@@ -15,10 +15,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from sessionbrowse.text import clean_lines
-from sessionbrowse.tui.highlight import code_parts, lexer_named
-from sessionbrowse.tui.parts import FittedPart, LinePart, Part, text_parts, wrap_line
+from sessionbrowse.tui.reading.highlight import code_parts, lexer_named
+from sessionbrowse.tui.reading.parts import FittedPart, LinePart, Part, text_parts, wrap_line
+from sessionbrowse.tui.reading.tables import TablePart
 from sessionbrowse.tui.spans import Line, line_width
-from sessionbrowse.tui.tables import TablePart
 
 LONGEST_MARKDOWN = 400_000
 """Characters above which a text is shown as it stands: nobody reads its headings."""

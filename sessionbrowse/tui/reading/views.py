@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, assert_never
 from msgspec import Struct
 
 from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.tui.parts import LinePart, Part
+from sessionbrowse.tui.reading.parts import LinePart, Part
 
 if TYPE_CHECKING:
     from sessionbrowse.model.session import Session
@@ -41,9 +41,9 @@ def document(session: Session, look: Look) -> list[Part]:
     # The first screen knows this module, and nothing of what makes documents.
     from sessionbrowse.model import context
     from sessionbrowse.services.compare import compare
-    from sessionbrowse.tui.compare_view import compare_parts
-    from sessionbrowse.tui.context_view import context_parts
-    from sessionbrowse.tui.documents import entry_document, raw_document
+    from sessionbrowse.tui.reading.compare_view import compare_parts
+    from sessionbrowse.tui.reading.context_view import context_parts
+    from sessionbrowse.tui.reading.documents import entry_document, raw_document
 
     match look.view:
         case "entry":
