@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from sessionbrowse.tui.commands import BY_ID, LIST, SESSION, SESSIONS, TREE, TYPING
+from sessionbrowse.tui.commands import BY_ID
 from sessionbrowse.tui.keymap import Keys
+from sessionbrowse.tui.places import LIST, SESSION, SESSIONS, TREE, TYPING
 
 TESTS = Path(__file__).parent
 IN_LISTS = (SESSIONS, LIST, "everywhere")

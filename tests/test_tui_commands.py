@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.tui.commands import (
+from sessionbrowse.tui.command import GROUPS, Here
+from sessionbrowse.tui.commands import COMMANDS
+from sessionbrowse.tui.keymap import Keys, key_label, key_name, key_table
+from sessionbrowse.tui.places import (
     CHECKPOINTS,
-    COMMANDS,
     DIALOG,
     FOUND,
-    GROUPS,
     LIST,
     OVERLAY,
     PLACES,
@@ -29,9 +30,7 @@ from sessionbrowse.tui.commands import (
     VIEW,
     WELCOME,
     WORKING,
-    Here,
 )
-from sessionbrowse.tui.keymap import Keys, key_label, key_name, key_table
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.screens.browse import BrowseScreen
 from sessionbrowse.tui.screens.checkpoints import CheckpointsScreen

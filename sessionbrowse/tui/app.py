@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sessionbrowse.services.news import News
     from sessionbrowse.services.resume import ResumeCommand
     from sessionbrowse.tui.actions.desk import Desk
-    from sessionbrowse.tui.commands import Command
+    from sessionbrowse.tui.command import Command
     from sessionbrowse.tui.searching import Searching
     from sessionbrowse.tui.sources import Source
 

@@ -1,195 +1,51 @@
 """The one table of commands: footer, palette, `?` help and the README's key table come from it.
 
-A command is data; what it does is the method `do_<id>` of the screen it is given on. Which keys it has for this user
-is the business of `keymap`.
+A command is data (`command`); what it does is the method `do_<id>` of the screen it is given on. Where it can be
+given stands in `places`, why it cannot work in `reasons`; which keys it has for this user is the business of `keymap`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from msgspec import Struct
-
-# Places where a command can be given. A screen lists those that hold now, the nearest first.
-EVERYWHERE = "everywhere"
-LIST = "list"  # the browse screen, whatever pane has the keys
-PROJECTS = "projects"
-SESSIONS = "sessions"
-PREVIEW = "preview"
-SESSION = "session"  # the session screen, whatever pane has the keys
-TREE = "tree"
-VIEW = "view"
-OVERLAY = "overlay"  # help and palette
-WELCOME = "welcome"  # no session anywhere
-TYPING = "typing"  # a filter line has the keys
-SEARCHING = "searching"  # the line of the search has the keys
-RESULTS = "results"
-RESULTS_VIEW = "results view"
-FOUND = "found"  # search and checkpoints, whatever pane has the keys
-CHECKPOINTS = "checkpoints"
-DIALOG = "dialog"  # a question over a screen
-PROMPT = "prompt"  # the line of a question has the keys
-WORKING = "working"  # changes under way
-
-PLACES = {
-    EVERYWHERE: "everywhere",
-    LIST: "lists",
-    PROJECTS: "projects",
-    SESSIONS: "sessions",
-    PREVIEW: "preview",
-    SESSION: "session",
-    TREE: "tree",
-    VIEW: "entry, context, raw",
-    OVERLAY: "help, palette",
-    WELCOME: "first run",
-    TYPING: "filter line",
-    SEARCHING: "search line",
-    RESULTS: "search results",
-    RESULTS_VIEW: "preview of a result",
-    FOUND: "search, checkpoints",
-    CHECKPOINTS: "checkpoints",
-    DIALOG: "questions",
-    PROMPT: "questions with a line",
-    WORKING: "work under way",
-}
-"""Each place and how a person calls it."""
-
-TOGETHER = (
-    (PROJECTS, LIST, EVERYWHERE),
-    (SESSIONS, LIST, EVERYWHERE),
-    (PREVIEW, LIST, EVERYWHERE),
-    (TREE, SESSION, EVERYWHERE),
-    (VIEW, SESSION, EVERYWHERE),
-    (OVERLAY, EVERYWHERE),
-    (WELCOME, EVERYWHERE),
-    (TYPING,),
-    (SEARCHING,),
-    (RESULTS, FOUND, EVERYWHERE),
-    (RESULTS_VIEW, FOUND, EVERYWHERE),
-    (CHECKPOINTS, FOUND, EVERYWHERE),
-    (DIALOG, EVERYWHERE),
-    (PROMPT,),
-    (WORKING, EVERYWHERE),
+from sessionbrowse.tui.command import CHANGE, FIND, MOVE, OPEN, PROGRAM, SHOW, TREE_GROUP, Command, Reason
+from sessionbrowse.tui.places import (
+    CHECKPOINTS,
+    DIALOG,
+    EVERYWHERE,
+    FOUND,
+    LIST,
+    OVERLAY,
+    PREVIEW,
+    PROJECTS,
+    PROMPT,
+    RESULTS,
+    RESULTS_VIEW,
+    SEARCHING,
+    SESSION,
+    SESSIONS,
+    TREE,
+    TYPING,
+    VIEW,
+    WELCOME,
+    WORKING,
 )
-"""The places that can hold at the same time; a key means one thing in each of these."""
-
-
-class Here(Struct, frozen=True, kw_only=True):
-    """What a command may ask of the place it is given in, to say why it cannot work."""
-
-    has_rows: bool = True
-    has_session: bool = False
-    has_filter: bool = False
-    foldable: bool = False
-    has_folder: bool = True
-    has_family: bool = False
-    folds_families: bool = True
-    branch_points: int = 0
-    labels: int = 0
-    blocks: bool = False
-    image: bool = False
-    problems: int = 0
-    has_project: bool = False
-    has_entry: bool = False
-    is_searching: bool = False
-    has_entry_id: bool = False
-
-
-Reason = Callable[[Here], str | None]
-
-
-class Command(Struct, frozen=True, kw_only=True):
-    """One row of the table.
-
-    `title` is a verb, two words at most; `help` one sentence. `footer` orders the bar at the bottom (0: not there).
-    `typing` commands also work while a filter line has the keys.
-    """
-
-    id: str
-    keys: tuple[str, ...]
-    title: str
-    help: str
-    where: tuple[str, ...]
-    group: str
-    footer: int = 0
-    typing: bool = False
-    reason: Reason | None = None
-
-    def unavailable(self, here: Here) -> str | None:
-        """Return why the command cannot work here, as a sentence; None if it can."""
-        return self.reason(here) if self.reason is not None else None
-
-
-def _needs_session(here: Here) -> str | None:
-    return None if here.has_session else "There is no session under the cursor."
-
-
-def _needs_rows(here: Here) -> str | None:
-    return None if here.has_rows else "There is nothing to open here."
-
-
-def _needs_filter(here: Here) -> str | None:
-    return None if here.has_filter else "Nothing is being searched: press / first."
-
-
-def _needs_fold(here: Here) -> str | None:
-    return None if here.foldable else "This row has nothing to fold: only branch points and roots do."
-
-
-def _needs_folder(here: Here) -> str | None:
-    return None if here.has_folder else "There is no folder to switch to: no session is under this directory."
-
-
-def _needs_block(here: Here) -> str | None:
-    return None if here.blocks else "Nothing is folded on this page."
-
-
-def _needs_image(here: Here) -> str | None:
-    return None if here.image else "No image is on this page."
-
-
-def _needs_families(here: Here) -> str | None:
-    return None if here.folds_families else "Threads, and what a filter finds, show every session by itself."
-
-
-def _needs_family(here: Here) -> str | None:
-    return _needs_families(here) or (None if here.has_family else "No other session belongs to this one.")
-
-
-def _needs_branches(here: Here) -> str | None:
-    return None if here.branch_points else "This session has one branch only."
-
-
-def _needs_labels(here: Here) -> str | None:
-    return None if here.labels else "No entry of this session has a label."
-
-
-def _needs_damage(here: Here) -> str | None:
-    return None if here.problems else "Nothing is damaged in this file."
-
-
-def _needs_project(here: Here) -> str | None:
-    return None if here.has_project else "There is no folder under the cursor whose directory could have moved."
-
-
-def _needs_entry(here: Here) -> str | None:
-    return None if here.has_entry else "There is no entry with an id under the cursor."
-
-
-def _needs_entry_id(here: Here) -> str | None:
-    return None if here.has_entry_id else "The entry has no id, so no program can go on from it."
-
-
-def _needs_search(here: Here) -> str | None:
-    return None if here.is_searching else "No search is under way."
-
-
-MOVE, OPEN, FIND, SHOW, TREE_GROUP, PROGRAM = "Move", "Open", "Find and sort", "Show", "Tree", "Program"
-OWN = "Your own commands"
-CHANGE = "Change"
-
-GROUPS = (MOVE, OPEN, FIND, SHOW, TREE_GROUP, CHANGE, PROGRAM, OWN)
-"""The groups of help and README, in order."""
+from sessionbrowse.tui.reasons import (
+    needs_block,
+    needs_branches,
+    needs_damage,
+    needs_entry,
+    needs_entry_id,
+    needs_families,
+    needs_family,
+    needs_filter,
+    needs_fold,
+    needs_folder,
+    needs_image,
+    needs_labels,
+    needs_project,
+    needs_rows,
+    needs_search,
+    needs_session,
+)
 
 _PANES = (PROJECTS, SESSIONS, PREVIEW)
 
@@ -229,7 +85,7 @@ CHANGES: tuple[Command, ...] = (
         CHANGE,
         footer=4,
         typing=True,
-        reason=_needs_session,
+        reason=needs_session,
     ),
     _row(
         "label",
@@ -239,7 +95,7 @@ CHANGES: tuple[Command, ...] = (
         (TREE,),
         CHANGE,
         footer=4,
-        reason=_needs_entry,
+        reason=needs_entry,
     ),
     _row(
         "checkout",
@@ -249,7 +105,7 @@ CHANGES: tuple[Command, ...] = (
         (TREE,),
         CHANGE,
         footer=5,
-        reason=_needs_entry,
+        reason=needs_entry,
     ),
     _row(
         "fork",
@@ -259,7 +115,7 @@ CHANGES: tuple[Command, ...] = (
         (SESSIONS, PREVIEW, TREE),
         CHANGE,
         footer=10,
-        reason=_needs_session,
+        reason=needs_session,
     ),
     _row(
         "delete",
@@ -270,7 +126,7 @@ CHANGES: tuple[Command, ...] = (
         CHANGE,
         footer=5,
         typing=True,
-        reason=_needs_session,
+        reason=needs_session,
     ),
     _row(
         "archive",
@@ -280,7 +136,7 @@ CHANGES: tuple[Command, ...] = (
         (SESSIONS, PREVIEW),
         CHANGE,
         footer=11,
-        reason=_needs_session,
+        reason=needs_session,
     ),
     _row("restore", "t", "Trash", "List the deleted sessions, and bring one back.", (LIST,), CHANGE),
     _row(
@@ -291,7 +147,7 @@ CHANGES: tuple[Command, ...] = (
         (LIST,),
         CHANGE,
         footer=9,
-        reason=_needs_project,
+        reason=needs_project,
     ),
     _row(
         "select",
@@ -301,10 +157,10 @@ CHANGES: tuple[Command, ...] = (
         (SESSIONS,),
         CHANGE,
         footer=6,
-        reason=_needs_session,
+        reason=needs_session,
     ),
-    _row("select_up", "shift+up", "Select up", "Select upwards.", (SESSIONS,), CHANGE, reason=_needs_session),
-    _row("select_down", "shift+down", "Select down", "Select downwards.", (SESSIONS,), CHANGE, reason=_needs_session),
+    _row("select_up", "shift+up", "Select up", "Select upwards.", (SESSIONS,), CHANGE, reason=needs_session),
+    _row("select_down", "shift+down", "Select down", "Select downwards.", (SESSIONS,), CHANGE, reason=needs_session),
     _row(
         "select_range",
         "V",
@@ -312,7 +168,7 @@ CHANGES: tuple[Command, ...] = (
         "Select all that the cursor passes from here on; once more ends that.",
         (SESSIONS,),
         CHANGE,
-        reason=_needs_session,
+        reason=needs_session,
     ),
     _row(
         "select_all",
@@ -321,7 +177,7 @@ CHANGES: tuple[Command, ...] = (
         "Select all sessions that are shown, or none; Escape clears the selection.",
         (SESSIONS,),
         CHANGE,
-        reason=_needs_session,
+        reason=needs_session,
     ),
     _row(
         "undo",
@@ -356,7 +212,7 @@ TAKING: tuple[Command, ...] = (
         "Choose what to copy: text, raw line, ids, path, directory, the command that resumes.",
         (SESSIONS, PREVIEW, TREE, VIEW),
         OPEN,
-        reason=_needs_session,
+        reason=needs_session,
     ),
     _row(
         "edit",
@@ -365,7 +221,7 @@ TAKING: tuple[Command, ...] = (
         "Open a copy of the entry in $VISUAL, $EDITOR or $PAGER; in Raw and in the lists one of the session's file.",
         (SESSIONS, PREVIEW, TREE, VIEW),
         OPEN,
-        reason=_needs_session,
+        reason=needs_session,
     ),
 )
 """What takes a session's text elsewhere."""
@@ -379,7 +235,7 @@ READING: tuple[Command, ...] = (
         (VIEW,),
         SHOW,
         footer=1,
-        reason=_needs_block,
+        reason=needs_block,
     ),
     _row(
         "open_block",
@@ -388,7 +244,7 @@ READING: tuple[Command, ...] = (
         "Open or close the fold beside the tree that is marked: a long text, thinking, details.",
         (SESSION,),
         SHOW,
-        reason=_needs_block,
+        reason=needs_block,
     ),
     _row(
         "open_all",
@@ -405,7 +261,7 @@ READING: tuple[Command, ...] = (
         "Mark the next fold or image.",
         (VIEW,),
         SHOW,
-        reason=_needs_block,
+        reason=needs_block,
     ),
     _row(
         "previous_block",
@@ -414,7 +270,7 @@ READING: tuple[Command, ...] = (
         "Mark the fold or image before.",
         (VIEW,),
         SHOW,
-        reason=_needs_block,
+        reason=needs_block,
     ),
     _row(
         "open_image",
@@ -423,7 +279,7 @@ READING: tuple[Command, ...] = (
         "Open the image that is marked, or else the first one shown, in the system's viewer.",
         (SESSION,),
         OPEN,
-        reason=_needs_image,
+        reason=needs_image,
     ),
     _row(
         "compare",
@@ -433,7 +289,7 @@ READING: tuple[Command, ...] = (
         (TREE, VIEW),
         TREE_GROUP,
         footer=12,
-        reason=_needs_rows,
+        reason=needs_rows,
     ),
     _row(
         "compare_leaf",
@@ -442,7 +298,7 @@ READING: tuple[Command, ...] = (
         "Compare the entry's branch with the active one.",
         (TREE, VIEW),
         TREE_GROUP,
-        reason=_needs_rows,
+        reason=needs_rows,
     ),
 )
 """What looks closer at an entry."""
@@ -474,7 +330,7 @@ FINDING: tuple[Command, ...] = (
         (SEARCHING, RESULTS, CHECKPOINTS),
         OPEN,
         footer=1,
-        reason=_needs_rows,
+        reason=needs_rows,
     ),
     _row(
         "leave_found",
@@ -522,7 +378,7 @@ FINDING: tuple[Command, ...] = (
         (SEARCHING, RESULTS),
         FIND,
         footer=8,
-        reason=_needs_search,
+        reason=needs_search,
     ),
     _row(
         "resume_there",
@@ -532,7 +388,7 @@ FINDING: tuple[Command, ...] = (
         (CHECKPOINTS,),
         OPEN,
         footer=2,
-        reason=_needs_entry_id,
+        reason=needs_entry_id,
     ),
     _row("search_again", "f5", "Look again", "Look at the disk again.", (SEARCHING, RESULTS, CHECKPOINTS), SHOW),
 )
@@ -562,7 +418,7 @@ COMMANDS: tuple[Command, ...] = (
         (PROJECTS, SESSIONS, PREVIEW, TREE),
         OPEN,
         footer=1,
-        reason=_needs_rows,
+        reason=needs_rows,
     ),
     _row(
         "back",
@@ -581,7 +437,7 @@ COMMANDS: tuple[Command, ...] = (
         (LIST, SESSION, RESULTS),
         OPEN,
         footer=2,
-        reason=_needs_session,
+        reason=needs_session,
     ),
     _row(
         "resume_as",
@@ -590,7 +446,7 @@ COMMANDS: tuple[Command, ...] = (
         "Choose where to resume: here, in a tmux window or split, by a command; in the tree also from the entry.",
         (LIST, SESSION, RESULTS, CHECKPOINTS),
         OPEN,
-        reason=_needs_session,
+        reason=needs_session,
     ),
     _row(
         "filter",
@@ -620,7 +476,7 @@ COMMANDS: tuple[Command, ...] = (
         FIND,
         footer=5,
         typing=True,
-        reason=_needs_folder,
+        reason=needs_folder,
     ),
     _row(
         "sort",
@@ -657,9 +513,9 @@ COMMANDS: tuple[Command, ...] = (
         "Show or fold the forks, copies, runs of subagents and one-message stubs that belong to the session.",
         (LIST,),
         FIND,
-        reason=_needs_family,
+        reason=needs_family,
     ),
-    _row("families", "O", "All families", "Show or fold all families.", (LIST,), FIND, reason=_needs_families),
+    _row("families", "O", "All families", "Show or fold all families.", (LIST,), FIND, reason=needs_families),
     _row(
         "pin",
         "p",
@@ -667,7 +523,7 @@ COMMANDS: tuple[Command, ...] = (
         "Keep the session at the top of its list, or no longer; what omp itself pinned is shown there too.",
         (SESSIONS, PREVIEW),
         FIND,
-        reason=_needs_session,
+        reason=needs_session,
     ),
     _row(
         "repositories",
@@ -699,7 +555,7 @@ COMMANDS: tuple[Command, ...] = (
         "Copy: in lists the path of the session's file, in the tree and beside it the text of the entry.",
         (SESSIONS, PREVIEW, TREE, VIEW, FOUND),
         OPEN,
-        reason=_needs_session,
+        reason=needs_session,
     ),
     _row(
         "damage",
@@ -708,7 +564,7 @@ COMMANDS: tuple[Command, ...] = (
         "Show where the session's file is damaged, and how.",
         (SESSION,),
         SHOW,
-        reason=_needs_damage,
+        reason=needs_damage,
     ),
     *TAKING,
     _row("reload", "f5", "Reload", "Read the disk again.", (LIST, SESSION, WELCOME), SHOW),
@@ -734,7 +590,7 @@ COMMANDS: tuple[Command, ...] = (
         (TREE,),
         TREE_GROUP,
         footer=6,
-        reason=_needs_fold,
+        reason=needs_fold,
     ),
     _row(
         "next_branch",
@@ -743,7 +599,7 @@ COMMANDS: tuple[Command, ...] = (
         "Jump to the next branch point.",
         (TREE,),
         TREE_GROUP,
-        reason=_needs_branches,
+        reason=needs_branches,
     ),
     _row(
         "previous_branch",
@@ -752,7 +608,7 @@ COMMANDS: tuple[Command, ...] = (
         "Jump to the branch point before.",
         (TREE,),
         TREE_GROUP,
-        reason=_needs_branches,
+        reason=needs_branches,
     ),
     _row(
         "next_turn",
@@ -802,7 +658,7 @@ COMMANDS: tuple[Command, ...] = (
         "Show only entries that have a label, or all usual rows again.",
         (TREE,),
         TREE_GROUP,
-        reason=_needs_labels,
+        reason=needs_labels,
     ),
     _row(
         "filter_all",
@@ -838,7 +694,7 @@ COMMANDS: tuple[Command, ...] = (
         "Show when each label was set, or hide it.",
         (TREE,),
         TREE_GROUP,
-        reason=_needs_labels,
+        reason=needs_labels,
     ),
     _row(
         "next_hit",
@@ -847,7 +703,7 @@ COMMANDS: tuple[Command, ...] = (
         "Jump to the next entry that the search found.",
         (SESSION,),
         FIND,
-        reason=_needs_filter,
+        reason=needs_filter,
     ),
     _row(
         "previous_hit",
@@ -856,7 +712,7 @@ COMMANDS: tuple[Command, ...] = (
         "Jump to the entry before that the search found.",
         (SESSION,),
         FIND,
-        reason=_needs_filter,
+        reason=needs_filter,
     ),
     *FINDING,
     *CHANGES,

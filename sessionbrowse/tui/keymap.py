@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sessionbrowse.tui.commands import BY_ID, COMMANDS, GROUPS, PLACES, TOGETHER, Command
+from sessionbrowse.tui.command import GROUPS, Command
+from sessionbrowse.tui.commands import BY_ID, COMMANDS
+from sessionbrowse.tui.places import PLACES, TOGETHER
 
 
 class Keys:

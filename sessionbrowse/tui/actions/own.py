@@ -10,8 +10,9 @@ from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.own_commands import directory_for, placeholders_of, run_quietly, variables_of, words_of
 from sessionbrowse.services.resume import ResumeCommand
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands import LIST, OWN, SESSION, Command, Here, Reason
+from sessionbrowse.tui.command import OWN, Command, Here, Reason
 from sessionbrowse.tui.jobs import Job, Lane, Outcome
+from sessionbrowse.tui.places import LIST, SESSION
 from sessionbrowse.tui.screens.base import CommandScreen
 
 _WHERE = {"everywhere": (LIST, SESSION), "lists": (LIST,), "session": (SESSION,)}

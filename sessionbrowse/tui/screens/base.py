@@ -18,8 +18,10 @@ from textual.widgets import Input
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.tui.commands import BY_ID, EVERYWHERE, TYPING, Command, Here
+from sessionbrowse.tui.command import Command, Here
+from sessionbrowse.tui.commands import BY_ID
 from sessionbrowse.tui.jobs import Lane, Outcome
+from sessionbrowse.tui.places import EVERYWHERE, TYPING
 from sessionbrowse.tui.widgets.bars import KeyBar
 from sessionbrowse.tui.widgets.row_list import RowList
 from sessionbrowse.tui.widgets.text_view import TextView

@@ -18,9 +18,10 @@ from sessionbrowse.services.news import Complete, Failed, Found, Gone, Indexed, 
 from sessionbrowse.store.pins import Pins
 from sessionbrowse.text import clean
 from sessionbrowse.tui.actions.widths import apply_widths
-from sessionbrowse.tui.commands import LIST, PREVIEW, PROJECTS, SESSIONS, Here
+from sessionbrowse.tui.command import Here
 from sessionbrowse.tui.jobs import Job, Outcome
 from sessionbrowse.tui.library import SORTS, Filter, Folding, Library, ProjectRow, SessionRow, parse_filter, same_names
+from sessionbrowse.tui.places import LIST, PREVIEW, PROJECTS, SESSIONS
 from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.reading.views import Looked
 from sessionbrowse.tui.render import (

@@ -9,8 +9,9 @@ from sessionbrowse.services.search import Checkpoint
 from sessionbrowse.services.search_messages import Answer, Checkpoints, Known, ListCheckpoints, Refresh
 from sessionbrowse.text import clean
 from sessionbrowse.tui.actions.resuming import Resuming
-from sessionbrowse.tui.commands import CHECKPOINTS, FOUND, RESULTS_VIEW, Here
+from sessionbrowse.tui.command import Here
 from sessionbrowse.tui.hit_rows import checkpoint_row
+from sessionbrowse.tui.places import CHECKPOINTS, FOUND, RESULTS_VIEW
 from sessionbrowse.tui.render import one_line, plural
 from sessionbrowse.tui.screens.found import FoundScreen, Spot
 from sessionbrowse.tui.spans import Line

@@ -14,7 +14,8 @@ from textual.content import Content
 from textual.widgets import Input
 
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands import DIALOG, PROMPT, Here
+from sessionbrowse.tui.command import Here
+from sessionbrowse.tui.places import DIALOG, PROMPT
 from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line, fit, sides

@@ -16,7 +16,8 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.session import Session
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.services.search_messages import Answer
-from sessionbrowse.tui.commands import BY_ID, Here
+from sessionbrowse.tui.command import Here
+from sessionbrowse.tui.commands import BY_ID
 from sessionbrowse.tui.hit_rows import place_line
 from sessionbrowse.tui.jobs import Job, Outcome
 from sessionbrowse.tui.marked import marks_of

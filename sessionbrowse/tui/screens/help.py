@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sessionbrowse.tui.commands import GROUPS, OVERLAY, PLACES, Command, Here
+from sessionbrowse.tui.command import GROUPS, Command, Here
 from sessionbrowse.tui.keymap import Keys
+from sessionbrowse.tui.places import OVERLAY, PLACES
 from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.screens.text_window import TextWindow
 from sessionbrowse.tui.spans import Line, line_width, pad

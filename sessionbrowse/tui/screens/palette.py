@@ -8,7 +8,8 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from sessionbrowse.model.picker import fuzzy
-from sessionbrowse.tui.commands import OVERLAY, Command, Here
+from sessionbrowse.tui.command import Command, Here
+from sessionbrowse.tui.places import OVERLAY
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line, sides
 from sessionbrowse.tui.widgets.filter_line import FilterInput

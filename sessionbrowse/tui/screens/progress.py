@@ -9,7 +9,8 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands import WORKING, Here
+from sessionbrowse.tui.command import Here
+from sessionbrowse.tui.places import WORKING
 from sessionbrowse.tui.reading.parts import FittedPart, LinePart, Part
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line, fit

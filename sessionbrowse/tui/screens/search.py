@@ -16,8 +16,9 @@ from sessionbrowse.services.search_messages import (
     Stop,
 )
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands import FOUND, RESULTS, RESULTS_VIEW, SEARCHING, Here
+from sessionbrowse.tui.command import Here
 from sessionbrowse.tui.hit_rows import hit_row
+from sessionbrowse.tui.places import FOUND, RESULTS, RESULTS_VIEW, SEARCHING
 from sessionbrowse.tui.render import one_line, plural
 from sessionbrowse.tui.screens.found import FoundScreen, Spot
 from sessionbrowse.tui.search_lessons import LESSONS, lesson_row

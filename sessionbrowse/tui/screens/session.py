@@ -18,10 +18,11 @@ from sessionbrowse.store.remembered import SessionView
 from sessionbrowse.text import clean
 from sessionbrowse.tui.actions.fresh import Fresh
 from sessionbrowse.tui.actions.widths import apply_widths
-from sessionbrowse.tui.commands import SESSION, TREE, VIEW, Here
+from sessionbrowse.tui.command import Here
 from sessionbrowse.tui.jobs import Job, Outcome
 from sessionbrowse.tui.marked import apart
 from sessionbrowse.tui.memory import tree_filter_of
+from sessionbrowse.tui.places import SESSION, TREE, VIEW
 from sessionbrowse.tui.reading.parts import Part
 from sessionbrowse.tui.reading.views import VIEWS, Look, Looked, ViewName, document
 from sessionbrowse.tui.render import CRUMB, folder_name, one_line, plural

@@ -8,7 +8,8 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
-from sessionbrowse.tui.commands import OVERLAY, Here
+from sessionbrowse.tui.command import Here
+from sessionbrowse.tui.places import OVERLAY
 from sessionbrowse.tui.reading.parts import Part
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.widgets.text_view import TextView

@@ -8,8 +8,9 @@ from textual.containers import Vertical
 from sessionbrowse import text
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands import WELCOME, Here
+from sessionbrowse.tui.command import Here
 from sessionbrowse.tui.jobs import Outcome
+from sessionbrowse.tui.places import WELCOME
 from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.render import agent_span
 from sessionbrowse.tui.screens.base import CommandScreen

@@ -1,0 +1,60 @@
+"""What a command is: a row of the table in `commands`, and what it may ask of the place where it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+MOVE, OPEN, FIND, SHOW, TREE_GROUP, PROGRAM = "Move", "Open", "Find and sort", "Show", "Tree", "Program"
+OWN = "Your own commands"
+CHANGE = "Change"
+
+GROUPS = (MOVE, OPEN, FIND, SHOW, TREE_GROUP, CHANGE, PROGRAM, OWN)
+"""The groups of help and README, in order."""
+
+
+class Here(Struct, frozen=True, kw_only=True):
+    """What a command may ask of the place it is given in, to say why it cannot work."""
+
+    has_rows: bool = True
+    has_session: bool = False
+    has_filter: bool = False
+    foldable: bool = False
+    has_folder: bool = True
+    has_family: bool = False
+    folds_families: bool = True
+    branch_points: int = 0
+    labels: int = 0
+    blocks: bool = False
+    image: bool = False
+    problems: int = 0
+    has_project: bool = False
+    has_entry: bool = False
+    is_searching: bool = False
+    has_entry_id: bool = False
+
+
+Reason = Callable[[Here], str | None]
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    """One row of the table.
+
+    `title` is a verb, two words at most; `help` one sentence. `footer` orders the bar at the bottom (0: not there).
+    `typing` commands also work while a filter line has the keys.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    title: str
+    help: str
+    where: tuple[str, ...]
+    group: str
+    footer: int = 0
+    typing: bool = False
+    reason: Reason | None = None
+
+    def unavailable(self, here: Here) -> str | None:
+        """Return why the command cannot work here, as a sentence; None if it can."""
+        return self.reason(here) if self.reason is not None else None
