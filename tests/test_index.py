@@ -27,9 +27,17 @@ from sessionbrowse.store.index import index as index_module
 from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.packed import pack, unpack
 from sessionbrowse.store.index.read import read_for_index
-from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, locked
+from sessionbrowse.store.index.schema import (
+    HASH_BYTES,
+    IndexBusy,
+    IndexUnavailable,
+    complete_shard,
+    create_shard,
+    locked,
+    open_shard,
+)
 from sessionbrowse.store.index.session import session_from_index
-from sessionbrowse.store.index.write import MAX_RUNS
+from sessionbrowse.store.index.write import MAX_RUNS, TextRows
 from sessionbrowse.store.session_file import open_session
 from tests.index_support import answer, append, entry, folder, header, line_of, result, scope_of, user, write
 
@@ -341,6 +349,26 @@ def test_shards_written_by_several_processes_give_the_same(tmp_path: Path, monke
     append(here / "7.jsonl", user("2", "1", "grown"))
     assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == summaries_from_files(tmp_path / "store")
     assert_entries_are_those_of_the_files(index, tmp_path / "store")
+
+
+def test_word_lists_that_were_written_in_parts_are_one_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(HASH_BYTES, "said", 2000)
+    shard = create_shard(tmp_path / "shard")
+    shard.execute("BEGIN")
+    rows = TextRows(shard, "said")
+    for number in range(200):
+        rows.add(number, f"always word{number} " + f"only{number}_ " * 800)
+    rows.finish(1)
+    parts = "SELECT count(DISTINCT segid) FROM said_idx"
+    assert shard.execute(parts).fetchone()[0] > 1
+    complete_shard(shard)
+    shard = open_shard(tmp_path, "shard")
+    assert shard.execute(parts).fetchone()[0] == 1
+    assert shard.execute("PRAGMA freelist_count").fetchone()[0] == 0
+    assert [row for (row,) in shard.execute("SELECT rowid FROM said WHERE said MATCH 'word17'")] == [18]
+    assert len(shard.execute("SELECT rowid FROM said WHERE said MATCH 'always'").fetchall()) == 200
 
 
 def test_a_shard_that_is_gone_does_not_break_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,11 @@ compared with the file are the same by construction.
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
 from functools import lru_cache
 
-_FOREIGN = re.compile(r"[^\x00-\x7f]+")
 _WORD = re.compile(r"[0-9a-z_\x80-\U0010ffff]+")
 # Scripts written without blanks between words: every character is a word, so that any substring is found.
 _CJK = re.compile(
@@ -30,7 +30,8 @@ def fold(text: str) -> str:
 
 def fold_foreign(text: str) -> str:
     """Return the text with everything beyond ASCII folded; ASCII keeps its case, which SQLite's tokenizer folds."""
-    return text if text.isascii() else _FOREIGN.sub(_folded_run, text)
+    # Python's encoder finds what is not ASCII four times as fast as a regular expression does.
+    return text if text.isascii() else text.encode("ascii", _FOLDED).decode()
 
 
 def words_of(text: str) -> list[str]:
@@ -90,8 +91,13 @@ def _literal_character(character: str) -> str:
     return "".join([part for part in parts if not unicodedata.category(part).startswith("M")])
 
 
-def _folded_run(found: re.Match[str]) -> str:
-    return _fold_run(found[0])
+def _folded_run(error: UnicodeError) -> tuple[bytes, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return _fold_run(error.object[error.start : error.end]).encode(), error.end
+
+
+_FOLDED = "sessionbrowse.folded"
+codecs.register_error(_FOLDED, _folded_run)
 
 
 @lru_cache(maxsize=16384)

@@ -19,7 +19,7 @@ from sessionbrowse.model.words import fold_foreign
 from sessionbrowse.store.discover import FoundFile
 from sessionbrowse.store.index.packed import Part, pack, pack_row_entries, unpack
 from sessionbrowse.store.index.read import IndexedFile, KeptSummary, State, read_for_index, read_growth
-from sessionbrowse.store.index.schema import SHARD_PREFIX, TEXT_TABLES, create_shard
+from sessionbrowse.store.index.schema import SHARD_PREFIX, TEXT_TABLES, complete_shard, create_shard
 from sessionbrowse.store.parallel import chunked, fork_map, workers_for
 
 ROW_CHARACTERS = {"said": 4096, "tools": 128 * 1024}
@@ -173,7 +173,8 @@ class TextRows:
         self._texts, self._characters, self._entries, self._ends = [], 0, [], []
 
     def _end_row(self) -> None:
-        self._waiting.append((self._next, fold_foreign("\n".join(self._texts))))
+        # Each text alone: one letter beyond ASCII in a row would make the others wide and slow too.
+        self._waiting.append((self._next, "\n".join(map(fold_foreign, self._texts))))
         self._next += 1
         self._ends.append(len(self._entries))
         self._texts, self._characters = [], 0
@@ -213,8 +214,7 @@ def write_shards(
 
     def finish() -> None:
         for connection, _, _ in made:
-            connection.execute("COMMIT")
-            connection.close()
+            complete_shard(connection)
 
     return map(_pair, fork_map(chunked(sizes), work, workers_for(sum(sizes)), finish))
 
