@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from textual import events, on
@@ -12,7 +11,7 @@ from textual.content import Content
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model import tree
-from sessionbrowse.model.session import ROOT, Session
+from sessionbrowse.model.session import Session
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.remembered import SessionView
 from sessionbrowse.text import clean
@@ -25,12 +24,21 @@ from sessionbrowse.tui.memory import tree_filter_of
 from sessionbrowse.tui.places import SESSION, TREE, VIEW
 from sessionbrowse.tui.reading.parts import Part
 from sessionbrowse.tui.reading.views import VIEWS, Look, Looked, ViewName, document
-from sessionbrowse.tui.render import CRUMB, folder_name, one_line, plural
+from sessionbrowse.tui.render import one_line
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.screens.found import find_again
+from sessionbrowse.tui.session_titles import (
+    facts_line,
+    found_status,
+    hit_position,
+    no_rows_sentence,
+    path_line,
+    tree_title,
+)
 from sessionbrowse.tui.spans import Line
 from sessionbrowse.tui.tree_rows import TreeStyle, hits_in, shift_for, tree_row
 from sessionbrowse.tui.tree_search import TreeRows, TreeState, make_rows
+from sessionbrowse.tui.tree_shown import NOTHING_SHOWN, shown_tree
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
@@ -38,8 +46,6 @@ from sessionbrowse.tui.widgets.text_view import TextView
 
 KEPT_TEXTS = 4000
 """Row texts kept, so that moving the cursor does not read entries again."""
-
-FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
 
 
 class SessionScreen(CommandScreen[None]):
@@ -50,6 +56,10 @@ class SessionScreen(CommandScreen[None]):
         "naming:Naming",
         "entries:Entries",
         "undoing:Undoing",
+        "tree_moving:TreeMoving",
+        "tree_folding:TreeFolding",
+        "tree_choosing:TreeChoosing",
+        "tree_finding:TreeFinding",
         "viewing:Viewing",
         "copying:Copying",
         "resuming:Resuming",
@@ -62,17 +72,13 @@ class SessionScreen(CommandScreen[None]):
         self.summary = summary
         self.session: Session | None = None
         self.state = TreeState(filter="default")
-        self.rows = tree.Rows([])
+        self.shown = NOTHING_SHOWN
         self.view: ViewName = "entry"
         self.label_times = False
         self.marked: int | None = None
         self._wanted = (index, entry_id)
         self._left: SessionView | None = None
         self.widths: dict[str, int] = {}
-        self._row_of: dict[int, int] = {}
-        self._hits: list[int] = []
-        self._made: TreeRows | None = None
-        self._branch_rows: list[int] = []
         self._style = TreeStyle(now_ms=0, home="")
         self._drawn_shift = 0
         self._texts: dict[int, str] = {}
@@ -128,13 +134,18 @@ class SessionScreen(CommandScreen[None]):
             has_session=True,
             has_filter=bool(self.state.query),
             foldable=row is not None and row.foldable,
-            branch_points=len(self._branch_rows),
+            branch_points=len(self.shown.branch_points),
             labels=len(self.session.labels) if self.session is not None else 0,
             blocks=self.text_view.spot is not None,
             image=self.text_view.shown_image() is not None,
             problems=len(self.session.problems) if self.session is not None else 0,
             has_entry=self.entry_id is not None,
         )
+
+    @property
+    def rows(self) -> tree.Rows:
+        """The tree's rows."""
+        return self.shown.rows
 
     @property
     def row(self) -> tree.Row | None:
@@ -183,7 +194,7 @@ class SessionScreen(CommandScreen[None]):
     def show_entry(self, entry_id: str) -> None:
         """Put the cursor on an entry, or on the nearest row above it."""
         self._wanted = (None, entry_id)
-        self._ask_rows(self.state)
+        self.ask_rows(self.state)
 
     def moving(self) -> RowList | TextView | None:
         """The focused pane; the tree while the search is typed."""
@@ -209,17 +220,17 @@ class SessionScreen(CommandScreen[None]):
         # Who stands at the end follows it, as `tail -f` does; elsewhere what is read stays.
         before, index = self.session, self.index
         if before is not None and index is not None and self._wanted == (None, None):
-            at_end = index == self._leaf_row(before)
+            at_end = index == self.shown.nearest(before.parents, before.leaf)
             self._wanted = (None, outcome.value.leaf_id if at_end else before.ids[index])
         if before is not None and len(outcome.value.ids) < len(before.ids):
             # It was rewritten: its rows are entries of another file.
-            self.rows, self._row_of, self._hits, self._branch_rows = tree.Rows([]), {}, [], []
+            self.shown = NOTHING_SHOWN
             self.tree_list.set_rows([])
         self.session = outcome.value
         self.marked = None if self.marked is not None and self.marked >= len(self.session.ids) else self.marked
         self._texts = {}
         self._show_header()
-        self._ask_rows(self._with_folds_as_left(self.state))
+        self.ask_rows(self._with_folds_as_left(self.state))
 
     def _with_folds_as_left(self, state: TreeState) -> TreeState:
         left, session = self._left, self.session
@@ -238,39 +249,20 @@ class SessionScreen(CommandScreen[None]):
         """Give the tree the width of its own where there is room."""
         apply_widths(self)
 
-    def _entry_crumb(self) -> str:
-        session, index = self.session, self.index
-        mark = session.labels.get(index) if session is not None and index is not None else None
-        return f"⚑ {one_line(mark.text, 24)}" if mark is not None else clean(self.entry_id or "")[:8]
-
     def _show_header(self) -> None:
-        summary, session = self.summary, self.session
-        name = (session.name if session is not None else summary.name) or summary.first_message or "(no messages)"
-        where = folder_name(summary.cwd, self.browser.home) if summary.cwd else ("(no directory)", "")
-        left: Line = [(where[0], "dim"), *CRUMB, (one_line(name, 60), "title")]
-        if self.entry_id is not None:
-            left += [*CRUMB, (self._entry_crumb(), "dim")]
-        left.append((f"   {summary.agent}", "dim"))
-        right: Line = []
-        if session is not None:
-            if session.problems:
-                key = self.browser.keys.key_of("damage")
-                right.append((f"✗ {plural(len(session.problems), 'problem')} ({key})   ", "error"))
-            points = plural(summary.branch_count, "branch", "branches")
-            right.append((f"{plural(len(session.ids), 'entry', 'entries')} · {points}", "dim"))
-            if session.leaf_id:
-                right.append((f" · leaf {clean(session.leaf_id)[:8]}", "dim"))
-        self.query_one("#header", Bar).show(left, right)
+        summary, session, keys = self.summary, self.session, self.browser.keys
+        left = path_line(summary, session, self.index, self.browser.home)
+        self.query_one("#header", Bar).show(left, facts_line(summary, session, keys.key_of("damage")))
 
     # -- the tree -----------------------------------------------------------------------------------------------
 
-    def _ask_rows(self, state: TreeState) -> None:
+    def ask_rows(self, state: TreeState) -> None:
+        """Have the rows of a state made; they are shown when they come."""
         self.state = state
         session = self.session
         if session is None:
             return
-
-        before = self._made
+        before = self.shown.made
         self.lane("rows").ask(lambda job: make_rows(session, state, before, job))
 
     def take_rows(self, outcome: Outcome) -> None:
@@ -278,66 +270,34 @@ class SessionScreen(CommandScreen[None]):
         if outcome.error is not None:
             raise outcome.error
         made: TreeRows = outcome.value
-        self._made = made
         before = self.index
-        self.rows = made.rows
-        indexes = self.rows.indexes()
-        self._row_of = dict(zip(indexes, range(len(indexes)), strict=True))
-        self._branch_rows = self.rows.connected()
-        self._hits = self.rows.hits() if made.state.query else []
+        self.shown = shown_tree(made)
         self._restyle()
-        self.tree_list.set_rows(indexes, cursor=self._cursor_for(before), empty=self._empty_sentence())
-        self._title_tree()
+        cursor = self.cursor_for(before)
+        empty = no_rows_sentence(self.session, self.state, self.shown, self.browser.keys.key_of)
+        self.tree_list.set_rows(self.rows.indexes(), cursor=cursor, empty=empty)
+        self.tree_list.border_title = tree_title(self.state)
+        self.tree_list.border_subtitle = f"{len(self.rows):,}"
         self._refresh_view()
         if self.query_one(FilterLine).display:
-            self._say_found()
+            self.say_found()
 
-    def _leaf_row(self, session: Session) -> int | None:
-        """Return the entry at whose row the leaf is, or the nearest above it."""
-        index = session.leaf
-        while index is not None and index != ROOT and index not in self._row_of:
-            index = session.parents[index]
-        return index
-
-    def _cursor_for(self, before: int | None) -> int | None:
+    def cursor_for(self, before: int | None) -> int | None:
+        """Return the entry that the cursor goes to: what was asked for, `before`, or the leaf; the nearest shown."""
         session = self.session
         assert session is not None
         wanted = find_again(session, *self._wanted)
-        is_hidden = wanted is not None and wanted not in self._row_of
+        is_hidden = wanted is not None and wanted not in self.shown.position_of
         # A hit is shown whatever hides it; who only follows the leaf keeps the rows as they are.
         if is_hidden and self._wanted[0] is not None and self.state.filter != "all":
-            self._ask_rows(TreeState("all"))
+            self.ask_rows(TreeState("all"))
         else:
             self._wanted = (None, None)
         wanted = before if wanted is None else wanted
         if wanted is None:
             wanted = session.leaf
-        while wanted is not None and wanted != ROOT:
-            if wanted in self._row_of:
-                return wanted
-            wanted = session.parents[wanted]
-        return self.rows[-1].index if self.rows else None
-
-    def _empty_sentence(self) -> str:
-        keys = self.browser.keys.key_of
-        if self.session is not None and not self.session.envelopes:
-            return "This session has no entries."
-        if self.state.query:
-            if self._made is not None and not self._made.finished:
-                return "Searching …"
-            return f"No entry matches “{one_line(self.state.query, 60)}”. {keys('back')} clears the search."
-        if self.state.filter == "labeled-only":
-            return f"No entry has a label. {keys('filter_default')} shows the usual rows."
-        return f"No entry is shown in these rows. {keys('filter_all')} shows all."
-
-    def _title_tree(self) -> None:
-        title: list[tuple[str, str]] = [("Tree", "")]
-        if self.state.filter != "default":
-            title.append((f" · {self.state.filter}", "$accent"))
-        if self.state.query:
-            title.append((f" · /{one_line(self.state.query, 24)}", "$accent"))
-        self.tree_list.border_title = Content.assemble(*title)
-        self.tree_list.border_subtitle = f"{len(self.rows):,}"
+        nearest = self.shown.nearest(session.parents, wanted)
+        return nearest if nearest is not None or not self.rows else self.rows[-1].index
 
     def _render_row(self, position: int, width: int, state: RowState) -> Line:
         session = self.session
@@ -469,7 +429,7 @@ class SessionScreen(CommandScreen[None]):
         if self.pane == "view":
             self.set_focus(self.tree_list)
         elif self.state.query:
-            self._search("")
+            self.search("")
             self.query_one(FilterLine).close()
         else:
             self.browser.memory.note_session(self)
@@ -491,8 +451,6 @@ class SessionScreen(CommandScreen[None]):
         """Read the file again."""
         self._open()
 
-    # -- commands: moving in the tree ---------------------------------------------------------------------------
-
     def do_up(self) -> None:
         """Move up; in the tree past the first row to the last, as in pi."""
         if self.moving() is self.tree_list:
@@ -507,137 +465,6 @@ class SessionScreen(CommandScreen[None]):
         else:
             super().do_down()
 
-    def do_tree_page_up(self) -> None:
-        """Move up by a page."""
-        self.tree_list.page_up()
-
-    def do_tree_page_down(self) -> None:
-        """Move down by a page."""
-        self.tree_list.page_down()
-
-    def do_leaf(self) -> None:
-        """Jump to the leaf, or to the nearest row above it."""
-        index = self._cursor_for(self.session.leaf) if self.session is not None else None
-        if index is not None:
-            self.tree_list.go_to_key(index)
-
-    def do_next_branch(self) -> None:
-        """Jump to the next branch point."""
-        self._jump([position for position in self._branch_rows if position > self.tree_list.cursor], "below")
-
-    def do_previous_branch(self) -> None:
-        """Jump to the branch point before."""
-        self._jump([position for position in self._branch_rows if position < self.tree_list.cursor][::-1], "above")
-
-    def _jump(self, positions: list[int], where: str) -> None:
-        if positions:
-            self.tree_list.go(positions[0])
-        else:
-            self.browser.say(f"There is no other one {where}.")
-
-    def do_next_turn(self) -> None:
-        """Jump to the next row of the user or the assistant."""
-        self._jump([p for p in range(self.tree_list.cursor + 1, len(self.rows)) if self._is_turn(p)][:1], "below")
-
-    def do_previous_turn(self) -> None:
-        """Jump to the row of the user or the assistant before."""
-        self._jump([p for p in range(self.tree_list.cursor - 1, -1, -1) if self._is_turn(p)][:1], "above")
-
-    def _is_turn(self, position: int) -> bool:
-        assert self.session is not None
-        kind = self.session.kind(self.rows[position].index)
-        return kind.type == "message" and kind.role in ("user", "assistant")
-
-    # -- commands: folding --------------------------------------------------------------------------------------
-
-    def do_toggle_fold(self) -> None:
-        """Fold or unfold the row."""
-        row = self.row
-        if row is not None:
-            self._fold(row.index, not row.folded)
-
-    def _fold(self, index: int, folded: bool) -> None:
-        chosen = self.state.folded | {index} if folded else self.state.folded - {index}
-        self._ask_rows(TreeState(self.state.filter, self.state.query, frozenset(chosen)))
-
-    def do_fold(self) -> None:
-        """Fold the branch, or jump to where the segment above starts."""
-        row = self.row
-        if row is None:
-            return
-        if row.foldable and not row.folded:
-            self._fold(row.index, True)
-            return
-        above = self._visible_parent(row.index)
-        while above is not None and not self._starts_segment(above):
-            above = self._visible_parent(self.rows[above].index)
-        self.tree_list.go(above if above is not None else 0)
-
-    def do_unfold(self) -> None:
-        """Unfold the branch, or jump to the next segment's start or the branch's end."""
-        row = self.row
-        if row is None:
-            return
-        if row.folded:
-            self._fold(row.index, False)
-            return
-        position = self.tree_list.cursor
-        while position + 1 < len(self.rows) and self._visible_parent(self.rows[position + 1].index) == position:
-            position += 1
-            if self.rows[position].connector is not None:
-                break
-        self.tree_list.go(position)
-
-    def _starts_segment(self, position: int) -> bool:
-        row = self.rows[position]
-        return row.connector is not None or self._visible_parent(row.index) is None
-
-    def _visible_parent(self, index: int) -> int | None:
-        """Return the position of the nearest row above an entry, None for a root."""
-        assert self.session is not None
-        parents = self.session.parents
-        above = parents[index]
-        while above != ROOT:
-            if above in self._row_of:
-                return self._row_of[above]
-            above = parents[above]
-        return None
-
-    # -- commands: rows -----------------------------------------------------------------------------------------
-
-    def _use_filter(self, name: str) -> None:
-        # Choosing the filter that is on goes back to the usual rows, as pi's toggles do.
-        chosen = "default" if name == self.state.filter else name
-        self._ask_rows(TreeState(chosen, self.state.query))
-
-    def do_filter_default(self) -> None:
-        """Show the usual rows."""
-        self._use_filter("default")
-
-    def do_filter_no_tools(self) -> None:
-        """Hide tool results."""
-        self._use_filter("no-tools")
-
-    def do_filter_user_only(self) -> None:
-        """Show what the user said."""
-        self._use_filter("user-only")
-
-    def do_filter_labeled_only(self) -> None:
-        """Show labelled entries."""
-        self._use_filter("labeled-only")
-
-    def do_filter_all(self) -> None:
-        """Show all entries."""
-        self._use_filter("all")
-
-    def do_next_filter(self) -> None:
-        """Go through the choices of rows."""
-        self._ask_rows(TreeState(FILTERS[(FILTERS.index(self.state.filter) + 1) % len(FILTERS)], self.state.query))
-
-    def do_previous_filter(self) -> None:
-        """Go through the choices of rows backwards."""
-        self._ask_rows(TreeState(FILTERS[(FILTERS.index(self.state.filter) - 1) % len(FILTERS)], self.state.query))
-
     def do_damage(self) -> None:
         """Show what is damaged in the file."""
         from sessionbrowse.tui.screens.damage import DamageScreen
@@ -651,58 +478,22 @@ class SessionScreen(CommandScreen[None]):
         self._restyle()
         self.tree_list.refresh()
 
-    # -- commands: searching ------------------------------------------------------------------------------------
-
-    def do_filter(self) -> None:
-        """Search the tree while typing."""
-        self.query_one(FilterLine).open("/", self.state.query, "words that an entry must all hold")
-        self._say_found()
-
     def text_changed(self, text: str) -> None:
         """Search while typing."""
-        self._search(text)
+        self.search(text)
 
-    def _search(self, query: str) -> None:
+    def search(self, query: str) -> None:
+        """Search the tree; nothing shows all rows again."""
         if query.strip() != self.state.query:
-            self._ask_rows(TreeState(self.state.filter, query.strip()))
+            self.ask_rows(TreeState(self.state.filter, query.strip()))
 
-    def _say_found(self) -> None:
-        found = len(self._hits) if self.state.query else len(self.rows)
-        status: Line = [(plural(found, "match", "matches"), "dim")]
-        made = self._made
-        if made is not None and not made.finished:
-            status = [(f"searching … {made.behind:,}/{made.entries:,}  ", "accent"), *status]
-        self.query_one(FilterLine).say(status)
+    def say_found(self) -> None:
+        """Show in the line how many rows are found."""
+        self.query_one(FilterLine).say(found_status(self.state, self.shown))
 
     def position(self) -> str:
         """Return where the cursor stands in the rows, and among the hits of a search."""
-        position = super().position()
-        if not self._hits or self.moving() is not self.tree_list:
+        position, hits = super().position(), self.shown.hits
+        if not hits or self.moving() is not self.tree_list:
             return position
-        cursor = self.tree_list.cursor
-        at = bisect_left(self._hits, cursor)
-        is_hit = at < len(self._hits) and self._hits[at] == cursor
-        return f"hit {at + 1 if is_hit else '–'}/{len(self._hits):,} · {position}"
-
-    def do_accept_filter(self) -> None:
-        """Give the keys back to the tree."""
-        self.set_focus(self.tree_list)
-        if not self.state.query:
-            self.query_one(FilterLine).close()
-
-    def do_clear_filter(self) -> None:
-        """Show all rows again."""
-        self.set_focus(self.tree_list)
-        self.query_one(FilterLine).close()
-        self._search("")
-
-    def do_next_hit(self) -> None:
-        """Jump to the next hit, after the last to the first."""
-        if self._hits:
-            after = bisect_right(self._hits, self.tree_list.cursor)
-            self.tree_list.go(self._hits[after % len(self._hits)])
-
-    def do_previous_hit(self) -> None:
-        """Jump to the hit before, from the first to the last."""
-        if self._hits:
-            self.tree_list.go(self._hits[bisect_left(self._hits, self.tree_list.cursor) - 1])
+        return f"{hit_position(hits, self.tree_list.cursor)} · {position}"
