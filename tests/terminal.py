@@ -19,6 +19,7 @@ import pyte
 
 ROWS, COLUMNS = 40, 120
 PATIENCE_SECONDS = 30.0
+FIRST_OUTPUT_SECONDS = 1.5
 DOWN, UP, LEFT, RIGHT = "\x1b[B", "\x1b[A", "\x1b[D", "\x1b[C"
 PAGE_DOWN, PAGE_UP = "\x1b[6~", "\x1b[5~"
 ENTER, ESCAPE, TAB, BACKSPACE = "\r", "\x1b", "\t", "\x7f"
@@ -142,6 +143,21 @@ class Terminal:
             last = self.last_output
         return last
 
+    def record(self, *keys: str, quiet: float) -> tuple[float, list[tuple[float, list[str]]]]:
+        """Send keys; return the moment, and how the screen was after each output, until there is none for a while.
+
+        The screen is worked out afterwards: while the program works, nothing but its bytes is waited for.
+        """
+        outputs: list[tuple[float, bytes]] = []
+        pressed = self.press(*keys)
+        while given := self._receive(quiet if outputs else FIRST_OUTPUT_SECONDS):
+            outputs.append((self.last_output, given))
+        screens = []
+        for moment, given in outputs:
+            self.screen.feed(given)
+            screens.append((moment, self.screen.lines()))
+        return pressed, screens
+
     def wait_end(self, seconds: float = PATIENCE_SECONDS) -> float:
         """Return the moment at which the program ended.
 
@@ -182,17 +198,21 @@ class Terminal:
 
     def _read(self, seconds: float) -> bool:
         """Take what the program writes next; False if it writes nothing in time or has ended."""
+        given = self._receive(seconds)
+        # Textual asks what the terminal can do; a terminal that does not know answers nothing.
+        self.screen.feed(given)
+        return bool(given)
+
+    def _receive(self, seconds: float) -> bytes:
         if self._closed:
-            return False
+            return b""
         ready, _, _ = select.select([self._descriptor], [], [], max(0.0, seconds))
         if not ready:
-            return False
+            return b""
         try:
             given = os.read(self._descriptor, 1 << 16)
         except OSError:  # Linux's way to say that the other end is closed
-            return False
-        # Textual asks what the terminal can do; a terminal that does not know answers nothing.
+            return b""
         self.last_output = time.perf_counter()
         self.seen += given
-        self.screen.feed(given)
-        return bool(given)
+        return given

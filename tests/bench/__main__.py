@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.bench import rows_browser, rows_command_line
+from tests.bench import rows_browser, rows_command_line, rows_latency
 from tests.bench.bench import OURS, Bench, Line, NotThere
 from tests.bench.generate import NoSpace, bench_dir
 from tests.bench.measure import Failed
 from tests.bench.peers import Missing, find_peers
 from tests.bench.report import machine, shown, write_results
-from tests.bench.terminal import TimedOut
+from tests.terminal import TimedOut
 
 RESULTS = Path(__file__).resolve().with_name("RESULTS.md")
 ROWS: dict[str, Callable[[Bench], list[Line]]] = {
@@ -30,6 +30,7 @@ ROWS: dict[str, Callable[[Bench], list[Line]]] = {
     "append": rows_command_line.row_append,
     "open": rows_browser.row_open,
     "keys": rows_browser.row_keys,
+    "latency": rows_latency.row_latency,
     "growth": rows_command_line.row_growth,
     "search-commands": rows_command_line.row_search_commands,
 }
@@ -80,7 +81,7 @@ def _measured(name: str, bench: Bench) -> list[Line]:
     except NotThere as reason:
         return [Line(what, f"not there yet: {reason}", met=False)]
     except (Failed, TimedOut, NoSpace, Missing, OSError, ValueError, LookupError) as reason:
-        return [Line(what, f"not measured: {reason}", met=False)]
+        return [Line(what, f"not measured: {str(reason).partition(chr(10))[0]}", met=False)]
 
 
 def _say(text: str) -> None:

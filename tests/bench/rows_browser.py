@@ -25,13 +25,12 @@ from tests.bench.bench import (
     times,
 )
 from tests.bench.generate import Store
-from tests.bench.measure import Failed, must, pairs, percentile, run, spread
+from tests.bench.measure import Failed, cpu_of_tree, must, pairs, percentile, run, spread
 from tests.bench.peers import pi_open
 from tests.bench.rows_command_line import appended, search_words, size_of, title_of
-from tests.bench.terminal import Screen, Terminal, TimedOut
+from tests.terminal import BACKSPACE, DOWN, ENTER, PAGE_DOWN, PAGE_UP, UP, Screen, Terminal, TimedOut
 
-DOWN, UP, PAGE_DOWN, PAGE_UP = "\x1b[B", "\x1b[A", "\x1b[6~", "\x1b[5~"
-ENTER, ESCAPE, BACKSPACE, SEARCH_ALL = "\r", "\x1b", "\x7f", "\x06"
+SEARCH_ALL = "\x06"
 QUIT_SECONDS = 0.15
 FRAME_SECONDS = 0.016
 TITLE_CHARACTERS = 10
@@ -40,7 +39,7 @@ TITLE_CHARACTERS = 10
 def row_start(bench: Bench) -> list[Line]:
     """From the start of the process to the first real rows, 10,000 sessions indexed; and what quitting takes."""
     store = bench.store("large")
-    titles = _titles(bench, store)
+    titles = titles_of(bench, store)
     quits: dict[str, list[float]] = {"ours": [], "bare": []}
     rounds = bench.rounds * 2
 
@@ -52,8 +51,8 @@ def row_start(bench: Bench) -> list[Line]:
             return painted
 
     def from_index() -> float:
-        with _browser(bench, store) as terminal:
-            painted = terminal.wait(_shows(titles)) - terminal.started
+        with browser(bench, store) as terminal:
+            painted = terminal.wait(shows(titles)) - terminal.started
             terminal.until_quiet()
             quits["ours"].append(-terminal.press("q") + terminal.wait_end())
             return painted
@@ -76,9 +75,9 @@ def _start_without_index(bench: Bench, store: Store, titles: list[str], bare: Ca
     bare_quits: list[float] = []
 
     def ours() -> float:
-        with _browser(bench, store, fresh=True) as terminal:
+        with browser(bench, store, fresh=True) as terminal:
             first = terminal.wait(lambda screen: bool(screen.text().strip()))
-            rows = terminal.wait(_shows(titles))
+            rows = terminal.wait(shows(titles))
             between.append(rows - first)
             # while it still reads: that is when quitting is hard
             quits.append(-terminal.press("q") + terminal.wait_end())
@@ -113,15 +112,15 @@ def _quitting(what: str, ours: list[float], bare: list[float]) -> Line:
 def row_search(bench: Bench) -> list[Line]:
     """Search in the browser, 5 GB: hits after each key from the third letter on, and keys that come fast."""
     store = bench.store("large")
-    titles = _titles(bench, store)
+    titles = titles_of(bench, store)
     bench.ours(store, bench.indexed(store), "search", "the", "--json", "--limit", "1")
     painted: list[float] = []
     settled: list[float] = []
     kept = 0
     missed: list[str] = []
     chosen = [*search_words(100, 4), *search_words(2_000, 4), *search_words(15_000, 4)]
-    with _browser(bench, store) as terminal:
-        terminal.wait(_shows(titles))
+    with browser(bench, store) as terminal:
+        terminal.wait(shows(titles))
         terminal.until_quiet()
         terminal.press(SEARCH_ALL)
         terminal.until_quiet()
@@ -172,15 +171,15 @@ def row_live(bench: Bench) -> list[Line]:
     listed = bench.documents(bench.ours(store, bench.cache(store, "ours"), "list", "--json", "--limit", "3"))
     newest = next(file for file in store.files() if str(file) == listed[0]["path"])
     taken: list[float] = []
-    with _browser(bench, store) as terminal:
-        terminal.wait(_shows(_titles(bench, store)))
+    with browser(bench, store) as terminal:
+        terminal.wait(shows(titles_of(bench, store)))
         terminal.until_quiet(1.0)
         for _ in range(bench.rounds):
             name = f"live {uuid.uuid4().hex[:5]}"
             with appended(newest, "session_info", {"name": name}):
                 moment = time.perf_counter()
                 try:
-                    taken.append(terminal.wait(_shows([name]), 5) - moment)
+                    taken.append(terminal.wait(shows([name]), 5) - moment)
                 except TimedOut:
                     return [Line("browser: a changed session shows", "not within 5 s", "", "", "≤ 1 s", False)]
             terminal.until_quiet(1.0)
@@ -193,15 +192,15 @@ def row_follow(bench: Bench) -> list[Line]:
     file = store.files()[0]
     bench.indexed(store)
     taken: list[float] = []
-    with _browser(bench, store) as terminal:
-        _go_into_tree(terminal, _titles(bench, store))
+    with browser(bench, store) as terminal:
+        go_into_tree(terminal, titles_of(bench, store))
         for _ in range(bench.rounds):
             terminal.until_quiet(2.0)
             text = f"followed {uuid.uuid4().hex[:6]}"
             message = {"role": "user", "content": text, "timestamp": 1}
             with appended(file, "message", {"message": message}):
                 moment = time.perf_counter()
-                taken.append(terminal.wait(_shows([text]), 15) - moment)
+                taken.append(terminal.wait(shows([text]), 15) - moment)
     return [limited(f"browser: a message appended to {title_of(store)} stands in its open tree", taken, seconds, 1.0)]
 
 
@@ -244,8 +243,8 @@ def row_open(bench: Bench) -> list[Line]:
     taken: list[float] = []
     try:
         for _ in range(bench.rounds):
-            with _browser(bench, store) as terminal:
-                taken.append(_go_into_tree(terminal, _titles(bench, store)))
+            with browser(bench, store) as terminal:
+                taken.append(go_into_tree(terminal, titles_of(bench, store)))
     except Failed as reason:
         return [*lines, Line(what, f"not measured: {reason}", "", "", "", None)]
     return [*lines, recorded(what, taken, seconds)]
@@ -256,8 +255,8 @@ def row_keys(bench: Bench) -> list[Line]:
     store = bench.store("chain")
     many = 20 if bench.quick else 60
     plan = [*[DOWN] * 5, *[UP] * many, *[PAGE_UP] * many, *[DOWN] * many, *[PAGE_DOWN] * many]
-    with _browser(bench, store) as terminal:
-        _go_into_tree(terminal, _titles(bench, store))
+    with browser(bench, store) as terminal:
+        go_into_tree(terminal, titles_of(bench, store))
         terminal.until_quiet(1.0)
         work, shown = _press_all(terminal, plan)
         held = _hold(terminal, PAGE_UP, many)
@@ -302,14 +301,14 @@ def _press_all(terminal: Terminal, plan: list[str]) -> tuple[list[float], list[f
     terminal.until_quiet()
     for key in plan:
         before = terminal.screen.text()
-        used = terminal.cpu()
+        used = cpu_of_tree(terminal.pid)
         moment = terminal.press(key)
         try:
             shown.append(terminal.wait(_differs(before), 1) - moment)
         except TimedOut:
             continue  # at the end of the list there is nothing to change
         terminal.until_quiet(0.08)
-        work.append(terminal.cpu() - used)
+        work.append(cpu_of_tree(terminal.pid) - used)
     if len(work) < len(plan) // 2:
         raise Failed(f"only {len(work)} of {len(plan)} keys changed the screen")
     return work, shown
@@ -318,18 +317,18 @@ def _press_all(terminal: Terminal, plan: list[str]) -> tuple[list[float], list[f
 def _hold(terminal: Terminal, key: str, count: int) -> float:
     """Return the CPU seconds for each key while it repeats as a held key does."""
     terminal.until_quiet()
-    used = terminal.cpu()
+    used = cpu_of_tree(terminal.pid)
     for _ in range(count):
         due = terminal.press(key) + 1 / 30
         while (left := due - time.perf_counter()) > 0:
             terminal.until_quiet(left, left)
     terminal.until_quiet(0.08)
-    return (terminal.cpu() - used) / count
+    return (cpu_of_tree(terminal.pid) - used) / count
 
 
-def _go_into_tree(terminal: Terminal, titles: list[str]) -> float:
+def go_into_tree(terminal: Terminal, titles: list[str]) -> float:
     """Press Enter until a session's tree stands on the screen; return the seconds after the key that opened it."""
-    terminal.wait(_shows(titles))
+    terminal.wait(shows(titles))
     terminal.until_quiet()
     for _ in range(3):
         moment = terminal.press(ENTER)
@@ -345,7 +344,7 @@ def _is_tree(screen: Screen) -> bool:
     return "leaf" in screen.text() and len(rows) >= 10
 
 
-def _shows(titles: list[str]) -> Callable[[Screen], bool]:
+def shows(titles: list[str]) -> Callable[[Screen], bool]:
     wanted = re.compile("|".join(map(re.escape, titles)))
     return lambda screen: wanted.search(screen.text()) is not None
 
@@ -377,7 +376,7 @@ def _erase(terminal: Terminal, letters: int) -> None:
     terminal.until_quiet(0.3)
 
 
-def _titles(bench: Bench, store: Store) -> list[str]:
+def titles_of(bench: Bench, store: Store) -> list[str]:
     """Return how the newest sessions' titles begin: what the first real rows show."""
     done = bench.ours(store, bench.cache(store, "titles"), "list", "--json", "--limit", "60")
     found: list[str] = []
@@ -390,7 +389,7 @@ def _titles(bench: Bench, store: Store) -> list[str]:
     return found
 
 
-def _browser(bench: Bench, store: Store, *, fresh: bool = False) -> Terminal:
+def browser(bench: Bench, store: Store, *, fresh: bool = False) -> Terminal:
     shutil.rmtree(bench.below / "state", ignore_errors=True)
     cache = bench.cache(store, "browser" if fresh else "ours", fresh=fresh)
     return Terminal([OURS], bench.env(store, cache), store.home)

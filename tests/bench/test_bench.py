@@ -18,7 +18,6 @@ from tests.bench.generate import Store, StoreSpec, make_store
 from tests.bench.measure import percentile, ratios, run
 from tests.bench.report import table
 from tests.bench.rows_command_line import appended
-from tests.bench.terminal import Screen
 
 MIXED = StoreSpec("mixed", "mixed", 100, 6_000_000)
 
@@ -122,28 +121,6 @@ def test_ratios_are_of_pairs_and_percentiles_of_what_was_measured() -> None:
     # the machine was twice as slow in the second pair: the ratio is the same
     assert ratios([1, 2, 3], [2, 4, 1]).median == 0.5
     assert percentile(range(100), 0.95) == 95
-
-
-@pytest.mark.parametrize(
-    ("name", "written", "lines"),
-    [
-        ("plain", b"one\r\ntwo", ["one", "two"]),
-        ("places", b"\x1b[2;3Hat\x1b[1;1Hfirst", ["first", "  at"]),
-        ("colours are no text", b"\x1b[1;38;2;1;2;3mred\x1b[0m", ["red", ""]),
-        ("erasing the screen", b"old\x1b[2J\x1b[Hnew", ["new", ""]),
-        ("erasing to the end of the line", b"abcdef\x1b[1;3H\x1b[K", ["ab", ""]),
-        ("texts for the terminal", b"\x1b]0;title\x07x\x1bP+q544e\x1b\\y", ["xy", ""]),
-        ("wide characters", "日x".encode(), ["日 x", ""]),
-    ],
-)
-def test_the_screen_holds_what_a_terminal_would_show(name: str, written: bytes, lines: list[str]) -> None:
-    whole = Screen(2, 20)
-    whole.feed(written)
-    assert whole.lines() == lines
-    torn = Screen(2, 20)
-    for place in range(len(written)):
-        torn.feed(written[place : place + 1])
-    assert torn.lines() == lines
 
 
 def test_the_table_survives_pipes_in_what_it_shows() -> None:

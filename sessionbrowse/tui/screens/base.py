@@ -36,6 +36,9 @@ Result = TypeVar("Result")
 EDITING = frozenset({"backspace", "ctrl+backspace", "delete"})
 """Keys that edit a line while it is typed, whatever they mean elsewhere."""
 
+HOPS = 6
+"""Turns of the event loop in which what a key did reaches the screen: list → screen → bars → screen."""
+
 MOUNT_SECONDS = 2.0
 """How long a key waits for the screen it is for."""
 
@@ -66,6 +69,8 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
     def __init__(self, *, name: str | None = None) -> None:
         super().__init__(name=name)
         self._lanes: dict[str, Lane] = {}
+        self._is_held = False
+        self._after_frame: list[Callable[[], object]] = []
 
     @classmethod
     def action_kinds(cls) -> list[Callable[[Any], object]]:
@@ -126,6 +131,30 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
             # Keys may come faster than a screen is laid out.
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._mounted_event.wait(), MOUNT_SECONDS)
+        # All that a key does is painted at once: bars that follow the cursor would come a frame late.
+        self._is_held = True
+        try:
+            with self.browser.batch_update():
+                done = await self._carry_out(event)
+                for _ in range(HOPS):
+                    await asyncio.sleep(0)
+        finally:
+            self._is_held = False
+            waiting, self._after_frame = self._after_frame, []
+            for callback in waiting:
+                self.call_after_refresh(callback)
+            # The end of a batch tells the app only, and the screen paints.
+            self.browser.screen.check_idle()
+        return done
+
+    def after_frame(self, callback: Callable[[], object]) -> None:
+        """Call back when what is to be seen now is painted."""
+        if self._is_held:
+            self._after_frame.append(callback)
+        else:
+            self.call_after_refresh(callback)
+
+    async def _carry_out(self, event: events.Key) -> bool:
         focused = self.focused
         if not isinstance(focused, Input):
             command = self.browser.keys.find(event.key, self.places())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -82,6 +82,7 @@ class SessionScreen(CommandScreen[None]):
         self._style = TreeStyle(now_ms=0, home="")
         self._drawn_shift = 0
         self._texts: dict[int, str] = {}
+        self._make_view: Callable[[Job], list[Part]] | None = None
 
     # -- layout -------------------------------------------------------------------------------------------------
 
@@ -353,6 +354,7 @@ class SessionScreen(CommandScreen[None]):
     def _refresh_view(self) -> None:
         session, index, view = self.session, self.index, self.view
         if session is None or index is None:
+            self._make_view = None
             self.lane("view").cancel()
             self.text_view.show([], empty="Nothing is chosen in the tree.")
             return
@@ -369,8 +371,20 @@ class SessionScreen(CommandScreen[None]):
         def make(job: Job) -> list[Part]:
             return document(session, look)
 
-        self.lane("view").ask(make)
-        self._title_view()
+        self._make_view = make
+        self.lane("view").cancel()
+        # The frame that shows the cursor comes first.
+        self.after_frame(self._ask_view)
+
+    def _ask_view(self) -> None:
+        make, self._make_view = self._make_view, None
+        if make is not None:
+            self.lane("view").ask(make)
+
+    @property
+    def busy(self) -> bool:
+        """Whether background work, or the wait before the view, is under way."""
+        return super().busy or self._make_view is not None
 
     def show_view(self, view: ViewName) -> None:
         """Show another view of the entry under the cursor."""
@@ -389,6 +403,7 @@ class SessionScreen(CommandScreen[None]):
 
     def take_view(self, outcome: Outcome) -> None:
         """Show the document of the entry under the cursor."""
+        self._title_view()
         if outcome.error is not None:
             sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
             self.text_view.show([], empty=one_line(sentence))

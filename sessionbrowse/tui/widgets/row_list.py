@@ -57,6 +57,10 @@ class RowList(Painted, can_focus=True):
             """The list it happened in, for `@on(…, selector)`."""
             return self.row_list
 
+        def can_replace(self, message: Message) -> bool:
+            """Only where the cursor stands at last counts, when keys come fast."""
+            return isinstance(message, RowList.Highlighted) and message.row_list is self.row_list
+
     class Entered(Message):
         """The row was double-clicked: the same as the key that goes in."""
 
@@ -168,7 +172,8 @@ class RowList(Painted, can_focus=True):
         key = self.key
         if key != self._announced:
             self._announced = key
-            self.post_message(self.Highlighted(self, self.cursor, key))
+            # Straight to the screen: by way of the panes its bars would follow a frame late.
+            (self.screen if self.is_attached else self).post_message(self.Highlighted(self, self.cursor, key))
 
     # -- moving -------------------------------------------------------------------------------------------------
 

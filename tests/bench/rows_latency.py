@@ -1,0 +1,149 @@
+"""The row about the time from a key to the frame that shows what it did, and what it costs the processor.
+
+Nothing but bytes is waited for while the browser works; what they show is worked out afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct, field
+
+from tests.bench.bench import Bench, Line, median, seconds
+from tests.bench.measure import Failed, cpu_of_tree, percentile
+from tests.bench.rows_browser import browser, go_into_tree, shows, titles_of
+from tests.bench.rows_command_line import size_of, title_of
+from tests.terminal import BACKSPACE, DOWN, ESCAPE, PAGE_DOWN, PAGE_UP, UP, Terminal
+
+FRAME_LIMIT_SECONDS = 0.033
+QUIET_SECONDS = 0.25
+"""Longer than anything waits before it goes on, such as the preview for the cursor to rest."""
+ORDER = "\x13"
+WORDS = ("auth", "test", "config")
+
+
+class Keys(Struct):
+    """What keys of one kind took: to the lists and the footer as they stay, to the last byte of all, and the CPU."""
+
+    frames: list[float] = field(default_factory=list)
+    settled: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+
+def row_latency(bench: Bench) -> list[Line]:
+    """Key to painted frame: cursor, page, fold and letters, in long lists and in a tree of 100,000 rows."""
+    many = 10 if bench.quick else 40
+    lists, tree, branches = bench.store("large"), bench.store("chain"), bench.store("branches")
+    for store in (lists, tree, branches):
+        bench.indexed(store)
+    return [
+        *_in_lists(browser(bench, lists), titles_of(bench, lists), f"lists, {size_of(lists)}", many),
+        *_in_tree(browser(bench, tree), titles_of(bench, tree), f"tree, {title_of(tree)}", many),
+        *_in_folds(browser(bench, branches), titles_of(bench, branches), f"tree, {title_of(branches)}", many),
+    ]
+
+
+def _in_lists(opened: Terminal, titles: list[str], what: str, many: int) -> list[Line]:
+    cursor, page, letters, order = Keys(), Keys(), Keys(), Keys()
+    with opened as terminal:
+        terminal.wait(shows(titles))
+        terminal.until_quiet(2.0)
+        _press(terminal, [DOWN] * many + [UP] * (many // 2), cursor)
+        _press(terminal, [PAGE_DOWN] * many + [PAGE_UP] * many, page)
+        _press(terminal, [ORDER, ORDER] * (many // 4), order)
+        _type(terminal, letters)
+    return [
+        *_lines(f"{what}: cursor", cursor),
+        *_lines(f"{what}: page", page),
+        *_lines(f"{what}: filter letters", letters),
+        *_lines(f"{what}: another order", order),
+    ]
+
+
+def _in_tree(opened: Terminal, titles: list[str], what: str, many: int) -> list[Line]:
+    cursor, page, letters = Keys(), Keys(), Keys()
+    with opened as terminal:
+        go_into_tree(terminal, titles)
+        terminal.until_quiet(2.0)
+        _press(terminal, [UP] * many + [DOWN] * (many // 2), cursor)
+        _press(terminal, [PAGE_UP] * many + [PAGE_DOWN] * (many // 2), page)
+        _type(terminal, letters)
+    return [
+        *_lines(f"{what}: cursor", cursor),
+        *_lines(f"{what}: page", page),
+        *_lines(f"{what}: search letters", letters),
+    ]
+
+
+def _in_folds(opened: Terminal, titles: list[str], what: str, many: int) -> list[Line]:
+    fold = Keys()
+    with opened as terminal:
+        go_into_tree(terminal, titles)
+        terminal.until_quiet(2.0)
+        terminal.press("g")
+        terminal.until_quiet(0.5)
+        terminal.press("]")
+        terminal.until_quiet(0.5)
+        _press(terminal, [" ", " "] * (many // 2), fold)
+    return _lines(f"{what}: fold", fold)
+
+
+def _type(terminal: Terminal, taken: Keys) -> None:
+    for word in WORDS:
+        terminal.press("/")
+        terminal.until_quiet(QUIET_SECONDS)
+        _press(terminal, [*word, BACKSPACE], taken)
+        terminal.press(ESCAPE)
+        terminal.until_quiet(QUIET_SECONDS)
+        terminal.press(ESCAPE)
+        terminal.until_quiet(QUIET_SECONDS)
+
+
+def _press(terminal: Terminal, keys: list[str], taken: Keys) -> None:
+    missed = 0
+    for key in keys:
+        terminal.until_quiet(QUIET_SECONDS)
+        before = _without_view(terminal.screen.lines())
+        used = cpu_of_tree(terminal.pid)
+        pressed, screens = terminal.record(key, quiet=QUIET_SECONDS)
+        taken.cpu.append(cpu_of_tree(terminal.pid) - used)
+        shown = [(moment, _without_view(lines)) for moment, lines in screens]
+        if not shown or shown[-1][1] == before:
+            missed += 1
+            continue
+        last = len(shown) - 1
+        while last > 0 and shown[last - 1][1] == shown[-1][1]:
+            last -= 1
+        taken.frames.append(shown[last][0] - pressed)
+        taken.settled.append(shown[-1][0] - pressed)
+    if missed > len(keys) // 4:
+        raise Failed(f"{missed} of {len(keys)} keys changed nothing on the screen: {keys[:3]}")
+
+
+def _without_view(lines: list[str]) -> list[str]:
+    """Return the screen without the header and the view on the right, which follow the cursor when it rests."""
+    top = lines[1] if len(lines) > 1 else ""
+    view = re.search(r"╭[─ ]*(?:Preview|Entry)", top)
+    return [
+        line[: view.start()] if view is not None and number < len(lines) - 2 else line
+        for number, line in enumerate(lines)
+    ][1:]
+
+
+def _lines(what: str, taken: Keys) -> list[Line]:
+    late, used = percentile(taken.frames, 0.95), percentile(taken.cpu, 0.95)
+    return [
+        Line(
+            f"{what}: key to painted frame, p95",
+            f"{seconds(late)} (median {seconds(median(taken.frames))})",
+            "",
+            "",
+            f"≤ {seconds(FRAME_LIMIT_SECONDS)}",
+            late <= FRAME_LIMIT_SECONDS,
+        ),
+        Line(
+            f"{what}: the same with the view beside it, p95; CPU per key, p95 and median",
+            seconds(percentile(taken.settled, 0.95)),
+            f"{seconds(used)}, {seconds(median(taken.cpu))}",
+        ),
+    ]
