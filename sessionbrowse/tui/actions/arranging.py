@@ -1,4 +1,4 @@
-"""Order in the lists: families folded or open, pins, projects by repository, what is archived."""
+"""Order in the lists: scope, sort, families folded or open, pins, projects by repository, what is shown at all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from sessionbrowse.store.pins import Pins
 from sessionbrowse.text import clean
 from sessionbrowse.tui.jobs import Job
-from sessionbrowse.tui.library import Folding
+from sessionbrowse.tui.library import SORTS, Folding
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.screens.browse import BrowseScreen
@@ -39,6 +39,42 @@ class Arranging:
 
     def __init__(self, screen: BrowseScreen) -> None:
         self.screen = screen
+
+    def do_scope(self) -> None:
+        """Switch between all folders and one."""
+        screen = self.screen
+        wanted = None if screen.folder is not None else screen.other_folder()
+        screen.projects_list.go_to_key(("folder", wanted))
+
+    def do_sort(self) -> None:
+        """Show the next order."""
+        screen = self.screen
+        orders = SORTS if screen.filters["sessions"].is_empty else ("relevance", *SORTS)
+        at = orders.index(screen.effective_sort) if screen.effective_sort in orders else -1
+        screen.sort = orders[(at + 1) % len(orders)]
+        screen.refresh_sessions()
+
+    def do_named(self) -> None:
+        """Show only named sessions, or all."""
+        screen = self.screen
+        screen.named = not screen.named
+        screen.refresh_sessions()
+
+    def do_hidden(self) -> None:
+        """Show hidden sessions too, or hide them."""
+        screen = self.screen
+        screen.hidden = not screen.hidden
+        screen.refresh_rows()
+        if screen.hidden:
+            # Sessions of subagents can be many and large: they are read only when somebody asks for them.
+            screen.do_reload()
+            screen.browser.say("Sessions of subagents and workflows are shown too.")
+
+    def do_path(self) -> None:
+        """Show or hide the paths."""
+        screen = self.screen
+        screen.show_path = not screen.show_path
+        screen.sessions_list.refresh()
 
     def do_family(self) -> None:
         """Open or fold the family of the session under the cursor."""

@@ -5,33 +5,25 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.content import Content
-from textual.timer import Timer
 
-from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.services.news import Complete, Failed, Found, Gone, Indexed, Indexing, InUse, Note
 from sessionbrowse.store.pins import Pins
-from sessionbrowse.text import clean
 from sessionbrowse.tui.actions.widths import apply_widths
+from sessionbrowse.tui.arrivals import Arrivals
+from sessionbrowse.tui.browse_titles import Chosen, facts_line, no_sessions_sentence, path_line, sessions_title
 from sessionbrowse.tui.command import Here
-from sessionbrowse.tui.jobs import Job, Outcome
-from sessionbrowse.tui.library import SORTS, Filter, Folding, Library, ProjectRow, SessionRow, parse_filter, same_names
+from sessionbrowse.tui.jobs import Outcome
+from sessionbrowse.tui.library import Filter, Folding, Library, ProjectRow, SessionRow, parse_filter, same_names
 from sessionbrowse.tui.places import LIST, PREVIEW, PROJECTS, SESSIONS
-from sessionbrowse.tui.reading.parts import LinePart, Part
+from sessionbrowse.tui.preview import Preview
 from sessionbrowse.tui.reading.views import Looked
 from sessionbrowse.tui.render import (
-    CRUMB,
     ListStyle,
     directory_state,
-    folder_name,
-    one_line,
     plural,
-    progress,
     project_row,
     session_row,
 )
@@ -45,38 +37,7 @@ from sessionbrowse.tui.widgets.text_view import TextView
 if TYPE_CHECKING:
     from sessionbrowse.tui.actions.fresh import Fresh
 
-PREVIEW_DELAY = 0.12
-"""Seconds the cursor rests on a session before its file is opened for the preview."""
-
-REFRESH_DELAY = 0.08
-"""Seconds that sessions which arrive one after the other wait for a common refresh of the rows."""
-
 PANES = ("projects", "sessions", "preview")
-SORT_TITLES = {
-    "recent": "newest",
-    "threaded": "threaded",
-    "name": "by name",
-    "size": "largest",
-    "cost": "dearest",
-    "relevance": "best match",
-}
-
-
-class Progress(Struct, frozen=True):
-    """How far something is, and since when: `began_done` of it were done at `began_ms`."""
-
-    verb: str
-    done: int
-    total: int
-    began_ms: float
-    began_done: int
-    now_ms: float = 0
-
-    def shown(self) -> Line:
-        """Return it as a bar with a rate."""
-        seconds = (self.now_ms - self.began_ms) / 1000
-        rate = (self.done - self.began_done) / seconds if seconds > 0.2 else None
-        return progress(self.done, self.total, rate, self.verb)
 
 
 class BrowseScreen(CommandScreen[None]):
@@ -113,24 +74,15 @@ class BrowseScreen(CommandScreen[None]):
         self.filtered = "sessions"
         self._projects: Sequence[ProjectRow] = ()
         self._sessions: Sequence[SessionRow] = ()
-        self._exists: dict[str, bool | None] = {}
+        self.exists: dict[str, bool | None] = {}
         self.moved: dict[str, str] = {}
         self.widths: dict[str, int] = {}
         # Where the cursors were left, until the rows come or the user goes elsewhere.
         self.wanted_folder: str | None = None
         self.wanted_session: str | None = None
         self._ambiguous: frozenset[str] = frozenset()
-        self._progress: Progress | None = None
-        self._in_use: frozenset[str] = frozenset()
-        self._refresh_due = False
-        self._painted = False
-        self._preview_stale = False
-        self._scanning = True
-        self._scan_error: str | None = None
-        self._preview_timer: Timer | None = None
-        self._preview_due = False
-        self._previewed: str | None = None
-        self._shown_preview: str | None = None
+        self._arrivals = Arrivals(self)
+        self._preview = Preview(self)
 
     # -- layout -------------------------------------------------------------------------------------------------
 
@@ -148,7 +100,7 @@ class BrowseScreen(CommandScreen[None]):
         """Show what there is and read the rest."""
         settings = self.browser.options.settings
         self.sort = self.browser.start_sort
-        self._exists = self.browser.exists
+        self.exists = self.browser.exists
         self.folding = Folding(all_open=not settings.fold_families)
         self.library.by_repository = settings.projects_by == "repository"
         if not settings.preview:
@@ -207,7 +159,7 @@ class BrowseScreen(CommandScreen[None]):
             has_family=row is not None and bool(row.family or row.prefix) and not self._is_flat,
             folds_families=not self._is_flat,
             has_filter=not self.filters["sessions"].is_empty,
-            has_folder=self.folder is not None or self._other_folder() is not None,
+            has_folder=self.folder is not None or self.other_folder() is not None,
             has_project=bool(self.project),
         )
 
@@ -236,10 +188,7 @@ class BrowseScreen(CommandScreen[None]):
         """Show what a change left."""
         self.refresh_rows()
         if self.current is not None and self.current.path in fresh.paths and self.has_class("-preview-shown"):
-            # What is read stays where it is until the rest is there. Below another screen nobody reads it.
-            self._preview_stale = not self.is_current
-            if self.is_current:
-                self._load_preview()
+            self._preview.changed()
 
     @property
     def subject(self) -> Summary | None:
@@ -256,6 +205,14 @@ class BrowseScreen(CommandScreen[None]):
         """Whether the list shows every session by itself: threads, and what a filter finds."""
         return self.effective_sort == "threaded" or not self.filters["sessions"].is_empty
 
+    def other_folder(self) -> str | None:
+        """Return the folder that the scope goes to from all folders; None if there is none."""
+        known = {row.cwd for row in self._projects}
+        for folder in (self.last_folder, self.library.here, self.current.cwd if self.current else None):
+            if folder is not None and folder in known:
+                return folder
+        return None
+
     def moving(self) -> RowList | TextView | None:
         """The focused pane; while a filter is typed, its list."""
         return self._filtered_list if self.typing else super().moving()
@@ -269,10 +226,11 @@ class BrowseScreen(CommandScreen[None]):
         self._go_to_wanted_folder(keys)
         self._ambiguous = same_names([row.cwd for row in self._projects if row.cwd])
         self.projects_list.set_rows(keys, cursor=("folder", self.folder))
-        self._refresh_sessions(top=top)
-        self._refresh_header()
+        self.refresh_sessions(top=top)
+        self.refresh_header()
 
-    def _refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
+    def refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
+        """Compute the rows of the sessions anew; the cursor stays on its row, or goes to the `top` or to `cursor`."""
         query = self.filters["sessions"]
         self._sessions = self.library.sessions(
             cwd=self.folder,
@@ -288,7 +246,8 @@ class BrowseScreen(CommandScreen[None]):
         marks = self.sessions_list.marks
         self.sessions_list.marks = {path for path in marks if self.library.get(path) is not None}
         wanted = paths[0] if top and paths else self._shown(cursor or self.sessions_list.key, paths) or cursor
-        self.sessions_list.set_rows(paths, cursor=wanted, empty=self._empty_sentence())
+        empty = no_sessions_sentence(self._chosen_rows(), self.browser.keys.key_of)
+        self.sessions_list.set_rows(paths, cursor=wanted, empty=empty)
         self._go_to_wanted_session()
         self._refresh_titles()
         self.update_footer()
@@ -325,22 +284,8 @@ class BrowseScreen(CommandScreen[None]):
         return self.sort
 
     def _refresh_titles(self) -> None:
-        folder = "All folders"
-        if self.folder is not None:
-            folder = folder_name(self.folder, self.browser.home)[0] if self.folder else "(no directory)"
-        title: list[tuple[str, str]] = []
-        selected, hidden = self._count_selected()
-        if selected or hidden:
-            # First, because a narrow pane cuts its title at the right.
-            not_shown = f", {hidden:,} not shown" if hidden else ""
-            title.append((f"✓ {selected:,} selected{not_shown} · ", "$accent"))
-        title.append((f"Sessions · {folder}", ""))
-        title.append((f" · {SORT_TITLES[self.effective_sort]}", "$sb-dim"))
-        if self.named:
-            title.append((" · named only", "$accent"))
-        if self.archived:
-            title.append((" · archived", "$accent"))
-        self.sessions_list.border_title = Content.assemble(*title)
+        title = sessions_title(self._chosen_rows(), self.browser.home, self._count_selected())
+        self.sessions_list.border_title = title
         count = len(self._sessions)
         folded = sum([row.family for row in self._sessions if not row.is_open])
         if self.library.is_opening and self.filters["sessions"].is_empty and not self.named:
@@ -360,40 +305,26 @@ class BrowseScreen(CommandScreen[None]):
         selected = self._count_selected()[0]
         return f"✓{selected:,}  {super().position()}" if selected else super().position()
 
-    def _refresh_header(self) -> None:
+    def refresh_header(self) -> None:
+        """Show where we are, how many sessions there are and how the reading goes."""
         sessions, folders = self.library.counts(hidden=self.hidden, archived=self.archived)
-        right: Line = []
-        if self._scan_error is not None:
-            right.append((f"{self._scan_error}   ", "error"))
-        if self._progress is not None:
-            right += [*self._progress.shown(), ("   ", "")]
-        right.append((f"{plural(sessions, 'session')} · {plural(folders, 'folder')}", "dim"))
-        left: Line = [("sessionbrowse", "title")]
-        if self.folder is not None:
-            folder = folder_name(self.folder, self.browser.home)[0] if self.folder else "(no directory)"
-            left += [*CRUMB, (folder, "dim")]
+        left = path_line(self.folder, self.browser.home)
+        right = facts_line(sessions, folders, self._arrivals.under_way, self._arrivals.failure)
         self.query_one("#header", Bar).show([*left, *self.browser.scope_note()], right)
 
-    def _empty_sentence(self) -> str:
-        keys = self.browser.keys.key_of
-        query = self.filters["sessions"]
-        if query.problem is not None:
-            return query.problem
-        if not query.is_empty:
-            return f"No session matches “{one_line(query.text, 60)}”. {keys('back')} clears the filter."
-        if self.named:
-            return f"No session here has a name. {keys('named')} shows all."
-        if self.archived and not self._scanning:
-            return f"No session is archived. {keys('archived')} shows those that are not."
-        if self._scanning:
-            return "Reading sessions …"
-        if self.folder is not None:
-            return f"No sessions in this folder. {keys('scope')} shows all folders."
-        return "No sessions yet."
+    def _chosen_rows(self) -> Chosen:
+        return Chosen(
+            folder=self.folder,
+            filter=self.filters["sessions"],
+            sort=self.effective_sort,
+            named=self.named,
+            archived=self.archived,
+            scanning=self._arrivals.scanning,
+        )
 
     def _render_project(self, index: int, width: int, state: RowState) -> Line:
         row = self._projects[index]
-        state_of = directory_state(row.directories, self._exists, self.moved)
+        state_of = directory_state(row.directories, self.exists, self.moved)
         return project_row(row, width, self.browser.home, state_of, ambiguous=row.cwd in self._ambiguous)
 
     def _render_session(self, index: int, width: int, state: RowState) -> Line:
@@ -406,7 +337,7 @@ class BrowseScreen(CommandScreen[None]):
             show_path=self.show_path,
             show_folder=self.folder is None,
             dates=self.browser.options.settings.date_style,
-            in_use=self._in_use,
+            in_use=self._arrivals.in_use,
             fields=self.browser.options.settings.row_fields,
         )
 
@@ -414,94 +345,18 @@ class BrowseScreen(CommandScreen[None]):
 
     def take_scan(self, outcome: Outcome) -> None:
         """Take a batch of sessions, or the end of the scan."""
-        from sessionbrowse.store.scan import Batch
-
-        if outcome.error is not None:
-            self._scan_error = one_line(str(outcome.error), 80)
-        if isinstance(outcome.value, Batch):
-            self._advance("reading", outcome.value.done, outcome.value.total)
-            self.library.add(outcome.value.summaries)
-        if outcome.last:
-            if isinstance(outcome.value, frozenset):
-                self.library.keep_only(outcome.value)
-            self._complete([(each.path, each.reason) for each in self.browser.source.skipped()])
-        else:
-            self.refresh_rows()
+        self._arrivals.take_scan(outcome)
 
     def take_news(self, outcome: Outcome) -> None:
         """Take what the companion says."""
-        match outcome.value:
-            case Found(summaries, done, total):
-                self._advance("reading", done, total)
-                self._take_found(summaries)
-            case Indexed():
-                self.library.opened()
-                self._refresh_soon()
-            case Gone(paths):
-                self._announce((), paths)
-            case Complete(skipped):
-                self.library.opened()
-                self._complete(skipped)
-            case Indexing(done, total):
-                self._advance("indexing", done, total)
-                self._refresh_header()
-            case InUse(paths):
-                self._in_use = frozenset(paths)
-                self.sessions_list.refresh()
-            case Note(sentence):
-                self.browser.say(sentence, "warning")
-            case Failed(sentence):
-                self._scan_error, self._scanning, self._progress = one_line(sentence, 80), False, None
-                self._refresh_soon()
-
-    def _take_found(self, summaries: Sequence[Summary]) -> None:
-        before = len(self.library)
-        changed = [summary for summary in summaries if self.library.get(summary.path) not in (None, summary)]
-        self.library.add(summaries)
-        if changed and not self.library.is_opening:
-            self._announce(changed, ())
-        elif not before:
-            self.refresh_rows()
-        elif not self.library.is_opening or not self.filters["sessions"].is_empty or self.folder is not None:
-            self._refresh_soon()
-
-    def _announce(self, changed: Sequence[Summary], gone: Sequence[str]) -> None:
-        """Have every screen look again at sessions that changed or are gone."""
-        from sessionbrowse.tui.actions.fresh import Fresh
-
-        self.browser.desk.publish(Fresh(summaries=tuple(changed), gone=frozenset(gone)))
-
-    def _advance(self, verb: str, done: int, total: int) -> None:
-        before = self._progress
-        if done >= total:
-            self._progress = None
-        elif before is None or before.verb != verb or done < before.done:
-            self._progress = Progress(verb, done, total, self.browser.now_ms(), done)
-        else:
-            self._progress = Progress(verb, done, total, before.began_ms, before.began_done, self.browser.now_ms())
-
-    def _complete(self, skipped: Sequence[tuple[str, str]]) -> None:
-        self._progress = None
-        self._scanning = False
-        self.refresh_rows()
-        self._ask_directories()
-        self.browser.scanned(len(self.library), skipped)
-
-    def _refresh_soon(self) -> None:
-        """Compute the rows anew once, however much arrives meanwhile."""
-        if not self._refresh_due:
-            self._refresh_due = True
-            self.set_timer(REFRESH_DELAY, self._refresh_now)
-
-    def _refresh_now(self) -> None:
-        self._refresh_due = False
-        self.refresh_rows()
+        self._arrivals.take_news(outcome)
 
     def _ask_pins(self) -> None:
         browser = self.browser
         self.lane("pins").ask(lambda job: browser.source.pins())
 
-    def _ask_directories(self) -> None:
+    def ask_directories(self) -> None:
+        """Ask the disk which folders are there, and which belong together."""
         from sessionbrowse.tui.actions.arranging import look_at
 
         folders = [directory for row in self._projects for directory in row.directories if directory]
@@ -513,7 +368,7 @@ class BrowseScreen(CommandScreen[None]):
         from sessionbrowse.tui.actions.arranging import DirectoryFacts
 
         if isinstance(outcome.value, DirectoryFacts):
-            self._exists.update(outcome.value.exists)
+            self.exists.update(outcome.value.exists)
             self.moved = outcome.value.moved
             self.library.know_repositories(outcome.value.repositories)
             if self.library.by_repository:
@@ -526,12 +381,12 @@ class BrowseScreen(CommandScreen[None]):
             self.browser.say(f"The pin cannot be kept: {outcome.error}.", "error")
         elif isinstance(outcome.value, Pins):
             self.library.pins = outcome.value
-            self._refresh_sessions()
+            self.refresh_sessions()
 
     def fold(self, folding: Folding) -> None:
         """Fold or open families."""
         self.folding = folding
-        self._refresh_sessions()
+        self.refresh_sessions()
 
     def _shown(self, wanted: Hashable | None, paths: Sequence[Hashable]) -> str | None:
         """Return who stands for a session that is folded away; None if it is not."""
@@ -542,19 +397,7 @@ class BrowseScreen(CommandScreen[None]):
 
     def take_preview(self, outcome: Outcome) -> None:
         """Show the conversation of the session under the cursor."""
-        summary = self.current
-        if summary is None or summary.path != self._previewed:
-            return
-        from sessionbrowse.tui.reading.documents import conversation, rule
-
-        if outcome.error is not None:
-            sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
-            reason = LinePart([("✗ ", "error"), (clean(sentence), "error")])
-            self.preview.show([*self._facts(summary), rule(), reason])
-            return
-        parts = [*self._facts(summary), *conversation(outcome.value, summary)]
-        self.preview.show(parts, keep_place=self._shown_preview == summary.path)
-        self._shown_preview = summary.path
+        self._preview.take(outcome)
 
     # -- the cursor ---------------------------------------------------------------------------------------------
 
@@ -567,13 +410,13 @@ class BrowseScreen(CommandScreen[None]):
         if folder != self.folder:
             self.folder = folder
             self.last_folder = folder if folder is not None else self.last_folder
-            self._refresh_sessions(top=True)
-            self._refresh_header()
+            self.refresh_sessions(top=True)
+            self.refresh_header()
 
     @on(RowList.Highlighted, "#sessions")
     def _session_highlighted(self, event: RowList.Highlighted) -> None:
         event.stop()
-        self._show_preview()
+        self._preview.show()
         self.update_footer()
 
     @on(RowList.Marked, "#sessions")
@@ -587,60 +430,14 @@ class BrowseScreen(CommandScreen[None]):
         event.stop()
         self.do_open()
 
-    def _show_preview(self) -> None:
-        summary = self.current
-        if self._preview_timer is not None:
-            self._preview_timer.stop()
-            self._preview_due = False
-        self.lane("preview").cancel()
-        if summary is None:
-            self._previewed = None
-            self.preview.show([], empty="Choose a session to see what was said in it.")
-            return
-        self._previewed = summary.path
-        self._shown_preview = None
-        if self._painted:
-            self._show_facts()
-        else:
-            # What draws it is not imported before the first rows stand there.
-            self.call_after_refresh(self._show_facts)
-        if self.has_class("-preview-shown"):
-            self._preview_due = True
-            self._preview_timer = self.set_timer(PREVIEW_DELAY, self._load_preview)
-
-    def _show_facts(self) -> None:
-        self._painted = True
-        summary = self.current
-        if summary is not None and self._shown_preview != summary.path:
-            self.preview.show(self._facts(summary))
-
-    def _facts(self, summary: Summary) -> list[Part]:
-        from sessionbrowse.tui.reading.documents import summary_parts
-
-        exists = self._exists.get(summary.cwd)
-        return summary_parts(summary, self.browser.home, self.browser.now_ms(), exists=exists)
-
-    def _load_preview(self) -> None:
-        self._preview_due = False
-        summary = self.current
-        if summary is None:
-            return
-
-        def load(job: Job) -> object:
-            return self.browser.open_session(summary.path, summary.agent)
-
-        self.lane("preview").ask(load)
-
     @property
     def busy(self) -> bool:
         """Whether background work, or the wait before a preview, is under way."""
-        return super().busy or self._preview_due or self._refresh_due
+        return super().busy or self._preview.due or self._arrivals.refresh_due
 
     def on_screen_resume(self) -> None:
         """Look at the session again when coming back: it may have grown."""
-        if self._preview_stale:
-            self._preview_stale = False
-            self._load_preview()
+        self._preview.seen_again()
         self.update_footer()
 
     # -- commands -----------------------------------------------------------------------------------------------
@@ -709,7 +506,7 @@ class BrowseScreen(CommandScreen[None]):
         else:
             # The best hit is what a filter is typed for; without one the cursor stays on what was found.
             found = self.sessions_list.key if self.filters[pane].is_empty else None
-            self._refresh_sessions(top=found is None, cursor=found)
+            self.refresh_sessions(top=found is None, cursor=found)
             if found is not None and self.sessions_list.key != found:
                 # What a filter was typed for is not folded away when it is cleared.
                 self.fold(self.folding.flip(self.library.family(str(found))))
@@ -738,44 +535,6 @@ class BrowseScreen(CommandScreen[None]):
         self.set_focus(self._filtered_list)
         self._set_query(self.filtered, "")
 
-    def do_scope(self) -> None:
-        """Switch between all folders and one."""
-        wanted = None if self.folder is not None else self._other_folder()
-        self.projects_list.go_to_key(("folder", wanted))
-
-    def _other_folder(self) -> str | None:
-        known = {row.cwd for row in self._projects}
-        for folder in (self.last_folder, self.library.here, self.current.cwd if self.current else None):
-            if folder is not None and folder in known:
-                return folder
-        return None
-
-    def do_sort(self) -> None:
-        """Show the next order."""
-        orders = SORTS if self.filters["sessions"].is_empty else ("relevance", *SORTS)
-        at = orders.index(self.effective_sort) if self.effective_sort in orders else -1
-        self.sort = orders[(at + 1) % len(orders)]
-        self._refresh_sessions()
-
-    def do_named(self) -> None:
-        """Show only named sessions, or all."""
-        self.named = not self.named
-        self._refresh_sessions()
-
-    def do_hidden(self) -> None:
-        """Show hidden sessions too, or hide them."""
-        self.hidden = not self.hidden
-        self.refresh_rows()
-        if self.hidden:
-            # Sessions of subagents can be many and large: they are read only when somebody asks for them.
-            self.do_reload()
-            self.browser.say("Sessions of subagents and workflows are shown too.")
-
-    def do_path(self) -> None:
-        """Show or hide the paths."""
-        self.show_path = not self.show_path
-        self.sessions_list.refresh()
-
     def do_preview(self) -> None:
         """Show or hide the preview."""
         self._set_preview(not self.has_class("-preview-shown"))
@@ -785,7 +544,7 @@ class BrowseScreen(CommandScreen[None]):
             return
         self.set_class(shown, "-preview-shown")
         if shown:
-            self._show_preview()
+            self._preview.show()
         elif self.pane == "preview":
             self.set_focus(self.sessions_list)
 
@@ -801,5 +560,5 @@ class BrowseScreen(CommandScreen[None]):
 
     def do_reload(self) -> None:
         """Read the disk again."""
-        self._scanning = True
+        self._arrivals.scanning = True
         self.browser.start_scan(include_hidden=self.hidden or self.archived)
