@@ -22,7 +22,8 @@ SHARD_PREFIX = "text-"
 HASH_BYTES = {"said": 3 * 1024 * 1024, "tools": 16 * 1024 * 1024}
 """How much of the word lists FTS5 collects before it writes them, which decides how fast it builds and what it needs.
 
-It allocates nearly twice as much. Lists of what was said are written in parts, and made one in the end.
+It allocates nearly twice as much: with little of it lists are written in parts, which are joined in the end. What tools
+said is a multiple of the rest, and would be many parts.
 """
 
 _SHARD_SETTINGS = (
@@ -132,8 +133,9 @@ def create_shard(path: Path) -> sqlite3.Connection:
 
 
 def complete_shard(connection: sqlite3.Connection) -> None:
-    """Make the lists of what was said one, commit, and close."""
-    connection.execute("INSERT INTO said(said) VALUES ('optimize')")
+    """Make the word lists that were written in parts one, commit, and close."""
+    for table in TEXT_TABLES:
+        connection.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
     connection.execute("COMMIT")
     connection.close()
 
