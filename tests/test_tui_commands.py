@@ -143,6 +143,7 @@ def test_a_users_key_in_the_same_place_takes_it_from_the_default() -> None:
         ("F5", "f5", "F5"),
         ("Enter", "enter", "⏎"),
         ("+", "plus", "+"),
+        ("'", "apostrophe", "'"),
         ("L", "L", "L"),
     ],
 )

@@ -87,11 +87,6 @@ class Summariser:
         """Offset and size of the line that holds the first message, None where there is no such message."""
         return self._first_at
 
-    @property
-    def knows_first_message(self) -> bool:
-        """Whether no later message can be the first one that is shown."""
-        return self._first is not None
-
     def progress(self) -> SummaryProgress:
         """Return the sums so far; the entries themselves are the caller's to keep."""
         return SummaryProgress(

@@ -40,11 +40,6 @@ class Bulk(Struct, Generic[T, C], frozen=True, kw_only=True):
     undo_id: str | None
 
     @property
-    def is_stopped(self) -> bool:
-        """Whether a stop was asked for before everything had its turn."""
-        return bool(self.left)
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know, each sentence once."""
         return tuple(dict.fromkeys(note for one in self.done for note in one.notes))

@@ -94,12 +94,6 @@ def is_session_name(name: str) -> bool:
     return name.endswith(_SUFFIXES)
 
 
-def nested(path: str, places: tuple[Place, ...] = (), folder: str = "") -> Iterator[FoundFile]:
-    """Yield the sessions of subagents that lie below a session's own folder, in file order of the folders."""
-    walk = _Walk(True, False, lambda: False, lambda _: None, TIMEOUT_S)
-    yield from walk.below(_stem(path), path, places, folder)
-
-
 def agent_of_path(path: str, marks: Marks | None = None) -> str:
     """Return whose session a file is when only its path is known: by marks, folder form, store's name."""
     if path.endswith(TRANSCRIPT_SUFFIX) and not (marks and marks.agents):

@@ -94,6 +94,7 @@ _NAMES = {
     "colon": ":",
     "question_mark": "?",
     "full_stop": ".",
+    "apostrophe": "'",
     "exclamation_mark": "!",
     "comma": ",",
     "backslash": "\\",
