@@ -35,6 +35,27 @@ def test_a_result_arrives_with_its_stamp() -> None:
     assert lane.is_current(receiver.outcomes[0])
 
 
+def test_what_follows_again_and_again_never_keeps_a_result_from_arriving() -> None:
+    receiver = Receiver()
+    lane = Lane("growing", receiver)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(job: Job) -> int:
+        begun.set()
+        go_on.wait(10)
+        return 1
+
+    lane.follow(slow)
+    assert begun.wait(10)
+    for number in (2, 3, 4):
+        lane.follow(partial(lambda number, job: number, number))
+    assert lane.busy
+    go_on.set()
+    outcomes = receiver.wait_for(2)
+    assert [outcome.value for outcome in outcomes] == [1, 4]
+    assert all(map(lane.is_current, outcomes))
+
+
 def test_only_the_newest_request_is_delivered() -> None:
     receiver = Receiver()
     lane = Lane("letters", receiver)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.news import Complete, Failed, Found, Gone, Indexed, Indexing, InUse, Note
+from sessionbrowse.tui.announcing import Announcing
 from sessionbrowse.tui.browse_titles import Progress, advanced
 from sessionbrowse.tui.jobs import Outcome
 from sessionbrowse.tui.render import one_line
@@ -28,6 +29,7 @@ class Arrivals:
         self.scanning = True
         self.failure: str | None = None
         self.refresh_due = False
+        self.announcing = Announcing(screen)
 
     def take_scan(self, outcome: Outcome) -> None:
         """Take a batch of sessions, or the end of the scan."""
@@ -57,7 +59,7 @@ class Arrivals:
                 screen.library.opened()
                 self._refresh_soon()
             case Gone(paths):
-                self._announce((), paths)
+                self.announcing.add((), paths)
             case Complete(skipped):
                 screen.library.opened()
                 self._complete(skipped)
@@ -79,17 +81,11 @@ class Arrivals:
         changed = [summary for summary in summaries if library.get(summary.path) not in (None, summary)]
         library.add(summaries)
         if changed and not library.is_opening:
-            self._announce(changed, ())
+            self.announcing.add(changed, ())
         elif not before:
             screen.refresh_rows()
         elif not library.is_opening or not screen.filters["sessions"].is_empty or screen.folder is not None:
             self._refresh_soon()
-
-    def _announce(self, changed: Sequence[Summary], gone: Sequence[str]) -> None:
-        """Have every screen look again at sessions that changed or are gone."""
-        from sessionbrowse.tui.actions.fresh import Fresh
-
-        self._screen.browser.desk.publish(Fresh(summaries=tuple(changed), gone=frozenset(gone)))
 
     def _advance(self, verb: str, done: int, total: int) -> None:
         self.under_way = advanced(self.under_way, verb, done, total, self._screen.browser.now_ms())

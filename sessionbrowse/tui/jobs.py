@@ -58,6 +58,7 @@ class Lane:
         self._lock = threading.Lock()
         self._running: Job | None = None
         self._next: tuple[Work, Job] | None = None
+        self._after: Work | None = None
 
     def connect(self, receive: Callable[[Outcome], object]) -> None:
         """Deliver from now on to `receive`, beginning with what came before."""
@@ -71,6 +72,7 @@ class Lane:
         """Have `work` done by a thread, instead of whatever was asked for before; return its stamp."""
         with self._lock:
             self.stamp += 1
+            self._after = None
             job = Job(self, self.stamp)
             running = self._running
             if running is not None and time.monotonic() - running.started < PATIENCE_SECONDS:
@@ -80,17 +82,26 @@ class Lane:
         threading.Thread(target=self._run, args=(work, job), name=f"sessionbrowse-{self.name}", daemon=True).start()
         return job.stamp
 
+    def follow(self, work: Work) -> None:
+        """Have `work` done after what is being done, whose result counts too, however often this is asked."""
+        with self._lock:
+            running = self._running
+            if running is not None and not running.cancelled():
+                self._after = work
+                return
+        self.ask(work)
+
     def cancel(self) -> None:
         """Make every request stale."""
         with self._lock:
             self.stamp += 1
-            self._next = None
+            self._next = self._after = None
 
     @property
     def busy(self) -> bool:
         """Whether something that is wanted is running or waiting."""
         running = self._running
-        return (running is not None and not running.cancelled()) or self._next is not None
+        return (running is not None and not running.cancelled()) or self._next is not None or self._after is not None
 
     def is_current(self, outcome: Outcome) -> bool:
         """Whether the outcome belongs to the newest request."""
@@ -123,6 +134,9 @@ class Lane:
             with self._lock:
                 overtaken = self._running is not job
                 waiting = None if overtaken else self._next
+                if not overtaken and waiting is None and self._after is not None:
+                    # Of the same stamp: the result that was just handed over is not stale by this.
+                    waiting, self._after = (self._after, Job(self, self.stamp)), None
                 if not overtaken:
                     self._next = None
                     self._running = waiting[1] if waiting is not None else None

@@ -58,7 +58,7 @@ class Preview:
             self.due = True
             self._timer = self._screen.set_timer(PREVIEW_DELAY, self.load)
 
-    def load(self) -> None:
+    def load(self, *, follows: bool = False) -> None:
         """Open the session's file."""
         self.due = False
         summary, browser = self._screen.current, self._screen.browser
@@ -68,14 +68,15 @@ class Preview:
         def load(job: Job) -> object:
             return browser.open_session(summary.path, summary.agent)
 
-        self._screen.lane("preview").ask(load)
+        lane = self._screen.lane("preview")
+        (lane.follow if follows else lane.ask)(load)
 
     def changed(self) -> None:
         """Read the session again: what is read stays where it is until the rest is there."""
         # Below another screen nobody reads it.
         self._is_stale = not self._screen.is_current
         if self._screen.is_current:
-            self.load()
+            self.load(follows=True)
 
     def seen_again(self) -> None:
         """Read it again when coming back, if it changed meanwhile."""

@@ -433,7 +433,7 @@ class BrowseScreen(CommandScreen[None]):
     @property
     def busy(self) -> bool:
         """Whether background work, or the wait before a preview, is under way."""
-        return super().busy or self._preview.due or self._arrivals.refresh_due
+        return super().busy or self._preview.due or self._arrivals.refresh_due or self._arrivals.announcing.due
 
     def on_screen_resume(self) -> None:
         """Look at the session again when coming back: it may have grown."""

@@ -190,7 +190,7 @@ class SessionScreen(CommandScreen[None]):
             if summary.path == self.summary.path:
                 self.summary = summary
         if self.summary.path in fresh.paths:
-            self._open()
+            self._open(follows=True)
 
     def show_entry(self, entry_id: str) -> None:
         """Put the cursor on an entry, or on the nearest row above it."""
@@ -203,13 +203,14 @@ class SessionScreen(CommandScreen[None]):
 
     # -- opening ------------------------------------------------------------------------------------------------
 
-    def _open(self) -> None:
+    def _open(self, *, follows: bool = False) -> None:
         summary = self.summary
 
         def load(job: Job) -> Session:
             return self.browser.open_session(summary.path, summary.agent)
 
-        self.lane("open").ask(load)
+        lane = self.lane("open")
+        (lane.follow if follows else lane.ask)(load)
 
     def take_open(self, outcome: Outcome) -> None:
         """Show the session, or why it cannot be read."""
