@@ -412,10 +412,6 @@ def _why(error: OSError | None) -> str:
     return "the disk did not answer in time" if error is None else error.strerror or str(error)
 
 
-def _stem(path: str) -> str:
-    return path.removesuffix(SUFFIX)
-
-
 def _status(entry: os.DirEntry[str]) -> os.stat_result | OSError:
     try:
         return entry.stat()

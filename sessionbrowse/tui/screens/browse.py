@@ -11,19 +11,19 @@ from textual.containers import Horizontal
 
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.pins import Pins
+from sessionbrowse.tui.actions.list_filter import set_query
 from sessionbrowse.tui.actions.widths import apply_widths
 from sessionbrowse.tui.arrivals import Arrivals
 from sessionbrowse.tui.browse_titles import Chosen, facts_line, no_sessions_sentence, path_line, sessions_title
 from sessionbrowse.tui.command import Here
 from sessionbrowse.tui.jobs import Outcome
-from sessionbrowse.tui.library import Filter, Folding, Library, ProjectRow, SessionRow, parse_filter, same_names
+from sessionbrowse.tui.library import Filter, Folding, Library, ProjectRow, SessionRow, same_names
 from sessionbrowse.tui.places import LIST, PREVIEW, PROJECTS, SESSIONS
 from sessionbrowse.tui.preview import Preview
 from sessionbrowse.tui.reading.views import Looked
 from sessionbrowse.tui.render import (
     ListStyle,
     directory_state,
-    plural,
     project_row,
     session_row,
 )
@@ -51,6 +51,7 @@ class BrowseScreen(CommandScreen[None]):
         "selecting:Selecting",
         "undoing:Undoing",
         "copying:Copying",
+        "list_filter:ListFilter",
         "arranging:Arranging",
         "resuming:Resuming",
         "widths:Widths",
@@ -141,7 +142,8 @@ class BrowseScreen(CommandScreen[None]):
         return self.filtered if self.typing else "sessions"
 
     @property
-    def _filtered_list(self) -> RowList:
+    def filtered_list(self) -> RowList:
+        """The list that is or was filtered last."""
         return self.projects_list if self.filtered == "projects" else self.sessions_list
 
     def nearest_places(self) -> tuple[str, ...]:
@@ -215,7 +217,7 @@ class BrowseScreen(CommandScreen[None]):
 
     def moving(self) -> RowList | TextView | None:
         """The focused pane; while a filter is typed, its list."""
-        return self._filtered_list if self.typing else super().moving()
+        return self.filtered_list if self.typing else super().moving()
 
     # -- rows ---------------------------------------------------------------------------------------------------
 
@@ -459,7 +461,7 @@ class BrowseScreen(CommandScreen[None]):
         elif pane == "sessions" and self.sessions_list.marks:
             self.sessions_list.clear_marks()
         elif not self.filters[pane].is_empty:
-            self._set_query(pane, "")
+            set_query(self, pane, "")
         elif pane == "sessions":
             self.set_focus(self.projects_list)
         elif self.folder is not None:
@@ -487,53 +489,10 @@ class BrowseScreen(CommandScreen[None]):
         self.update_classes({f"-at-{pane}": self.pane == pane for pane in PANES})
         super().focus_changed()
 
-    def do_filter(self) -> None:
-        """Filter the list that has the keys."""
-        self.filtered = "projects" if self.pane == "projects" else "sessions"
-        hint = "a folder's name" if self.filtered == "projects" else 'words, "a phrase", re:pattern'
-        self.query_one(FilterLine).open("/", self.filters[self.filtered].text, hint)
-        self._say_found()
-
     def text_changed(self, text: str) -> None:
         """Filter while typing."""
         if text != self.filters[self.filtered].text:
-            self._set_query(self.filtered, text, keep_line=True)
-
-    def _set_query(self, pane: str, text: str, *, keep_line: bool = False) -> None:
-        self.filters[pane] = parse_filter(text)
-        if pane == "projects":
-            self.refresh_rows()
-        else:
-            # The best hit is what a filter is typed for; without one the cursor stays on what was found.
-            found = self.sessions_list.key if self.filters[pane].is_empty else None
-            self.refresh_sessions(top=found is None, cursor=found)
-            if found is not None and self.sessions_list.key != found:
-                # What a filter was typed for is not folded away when it is cleared.
-                self.fold(self.folding.flip(self.library.family(str(found))))
-                self.sessions_list.go_to_key(found)
-        if not keep_line:
-            self.query_one(FilterLine).close()
-        self._say_found()
-
-    def _say_found(self) -> None:
-        query = self.filters[self.filtered]
-        rows = self.projects_list.count - 1 if self.filtered == "projects" else self.sessions_list.count
-        status: Line = [(plural(rows, "match", "matches"), "dim")]
-        if query.problem is not None:
-            status = [(query.problem, "error")]
-        self.query_one(FilterLine).say(status)
-
-    def do_accept_filter(self) -> None:
-        """Give the keys back to the list."""
-        line = self.query_one(FilterLine)
-        self.set_focus(self._filtered_list)
-        if self.filters[self.filtered].is_empty:
-            line.close()
-
-    def do_clear_filter(self) -> None:
-        """Show all rows again."""
-        self.set_focus(self._filtered_list)
-        self._set_query(self.filtered, "")
+            set_query(self, self.filtered, text, keep_line=True)
 
     def do_preview(self) -> None:
         """Show or hide the preview."""

@@ -1,0 +1,70 @@
+"""The filter of a list: the line that is typed in, and what it does to the rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sessionbrowse.tui.library import parse_filter
+from sessionbrowse.tui.render import plural
+from sessionbrowse.tui.spans import Line
+from sessionbrowse.tui.widgets.filter_line import FilterLine
+
+if TYPE_CHECKING:
+    from sessionbrowse.tui.screens.browse import BrowseScreen
+
+
+class ListFilter:
+    """The commands of the line."""
+
+    def __init__(self, screen: BrowseScreen) -> None:
+        self._screen = screen
+
+    def do_filter(self) -> None:
+        """Filter the list that has the keys."""
+        screen = self._screen
+        screen.filtered = "projects" if screen.pane == "projects" else "sessions"
+        hint = "a folder's name" if screen.filtered == "projects" else 'words, "a phrase", re:pattern'
+        screen.query_one(FilterLine).open("/", screen.filters[screen.filtered].text, hint)
+        say_found(screen)
+
+    def do_accept_filter(self) -> None:
+        """Give the keys back to the list."""
+        screen = self._screen
+        line = screen.query_one(FilterLine)
+        screen.set_focus(screen.filtered_list)
+        if screen.filters[screen.filtered].is_empty:
+            line.close()
+
+    def do_clear_filter(self) -> None:
+        """Show all rows again."""
+        screen = self._screen
+        screen.set_focus(screen.filtered_list)
+        set_query(screen, screen.filtered, "")
+
+
+def set_query(screen: BrowseScreen, pane: str, text: str, *, keep_line: bool = False) -> None:
+    """Filter a list; the line that is typed in stays open while it is typed."""
+    screen.filters[pane] = parse_filter(text)
+    if pane == "projects":
+        screen.refresh_rows()
+    else:
+        # The best hit is what a filter is typed for; without one the cursor stays on what was found.
+        found = screen.sessions_list.key if screen.filters[pane].is_empty else None
+        screen.refresh_sessions(top=found is None, cursor=found)
+        if found is not None and screen.sessions_list.key != found:
+            # What a filter was typed for is not folded away when it is cleared.
+            screen.fold(screen.folding.flip(screen.library.family(str(found))))
+            screen.sessions_list.go_to_key(found)
+    if not keep_line:
+        screen.query_one(FilterLine).close()
+    say_found(screen)
+
+
+def say_found(screen: BrowseScreen) -> None:
+    """Show in the line how many rows are found, or what is wrong with the pattern."""
+    query = screen.filters[screen.filtered]
+    rows = screen.projects_list.count - 1 if screen.filtered == "projects" else screen.sessions_list.count
+    status: Line = [(plural(rows, "match", "matches"), "dim")]
+    if query.problem is not None:
+        status = [(query.problem, "error")]
+    screen.query_one(FilterLine).say(status)
