@@ -6,8 +6,10 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 from sessionbrowse.demo import make_demo
+from sessionbrowse.tui.outside.terminal import Unbreakable
 from tests.terminal import ENTER, TAB, Terminal
 from tests.test_tui_hostile import hostile
 
@@ -139,3 +141,29 @@ def test_a_terminal_that_is_closed_ends_the_program_and_its_demo(tmp_path: Path)
         browser.hang_up()
         assert browser.process.wait(30) == 129
         assert not list((tmp_path / "tmp").iterdir())
+
+
+def test_a_terminal_that_is_closed_while_much_is_drawn_ends_the_program(tmp_path: Path, own_home: Path) -> None:
+    store = make_demo(tmp_path / "demo")
+    with browser_in_terminal(["--root", str(store)], own_home, tmp_path, controlling=False) as browser:
+        browser.wait("deploy script")
+        # Nobody reads what is drawn: the terminal's buffer fills, then the program's, then the terminal goes.
+        browser.press(*("jjjjjjkkkkkk" * 60))
+        browser.hang_up()
+        assert browser.process.wait(30) == 129
+
+
+def test_what_is_drawn_on_a_terminal_that_is_gone_waits_for_nobody() -> None:
+    from textual.drivers._writer_thread import WriterThread
+
+    ours, terminal = os.openpty()
+    file = os.fdopen(terminal, "w")
+    writer = WriterThread(cast(Any, Unbreakable(file)))
+    os.close(ours)
+    writer.start()
+    # More than the thread's queue holds: with a thread that ended, this would not come back.
+    for _ in range(100):
+        writer.write("x" * 5000)
+    writer.stop()
+    assert not writer.is_alive()
+    file.close()

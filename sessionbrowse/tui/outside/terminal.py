@@ -7,7 +7,7 @@ import select
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from textual.app import App, SuspendNotSupported
 
@@ -32,6 +32,11 @@ def driver_class() -> type[Driver] | None:
 
     class OurDriver(LinuxDriver):
         """A driver that asks the terminal it draws on for its size, and that can be stopped at any moment."""
+
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            if self._file is not None:
+                self._file = cast(Any, Unbreakable(self._file))
 
         def _get_terminal_size(self) -> tuple[int, int]:
             if os.isatty(1):
@@ -68,6 +73,39 @@ def driver_class() -> type[Driver] | None:
             self._app.call_later(self._app.refresh, layout=True)
 
     return OurDriver
+
+
+class Unbreakable:
+    """A terminal to write to, also when it is gone: what is written then goes nowhere.
+
+    Textual writes in a thread that ends where writing fails; everything else would then wait for it for ever.
+    """
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+
+    def write(self, text: str) -> None:
+        """Write text."""
+        try:
+            self._terminal.write(text)
+        except OSError:
+            self._let_go()
+
+    def flush(self) -> None:
+        """Send what was written."""
+        try:
+            self._terminal.flush()
+        except OSError:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._terminal.fileno())
+        os.close(nowhere)
+
+    def fileno(self) -> int:
+        """Return the terminal's descriptor."""
+        return self._terminal.fileno()
 
 
 def terminal_is_gone() -> bool:
