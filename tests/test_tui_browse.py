@@ -335,7 +335,7 @@ async def test_a_machine_without_sessions_is_offered_the_demo(own_home: Path) ->
 async def test_an_empty_root_says_that_there_is_nothing(tmp_path: Path) -> None:
     async with browsing(roots=[str(tmp_path)]) as browser:
         assert browser.screen_name == "browse"
-        assert "No sessions yet." in browser.screen_text()
+        assert "No sessions yet. F5 looks again." in browser.screen_text()
         await browser.press("r")
         assert browser.toasts() == ["There is no session under the cursor."]
         await browser.press("enter")

@@ -406,6 +406,18 @@ async def test_a_moved_project_is_found_again_with_what_would_change_shown_first
         assert browser.row_list("#sessions").keys == [str(path)]
 
 
+async def test_a_project_that_would_move_to_where_nothing_is_is_warned_of(tmp_path: Path) -> None:
+    options = demo_options(tmp_path / "demo")
+    async with browsing(**options, demo=str(tmp_path / "demo")) as browser:
+        await browser.press("left", "G", "M", "enter")
+        assert "No directory is there now." not in browser.screen_text()
+        await browser.press("escape", "M", "ctrl+u")
+        await browser.type("~/nowhere")
+        await browser.press("enter")
+        assert "~/legacy-crm → ~/nowhere" in browser.screen_text()
+        assert "No directory is there now." in browser.screen_text()
+
+
 # ---- selecting ---------------------------------------------------------------------------------------------
 
 

@@ -124,6 +124,34 @@ async def test_folding_a_branch_hides_what_is_below_and_the_cursor_stays(demo: d
         assert browser.row_list("#tree").key == key
 
 
+async def test_the_key_that_folds_a_row_unfolds_it_again(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        before = browser.row_list("#tree").count
+        for way in ("g", "right_square_bracket"):
+            await browser.press(way, "space")
+            assert browser.row_list("#tree").count < before
+            await browser.press("space")
+            assert browser.row_list("#tree").count == before
+
+
+async def test_in_60_columns_a_view_that_is_not_seen_is_shown_before_it_is_switched(demo: dict) -> None:
+    async with browsing(size=(60, 20), **demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("tab")
+        assert "Migrated. The dialog lists every device" in browser.words("#view")
+        await browser.press("tab")
+        assert "tokens of 200k" in browser.words("#view")
+        await browser.press("escape", "G", "D")
+        assert "in common" in browser.screen_text()
+
+
+async def test_in_60_columns_the_header_tells_of_damage_before_it_counts(demo: dict) -> None:
+    async with browsing(size=(60, 20), **demo) as browser:
+        await enter(browser, "Import the product feed")
+        assert "✗ 4 problems (!)" in browser.screen_text().split("\n")[0]
+
+
 async def test_fold_keys_jump_where_there_is_nothing_to_fold(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)

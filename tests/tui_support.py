@@ -57,14 +57,15 @@ class Driven:
             self.app.post_message(events.Key(_NAMES.get(character, character), character))
         await self.settle()
 
-    async def settle(self) -> None:
+    async def settle(self, *, background: bool = True) -> None:
         """Wait until nothing runs in the background, every message is handled and the screen is painted.
 
-        Textual's own pilot waits for the processor to be idle, which takes long on a busy machine.
+        Without `background` it does not wait for what runs there. Textual's own pilot waits for the processor to be
+        idle, which takes long on a busy machine.
         """
         calm = 0
         for _ in range(20_000):
-            calm = calm + 1 if self._is_calm() else 0
+            calm = calm + 1 if self._is_calm(background) else 0
             if calm > 4:
                 return
             await asyncio.sleep(0 if calm else 0.001)
@@ -78,9 +79,10 @@ class Driven:
             await self.pilot.pause(0.002)
         raise AssertionError("it did not happen")
 
-    def _is_calm(self) -> bool:
+    def _is_calm(self, background: bool) -> bool:
         screen = self.app.screen
-        if self.app.scan_lane.busy or self.app.desk.busy or (isinstance(screen, CommandScreen) and screen.busy):
+        works = self.app.scan_lane.busy or self.app.desk.busy or (isinstance(screen, CommandScreen) and screen.busy)
+        if works and background:
             return False
         if screen._layout_required or screen._dirty_widgets or screen._callbacks or not screen.is_running:
             return False

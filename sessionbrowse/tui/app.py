@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -224,6 +225,8 @@ class BrowseApp(App[int], inherit_bindings=False):
 
     def say(self, sentence: str, severity: SeverityLevel = "information") -> None:
         """Show a sentence for some seconds; what it quotes may be foreign."""
+        # A sentence may name a path; where the home is told shortly, what matters has room.
+        sentence = re.sub(rf"(?<![\w./-]){re.escape(self.home)}(?=/)", "~", sentence) if self.home else sentence
         self.notify(clean(sentence), severity=severity, markup=False)
 
     def copy(self, content: str, what: str) -> None:

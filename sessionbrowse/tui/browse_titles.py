@@ -111,4 +111,4 @@ def no_sessions_sentence(chosen: Chosen, key_of: Callable[[str], str]) -> str:
         return "Reading sessions …"
     if chosen.folder is not None:
         return f"No sessions in this folder. {key_of('scope')} shows all folders."
-    return "No sessions yet."
+    return f"No sessions yet. {key_of('reload')} looks again."

@@ -31,13 +31,19 @@ def _entry_crumb(session: Session, index: int) -> str:
     return f"⚑ {one_line(mark.text, 24)}" if mark is not None else clean(session.envelopes[index].id or "")[:8]
 
 
-def facts_line(summary: Summary, session: Session | None, damage_key: str) -> Line:
-    """Return what is known of the whole session: damage, how many entries and branches, the leaf."""
+def facts_line(summary: Summary, session: Session | None, damage_key: str, *, narrow: bool = False) -> Line:
+    """Return what is known of the whole session: damage, how many entries and branches, the leaf.
+
+    Where both have no room, the `narrow` line tells of damage only.
+    """
     if session is None:
         return []
     line: Line = []
     if session.problems:
-        line.append((f"✗ {plural(len(session.problems), 'problem')} ({damage_key})   ", "error"))
+        line.append((f"✗ {plural(len(session.problems), 'problem')} ({damage_key})", "error"))
+        if narrow:
+            return line
+        line.append(("   ", ""))
     branches = plural(summary.branch_count, "branch", "branches")
     line.append((f"{plural(len(session.ids), 'entry', 'entries')} · {branches}", "dim"))
     if session.leaf_id:

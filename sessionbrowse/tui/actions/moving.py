@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -67,21 +68,24 @@ class Moving:
         browser = self._screen.browser
         scope = self._scope()
 
-        def dry_run(how: How) -> tuple[Relocated, str | None]:
+        def dry_run(how: How) -> tuple[Relocated, str | None, bool]:
+            is_there = os.path.isdir(new)
             try:
-                return relocate(old, new, scope, dry_run=True, bench=how.bench), None
+                return relocate(old, new, scope, dry_run=True, bench=how.bench), None, is_there
             except InUse as error:
-                return relocate(old, new, scope, dry_run=True, force=True, bench=how.bench), error.sentence
+                return relocate(old, new, scope, dry_run=True, force=True, bench=how.bench), error.sentence, is_there
 
         browser.desk.ask(dry_run, lambda answer: self._ask(old, new, *answer))
 
-    def _ask(self, old: str, new: str, moved: Relocated, in_use: str | None) -> None:
+    def _ask(self, old: str, new: str, moved: Relocated, in_use: str | None, is_there: bool) -> None:
         home = self._screen.browser.home
         parts: list[Part] = [
             LinePart([(clean(shorten_home(old, home)), "dim"), (" → ", ""), (clean(shorten_home(new, home)), "title")]),
             LinePart([]),
             *relocation_parts(moved, home),
         ]
+        if not is_there:
+            parts.append(LinePart([("No directory is there now.", "warning")]))
         if in_use is not None:
             parts.append(LinePart([(clean(in_use), "warning")]))
         choices = [Choice("yes", f"Move {plural(len(moved.sessions), 'session')}"), Choice("no", "Leave all as it is")]

@@ -330,9 +330,9 @@ def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | 
     parts.append(LinePart([(" · ".join(counts), "dim")]))
     if summary.parent_session is not None:
         found = "" if summary.parent_path else "  (not found)"
-        parts.append(
-            LinePart([("↳ forked from ", "branch"), (clean(summary.parent_session), "dim"), (found, "warning")])
-        )
+        # The folders of the path say nothing that the session's own do not.
+        parent = clean(summary.parent_session.rstrip("/").rsplit("/", 1)[-1])
+        parts.append(LinePart([("↳ forked from ", "branch"), (parent, "dim"), (found, "warning")]))
     if summary.left_behind:
         sentence = (
             f"Its newest message is not on the branch where {summary.agent} resumes; resuming offers to go there."

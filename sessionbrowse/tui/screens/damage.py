@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sessionbrowse.model.reading import Problem
 from sessionbrowse.model.session import Session
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.render import plural
 from sessionbrowse.tui.screens.text_window import TextWindow
@@ -24,7 +24,7 @@ class DamageScreen(TextWindow):
     def parts(self) -> Sequence[Part]:
         """Return what is wrong, where, and what that means for the rest."""
         problems = self._session.problems
-        said = f"{plural(len(problems), 'problem')} in {clean(self._session.path)}"
+        said = f"{plural(len(problems), 'problem')} in {clean(shorten_home(self._session.path, self.browser.home))}"
         rest = "Everything else was read. Nothing was repaired: reading never changes a file."
         parts: list[Part] = [LinePart([(said, "strong")]), LinePart([(rest, "dim")]), LinePart([])]
         return [*parts, *[problem_part(problem) for problem in problems]]

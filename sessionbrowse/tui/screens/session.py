@@ -44,6 +44,8 @@ from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
 
+NARROW = 80
+"""Columns below which a line says only what matters most."""
 KEPT_TEXTS = 4000
 """Row texts kept, so that moving the cursor does not read entries again."""
 
@@ -134,7 +136,7 @@ class SessionScreen(CommandScreen[None]):
             has_rows=bool(self.rows),
             has_session=True,
             has_filter=bool(self.state.query),
-            foldable=row is not None and row.foldable,
+            foldable=row is not None and (row.foldable or row.folded),
             branch_points=len(self.shown.branch_points),
             labels=len(self.session.labels) if self.session is not None else 0,
             blocks=self.text_view.spot is not None,
@@ -254,7 +256,8 @@ class SessionScreen(CommandScreen[None]):
     def _show_header(self) -> None:
         summary, session, keys = self.summary, self.session, self.browser.keys
         left = path_line(summary, session, self.index, self.browser.home)
-        self.query_one("#header", Bar).show(left, facts_line(summary, session, keys.key_of("damage")))
+        right = facts_line(summary, session, keys.key_of("damage"), narrow=self.size.width < NARROW)
+        self.query_one("#header", Bar).show(left, right)
 
     # -- the tree -----------------------------------------------------------------------------------------------
 
@@ -388,9 +391,17 @@ class SessionScreen(CommandScreen[None]):
         return super().busy or self._make_view is not None
 
     def show_view(self, view: ViewName) -> None:
-        """Show another view of the entry under the cursor."""
+        """Show another view of the entry under the cursor, where only the tree is seen in its place."""
         self.view = view
         self._refresh_view()
+        self._reveal_view()
+
+    def _reveal_view(self) -> bool:
+        """Give the keys to the view if it is not seen, which shows it; return whether it was so."""
+        if self.text_view.display:
+            return False
+        self.set_focus(self.text_view)
+        return True
 
     def on_text_view_resized(self, event: TextView.Resized) -> None:
         """Compare anew where columns now fit beside each other, or no longer."""
@@ -453,11 +464,16 @@ class SessionScreen(CommandScreen[None]):
 
     def do_next_view(self) -> None:
         """Show the next view."""
-        self.show_view(VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)])
+        self._turn_view(1)
 
     def do_previous_view(self) -> None:
         """Show the view before."""
-        self.show_view(VIEWS[(VIEWS.index(self.view) - 1) % len(VIEWS)])
+        self._turn_view(-1)
+
+    def _turn_view(self, step: int) -> None:
+        # Whoever sees the tree only meets the view of now first.
+        if not self._reveal_view():
+            self.show_view(VIEWS[(VIEWS.index(self.view) + step) % len(VIEWS)])
 
     def do_zoom(self) -> None:
         """Give the pane the whole screen."""

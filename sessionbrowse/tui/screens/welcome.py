@@ -53,24 +53,25 @@ class WelcomeScreen(CommandScreen[None]):
         parts: list[Part] = [
             LinePart([("No sessions yet", "title")]),
             LinePart([]),
-            LinePart([("This is a browser for the sessions of pi, omp, atomic and indusagi. It looked here:", "")]),
+            LinePart([("This is a browser for the sessions of pi, omp, atomic and indusagi.", "")]),
             LinePart([]),
         ]
+        # What can be done stands above what was looked at: a small screen cuts the end off.
+        offers = (
+            ("demo", "open the demo: made-up sessions in a directory of their own, to try everything without fear"),
+            ("reload", "look again"),
+            ("quit", "leave"),
+        )
+        for command_id, what in offers:
+            key: Line = pad([("  ", ""), (keys.key_of(command_id), "key")], 6)
+            parts.append(LinePart([*key, (what, "")], indent=6))
+        parts += [LinePart([]), LinePart([("It looked here:", "")])]
         for agent in AGENTS:
             roots = list(dict.fromkeys([p.root for p in self.browser.source.places if p.agent == agent]))
             for root in roots[:4]:
                 shown = clean(text.shorten_home(root, self.browser.home))
                 missing: Line = [("  missing", "warning")] if self._exists.get(root) is False else []
                 parts.append(LinePart([("  ", ""), agent_span(agent), (f" {agent:<9}", ""), (shown, "dim"), *missing]))
-        offers = (
-            ("demo", "open the demo: made-up sessions in a directory of their own, to try everything without fear"),
-            ("reload", "look again"),
-            ("quit", "leave"),
-        )
-        parts.append(LinePart([]))
-        for command_id, what in offers:
-            key: Line = pad([("  ", ""), (keys.key_of(command_id), "key")], 6)
-            parts.append(LinePart([*key, (what, "")], indent=6))
         self.query_one(TextView).show(parts, keep_place=True)
 
     def nearest_places(self) -> tuple[str, ...]:
