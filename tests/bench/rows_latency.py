@@ -82,8 +82,6 @@ def _in_folds(opened: Terminal, titles: list[str], what: str, many: int) -> list
         terminal.until_quiet(2.0)
         terminal.press("g")
         terminal.until_quiet(0.5)
-        terminal.press("]")
-        terminal.until_quiet(0.5)
         _press(terminal, [" ", " "] * (many // 2), fold)
     return _lines(f"{what}: fold", fold)
 
@@ -124,9 +122,9 @@ def _without_view(lines: list[str]) -> list[str]:
     """Return the screen without the header and the view on the right, which follow the cursor when it rests."""
     top = lines[1] if len(lines) > 1 else ""
     view = re.search(r"╭[─ ]*(?:Preview|Entry)", top)
+    bottom = max((number for number, line in enumerate(lines) if line.startswith("╰")), default=0)
     return [
-        line[: view.start()] if view is not None and number < len(lines) - 2 else line
-        for number, line in enumerate(lines)
+        line[: view.start()] if view is not None and number <= bottom else line for number, line in enumerate(lines)
     ][1:]
 
 
