@@ -78,7 +78,7 @@ SESSION = (
     Scene("session-labelled-only", "4 T", "T 4"),
     Scene("session-all-rows", "5", "5"),
     Scene("session-folded", "g space", "space"),
-    Scene("session-compare", "G D", "escape tab full_stop"),
+    Scene("session-compare", "G D", "tab left full_stop"),
     Scene("session-search", "slash text:cookie"),
     Scene("session-found", "enter", "escape"),
     Scene("session-search-nothing", "slash text:zzz", "escape"),
@@ -89,23 +89,42 @@ SESSION = (
     Scene("resume-from-entry", "R", "escape"),
     Scene("session-rename", "ctrl+r", "escape"),
     Scene("session-no-damage", "exclamation_mark", toasts=True),
-    Scene("damaged", "escape slash text:feed enter enter"),
-    Scene("damage", "exclamation_mark", "escape"),
-    Scene("damaged-raw", "enter tab tab", "tab tab escape escape escape"),
 )
 """A session's tree, what stands beside it, and what lies over it."""
 
-FINDING = (
+SEARCH = (
     Scene("search-empty", "ctrl+f"),
     Scene("search", "text:auth"),
     Scene("search-results", "tab"),
     Scene("search-preview", "tab", "slash"),
     Scene("search-nothing", "ctrl+u text:zzzq"),
-    Scene("search-help", "tab question_mark", "escape escape"),
+    Scene("search-help", "tab question_mark", "escape"),
+    Scene("search-bad-pattern", "slash ctrl+u r e colon left_parenthesis", "ctrl+u escape"),
+)
+"""The search through all sessions."""
+
+CHECKPOINTS = (
     Scene("checkpoints", "apostrophe"),
     Scene("checkpoints-found", "slash text:jwt"),
     Scene("checkpoints-nothing", "text:zzz", "escape escape"),
 )
-"""What looks for something in all sessions."""
+"""The labels of all sessions."""
 
-WALK = (*BROWSE, *FINDING, *CHANGES, *SESSION)
+DAMAGE = (
+    Scene("damaged", "slash text:import space text:product enter enter"),
+    Scene("damage", "exclamation_mark", "escape"),
+    Scene("damaged-raw", "enter tab tab"),
+)
+"""A session whose file is damaged."""
+
+WALK = (
+    *[("browse", scene) for scene in BROWSE],
+    *[("search", scene) for scene in SEARCH],
+    *[("checkpoints", scene) for scene in CHECKPOINTS],
+    *[("browse", scene) for scene in CHANGES],
+    *[("session", scene) for scene in SESSION],
+)
+"""The screen that each picture is of, whatever window lies over it, and the picture."""
+
+WALKS = (WALK, tuple([("session", scene) for scene in DAMAGE]))
+"""Each from a store and a browser of its own on."""

@@ -22,7 +22,7 @@ from sessionbrowse.store.scan import Batch
 from sessionbrowse.tui import theme
 from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.screens.progress import ProgressScreen
-from tests.picture_scenes import WALK
+from tests.picture_scenes import WALK, WALKS, Scene
 from tests.picture_text import Frame, colours_of, frame, text_of
 from tests.search_support import index_of, searched_source
 from tests.tui_support import Driven, browsing, demo_options, fixed_source, summary
@@ -77,12 +77,15 @@ class Store:
         shutil.rmtree(self.path)
 
     def as_shown(self, text: str) -> str:
-        """Return `text` with the directory's name as pictures show it, also where it is cut."""
+        """Return `text` with the directory's name as pictures show it, also where it is cut or broken."""
         text = text.replace(self._chance, SHOWN)
         for cut in range(1, len(SHOWN)):
             for after in "-/…":
                 text = text.replace(f"…{self._chance[cut:]}{after}", f"…{SHOWN[cut:]}{after}")
             text = text.replace(f"{PREFIX}{self._chance[:cut]}…", f"{PREFIX}{SHOWN[:cut]}…")
+            text = re.sub(
+                rf"{self._chance[:cut]}( *│.*\n.*?│ ?){self._chance[cut:]}", rf"{SHOWN[:cut]}\1{SHOWN[cut:]}", text
+            )
         return text
 
 
@@ -137,12 +140,13 @@ async def album(name: str, *, drawn: bool = True) -> Album:
     taken = Album(look, drawn=drawn)
     # On a busy machine a sentence might be gone before its picture is taken.
     with patch.object(BrowseApp, "NOTIFICATION_TIMEOUT", 3600.0):
-        await _walk(taken)
+        for scenes in WALKS:
+            await _walk(taken, scenes)
         await _states(taken)
     return taken
 
 
-async def _walk(taken: Album) -> None:
+async def _walk(taken: Album, scenes: Sequence[tuple[str, Scene]]) -> None:
     with Store() as store:
         options = demo_options(store.path, theme=taken.look.themes[0])
         options |= {"environ": _environ(store), "demo": str(store.path)}
@@ -150,8 +154,9 @@ async def _walk(taken: Album) -> None:
         index_of(store.path, cache)
         source = searched_source(options, store.path, cache)
         async with browsing(source, size=taken.look.size, **options) as browser:
-            for scene in WALK:
+            for screen, scene in scenes:
                 await _go(browser, scene.keys)
+                assert _screen_below(browser) == screen, scene
                 if not scene.toasts:
                     browser.app.clear_notifications()
                     await browser.settle()
@@ -163,6 +168,12 @@ async def _walk(taken: Album) -> None:
 
 def _environ(store: Store) -> dict[str, str]:
     return {"HOME": str(store.path / "home" / "dev"), "PATH": "", "TMPDIR": str(store.path)}
+
+
+def _screen_below(browser: Driven) -> str:
+    """Return the name of the screen that fills the terminal, below the windows over it."""
+    names = [screen.name or "" for screen in browser.app.screen_stack]
+    return [name for name in names if name in {of for of, _ in WALK}][-1]
 
 
 async def _go(browser: Driven, keys: str) -> None:

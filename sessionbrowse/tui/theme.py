@@ -35,7 +35,7 @@ THEMES = (
         dark=True,
         variables={
             "sb-dim": "#8b93a7",
-            "sb-faint": "#565d70",
+            "sb-faint": "#6a7288",
             "sb-border": "#3a4050",
             "sb-cursor": "#2b3448",
             "sb-cursor-blurred": "#222732",
@@ -63,7 +63,7 @@ THEMES = (
         dark=False,
         variables={
             "sb-dim": "#646b7c",
-            "sb-faint": "#a5a8b0",
+            "sb-faint": "#868a96",
             "sb-border": "#cdc9be",
             "sb-cursor": "#dbe6fa",
             "sb-cursor-blurred": "#eceae4",

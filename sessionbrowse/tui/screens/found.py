@@ -181,7 +181,7 @@ class FoundScreen(CommandScreen[None]):
         self.lane("preview").cancel()
         if spot is None:
             self._previewed = None
-            self.text_view.show([], empty="")
+            self.text_view.show([], empty="Choose a row to see what was said there.")
         elif self.text_view.display:
             self._preview_due = True
             self._preview_timer = self.set_timer(PREVIEW_DELAY, self._load_preview)

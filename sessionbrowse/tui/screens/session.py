@@ -219,6 +219,7 @@ class SessionScreen(CommandScreen[None]):
         if outcome.error is not None:
             sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
             self.tree_list.set_rows([], empty=one_line(sentence))
+            self.text_view.show([], empty="There is no entry to show.")
             self.browser.say(sentence, "error")
             return
         # Who stands at the end follows it, as `tail -f` does; elsewhere what is read stays.
