@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -48,6 +49,8 @@ def test_killed_at_any_moment_the_next_start_equals_a_fresh_index(tmp_path: Path
     for number, path in enumerate(paths):
         write(path, header(str(number)), *[user(f"{n}", str(n - 1), f"word{n} " * 40) for n in range(40)])
     completed = killed = 0
+    # How long a child works, as the last one that was let finish shows: most are killed before.
+    usual = 0.25
     for turn in range(ROUNDS):
         for path in dice.sample(paths, 6):
             append(path, answer(f"t{turn}", "1", f"turn{turn} " * 20))
@@ -62,9 +65,11 @@ def test_killed_at_any_moment_the_next_start_equals_a_fresh_index(tmp_path: Path
         child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
         assert child.stdout is not None
         child.stdout.readline()
+        begun = time.perf_counter()
         try:
-            child.wait(timeout=dice.random() * 0.25)
+            child.wait(timeout=dice.random() * usual)
             completed += 1
+            usual = time.perf_counter() - begun
         except subprocess.TimeoutExpired:
             killed += 1
             with suppress(ProcessLookupError):
