@@ -101,5 +101,13 @@ class CannotUndo(RefusedWrite):
     """A change cannot be taken back any more; the sentence says why and what can be done instead."""
 
 
+class LostForGood(CannotUndo):
+    """What a change took away is gone; `of_several` is the end of a sentence on several of which that is true."""
+
+    def __init__(self, sentence: str, of_several: str) -> None:
+        super().__init__(sentence)
+        self.of_several = of_several
+
+
 class WriteFailed(SessionBrowseError):
     """The disk refused a change; the sentence says what the file holds now."""

@@ -11,7 +11,7 @@ from sessionbrowse.cli import main
 from sessionbrowse.errors import CannotUndo
 from sessionbrowse.services.archive import archive
 from sessionbrowse.services.bulk import in_bulk
-from sessionbrowse.services.delete import delete
+from sessionbrowse.services.delete import delete, items_of
 from sessionbrowse.services.label import label
 from sessionbrowse.services.rename import rename
 from sessionbrowse.services.undo import undo, undoable
@@ -120,6 +120,54 @@ def test_an_undo_of_many_of_which_none_can_be_undone_says_why(store: Store) -> N
         Path(one.path).write_text("another")
     with pytest.raises(CannotUndo, match="already, which is never overwritten"):
         undo(bench=store.bench)
+
+
+def empty_trash(store: Store, but: str = "") -> None:
+    """Do away with what deletions put into the trash, all or but one."""
+    for change in store.bench.journal.changes().values():
+        for item in items_of(change) if change.id != but else ():
+            Path(str(item.item)).unlink()
+
+
+def test_what_the_emptied_trash_held_is_said_once_and_undo_goes_on_with_the_change_before(store: Store) -> None:
+    first, *targets = sessions(store, 4)
+    rename(first, "renamed", bench=store.bench)
+    bulk = in_bulk(targets, lambda one, bench, group: delete(one, bench=bench, group=group), bench=store.bench)
+    empty_trash(store)
+    with pytest.raises(CannotUndo) as refused:
+        undo(bench=store.bench)
+    assert refused.value.sentence == (
+        "3 sessions are not in the trash any more; they were restored or emptied by another program. "
+        "The next undo takes back the change before."
+    )
+    assert [row.verb for row in undoable(store.bench)] == ["rename"]
+    assert undo(bench=store.bench).verb == "rename"
+    with pytest.raises(CannotUndo, match="nothing to undo"):
+        undo(bench=store.bench)
+    with pytest.raises(CannotUndo, match="3 sessions are not in the trash any more"):
+        undo(bulk.undo_id, bench=store.bench)
+
+
+def test_what_is_still_in_the_trash_of_many_comes_back_beside_one_sentence_on_the_rest(store: Store) -> None:
+    targets = sessions(store, 4)
+    in_bulk(targets, lambda one, bench, group: delete(one, bench=bench, group=group), bench=store.bench)
+    kept = next(reversed(store.bench.journal.changes().values()))
+    empty_trash(store, but=kept.id)
+    undone = undo(bench=store.bench)
+    assert undone.paths == (kept.path,)
+    assert Path(kept.path).exists()
+    assert len(undone.failed) == 1
+    assert undone.failed[0].startswith("3 sessions are not in the trash any more")
+    assert undoable(store.bench) == []
+
+
+def test_one_that_was_deleted_for_good_does_not_keep_undo_from_the_change_before(store: Store) -> None:
+    first, second = sessions(store, 2)
+    rename(first, "renamed", bench=store.bench)
+    delete(second, into="nowhere", bench=store.bench)
+    with pytest.raises(CannotUndo, match="deleted for good"):
+        undo(bench=store.bench)
+    assert undo(bench=store.bench).verb == "rename"
 
 
 def test_on_the_command_line_many_are_archived_deleted_and_undone_at_once(

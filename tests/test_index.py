@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sessionbrowse.cli import main
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES
@@ -534,4 +535,93 @@ def test_a_session_that_grew_often_is_stored_as_few_runs(tmp_path: Path) -> None
     row = index.row_of(os.fspath(path))
     assert row is not None
     assert len(index.entry_parts(row)) <= MAX_RUNS
+    index.close()
+
+
+def foreign_database(path: Path) -> bytes:
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE photos (name TEXT)")
+    connection.commit()
+    connection.close()
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("name", [INDEX_FILE, f"{INDEX_FILE}-wal", f"{INDEX_FILE}-shm"])
+def test_a_link_in_the_place_of_the_index_is_refused_and_what_it_leads_to_stays_as_it_was(
+    tmp_path: Path, name: str
+) -> None:
+    small_store(tmp_path / "store")
+    before = foreign_database(tmp_path / "photos.db")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / name).symlink_to(tmp_path / "photos.db")
+    for open_it in (indexed.open_if_there, indexed.open_or_create):
+        said: list[str] = []
+        assert open_it(tmp_path / "cache", said.append) is None
+        assert said == [f"No index: {tmp_path / 'cache' / name} cannot be used (it is a link; move it away)."]
+    assert (tmp_path / "photos.db").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "photos.db", "store"]
+
+
+def test_a_database_of_another_program_is_known_before_anything_is_written_to_it(tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    before = foreign_database(tmp_path / "photos.db")
+    os.link(tmp_path / "photos.db", tmp_path / "cache" / INDEX_FILE)
+    said: list[str] = []
+    index = indexed.open_if_there(tmp_path / "cache", said.append)
+    assert index is not None
+    index.close()
+    assert "is not ours" in said[0]
+    assert (tmp_path / "photos.db").read_bytes() == before
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_no_file_in_the_place_of_the_index_is_said_once(
+    tmp_path: Path, make: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    small_store(tmp_path / "store")
+    (tmp_path / "cache").mkdir()
+    make(tmp_path / "cache" / INDEX_FILE)
+    monkeypatch.setattr("sessionbrowse.cli.commands.cache_dir", lambda: tmp_path / "cache")
+    for command in ("list", "projects"):
+        assert main([command, "--root", str(tmp_path / "store")]) == 0
+        out, err = capfd.readouterr()
+        assert out
+        assert err.count("No index: ") == 1
+
+
+def test_index_fails_with_a_sentence_while_another_program_holds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    small_store(tmp_path / "store")
+    monkeypatch.setattr("sessionbrowse.cli.search_commands.cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setattr("sessionbrowse.store.index.schema._WAIT_S", 0.01)
+    made = indexed.open_or_create(tmp_path / "cache", pytest.fail)
+    assert made is not None
+    made.close()
+    holder = sqlite3.connect(tmp_path / "cache" / INDEX_FILE, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    assert main(["index", "--root", str(tmp_path / "store")]) == 1
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err == "sessionbrowse: The index could not be written (another program holds it).\n"
+    holder.close()
+    assert main(["index", "--root", str(tmp_path / "store")]) == 0
+    assert capfd.readouterr().out.startswith("3 sessions")
+
+
+def test_an_index_that_another_program_holds_is_not_thrown_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_store(tmp_path / "store")
+    indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    index = open_index(tmp_path / "cache")
+    assert index is not None
+
+    def held() -> dict[str, Any]:
+        raise sqlite3.OperationalError("database is locked")
+
+    monkeypatch.setattr(index, "held", held)
+    found = indexed.gathered_by(scope_of(tmp_path / "store"), index, note=pytest.fail)
+    assert {summary.path: summary for summary in found.summaries} == summaries_from_files(tmp_path / "store")
+    assert (tmp_path / "cache" / INDEX_FILE).exists()
     index.close()

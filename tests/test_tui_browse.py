@@ -88,6 +88,22 @@ async def test_typing_a_filter_narrows_the_list_and_escape_shows_all_again(demo:
         assert any("▌ ╰─fix flaky test" in row for row in browser.rows("#sessions"))
 
 
+async def test_a_filter_that_is_opened_again_is_replaced_by_what_is_typed_and_kept_by_the_arrows(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("slash")
+        await browser.type("auth")
+        await browser.press("enter")
+        assert "Sessions with “auth” · All folders" in browser.screen_text()
+        await browser.press("slash", "right")
+        await browser.type(" x")
+        assert "Sessions with “auth x”" in browser.screen_text()
+        await browser.press("enter", "slash")
+        await browser.type("fl")
+        assert "Sessions with “fl”" in browser.screen_text()
+        await browser.press("escape")
+        assert "Sessions · All folders" in browser.screen_text()
+
+
 async def test_letters_are_text_while_a_filter_is_typed_and_arrows_still_move(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.press("slash")

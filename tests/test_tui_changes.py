@@ -138,6 +138,16 @@ async def test_the_list_of_changes_takes_back_the_chosen_one(store: Store) -> No
         assert names_in(renamed[1]) == ["second name"]
 
 
+async def test_one_change_is_one_row(store: Store) -> None:
+    store.session()
+    async with hands_on(store) as browser:
+        await browser.press("ctrl+r")
+        await browser.type("a name")
+        await browser.press("enter", "U")
+        assert len(browser.rows("#dialog-rows")) == 1
+        assert browser.row_list("#dialog-rows").size.height == 1
+
+
 async def test_with_nothing_to_take_back_u_says_so(store: Store) -> None:
     store.session()
     async with hands_on(store) as browser:

@@ -170,6 +170,16 @@ def test_the_list_shows_what_can_be_undone_newest_first(store: Store) -> None:
     assert [row.verb for row in undoable(store.bench)] == ["label", "rename"]
 
 
+def test_the_list_shows_a_change_of_which_a_kill_left_only_the_beginning(store: Store) -> None:
+    path = store.session()
+    renamed = rename(target(path), "newer", bench=store.bench)
+    journal = Path(store.bench.journal.path)
+    journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
+    (row,) = undoable(store.bench)
+    assert (row.undo_id, row.verb) == (renamed.undo_id, "rename")
+    assert undo(bench=store.bench).undo_id == row.undo_id
+
+
 def test_a_group_is_undone_as_one_newest_first(store: Store) -> None:
     paths = [store.session(name=f"{number}.jsonl", entries=NAMED) for number in range(3)]
     for path in paths:

@@ -35,11 +35,12 @@ def run_list(arguments: argparse.Namespace) -> int:
     query = parse_query(text)
     found: dict[str, str] = {}
     cut: dict[str, tuple[int, int]] = {}
-    quick = _newest(scope, arguments, cwd) if query.is_empty and arguments.sort in (None, "recent") else None
+    note = output.noting_once()
+    quick = _newest(scope, arguments, cwd, note) if query.is_empty and arguments.sort in (None, "recent") else None
     if quick is not None:
         summaries, cut = quick
     elif query.is_empty:
-        summaries, cut = _summaries(scope)
+        summaries, cut = _summaries(scope, note)
     else:
 
         def matches(summary: Summary, said: str) -> bool:
@@ -73,12 +74,13 @@ def run_projects(arguments: argparse.Namespace) -> int:
     """`projects`: directories are asked for off the main thread, with a limit in time."""
     scope = _scope(arguments)
     sessions: Sequence[Summary | Brief] | None = None
+    note = output.noting_once()
     if (cache_dir() / INDEX_FILE).exists():
         from sessionbrowse.services.overview import sessions_in_brief
 
-        sessions = sessions_in_brief(scope, cache_dir(), skipped=_warn, note=output.note)
+        sessions = sessions_in_brief(scope, cache_dir(), skipped=_warn, note=note)
     if sessions is None:
-        sessions = _summaries(scope)[0]
+        sessions = _summaries(scope, note)[0]
     exists = exists_many({session.cwd for session in sessions if session.cwd})
     documents = listing.project_documents(sessions, exists)
     if arguments.json:
@@ -268,19 +270,21 @@ def _scope(arguments: argparse.Namespace, *, hidden: bool = False, archived: boo
     )
 
 
-def _summaries(scope: catalog.Scope) -> tuple[list[Summary], dict[str, tuple[int, int]]]:
+def _summaries(
+    scope: catalog.Scope, note: Callable[[str], None] = output.note
+) -> tuple[list[Summary], dict[str, tuple[int, int]]]:
     """The sessions of a scope, by the index where there is one; and where first messages stand that it has cut."""
     directory = cache_dir()
     if not (directory / INDEX_FILE).exists():
         return catalog.all_summaries(scope, skipped=_warn, parallel=True), {}
     from sessionbrowse.services import indexed
 
-    found = indexed.all_sessions(scope, directory, skipped=_warn, note=output.note, may_fork=True)
+    found = indexed.all_sessions(scope, directory, skipped=_warn, note=note, may_fork=True)
     return found.summaries, found.cut
 
 
 def _newest(
-    scope: catalog.Scope, arguments: argparse.Namespace, cwd: str | None
+    scope: catalog.Scope, arguments: argparse.Namespace, cwd: str | None, note: Callable[[str], None]
 ) -> tuple[list[Summary], dict[str, tuple[int, int]]] | None:
     """What the list shows of the newest sessions, unpacked only as far as it is shown; None without an index."""
     directory = cache_dir()
@@ -293,7 +297,7 @@ def _newest(
         directory,
         lambda briefs: listing.newest(briefs, cwd=cwd, named=arguments.named, limit=arguments.limit),
         skipped=_warn,
-        note=output.note,
+        note=note,
     )
 
 

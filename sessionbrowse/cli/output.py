@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sessionbrowse.text import age, clean, clean_lines, cost, json_exact, shorten_home, tokens, truncate
@@ -41,6 +41,18 @@ def _json_bytes(document: object) -> bytes:
 def note(sentence: str) -> None:
     """Print one sentence that is no data."""
     print(f"sessionbrowse: {clean(sentence)}", file=sys.stderr)
+
+
+def noting_once() -> Callable[[str], None]:
+    """Return what notes each sentence once, however many ask for the same."""
+    said: set[str] = set()
+
+    def note_once(sentence: str) -> None:
+        if sentence not in said:
+            said.add(sentence)
+            note(sentence)
+
+    return note_once
 
 
 def print_sessions(summaries: Sequence[Summary], home: str) -> None:

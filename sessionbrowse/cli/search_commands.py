@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sqlite3
 import sys
 import time
 from typing import Any
@@ -16,7 +17,7 @@ from sessionbrowse.services import indexed
 from sessionbrowse.services.catalog import Scope
 from sessionbrowse.store.discover import Skipped
 from sessionbrowse.store.index.index import Progress, Status
-from sessionbrowse.store.index.schema import IndexBusy, locked, remove_files
+from sessionbrowse.store.index.schema import IndexBusy, is_locked, locked, remove_files
 from sessionbrowse.text import clean, size
 
 PROGRESS_SECONDS = 0.5
@@ -48,13 +49,16 @@ def run_index(arguments: argparse.Namespace, scope: Scope, settings: Settings) -
             scope,
             index,
             skipped=_skipped,
-            note=output.note,
+            note=_fail,
             tools=tools,
             everything=True,
             may_fork=True,
             progress=shown,
             busy=_raise,
         )
+    except sqlite3.Error as error:
+        why = "another program holds it" if is_locked(error) else str(error)
+        raise Unreadable(f"The index could not be read ({why}).") from error
     finally:
         shown.clear()
     return _print_status(index.status(), arguments.json)
@@ -112,6 +116,10 @@ class _ProgressLine:
 
 def _raise(error: IndexBusy) -> None:
     raise error
+
+
+def _fail(sentence: str) -> None:
+    raise Unreadable(sentence)
 
 
 def _print_status(status: Status, as_json: bool) -> int:

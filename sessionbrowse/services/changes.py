@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.agents.plans import AppendLine
-from sessionbrowse.errors import ChangedMeanwhile, InUse, RefusedWrite, WriteFailed
+from sessionbrowse.errors import ChangedMeanwhile, InUse, RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.catalog import Located
 from sessionbrowse.services.find import looks_like_path
@@ -86,6 +86,13 @@ def changing(bench: Bench) -> Iterator[None]:
             raise WriteFailed(
                 f"The disk failed{name} ({error.strerror or error}); look at it before you go on."
             ) from error
+
+
+def finish_notes(bench: Bench) -> None:
+    """Finish the notes of what a kill cut short, if there are any, and if no other sessionbrowse is at work."""
+    if bench.journal.pending():
+        with suppress(SessionBrowseError), changing(bench):
+            pass
 
 
 def retried(attempt: Callable[[], T]) -> T:

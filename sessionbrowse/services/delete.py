@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Agent
 from sessionbrowse.config import data_dir
-from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite, SessionBrowseError, WriteFailed
+from sessionbrowse.errors import InUse, LostForGood, RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.changes import Changed, changing, noted
@@ -249,6 +249,9 @@ def _bytes_below(path: str) -> int:
 
 
 def refuse_gone(change: Change) -> None:
-    """Raise `CannotUndo` for a session that was deleted for good."""
+    """Raise `LostForGood` for a session that was deleted for good."""
     if change.after.get("into") == "nowhere":
-        raise CannotUndo(f"{shown_name(change.path)} was deleted for good, as was asked; it cannot come back.")
+        raise LostForGood(
+            f"{shown_name(change.path)} was deleted for good, as was asked; it cannot come back.",
+            "were deleted for good, as was asked; they cannot come back.",
+        )

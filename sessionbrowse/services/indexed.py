@@ -18,7 +18,7 @@ from sessionbrowse.model.summary import Summary
 from sessionbrowse.services.catalog import Scope, all_summaries, scan_of
 from sessionbrowse.store.discover import FoundFile, Skipped
 from sessionbrowse.store.index.index import Held, Index, Progress, open_index
-from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, locked, remove_files
+from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked, locked, remove_files
 from sessionbrowse.store.scan import link_parents, turns
 
 MAX_UPDATE_BYTES = 64 * 1024 * 1024
@@ -78,7 +78,8 @@ def gathered_by(
         try:
             return gather(scope, index, skipped=skipped, note=note)
         except sqlite3.DatabaseError as error:
-            throw_away(index, error, note)
+            if not is_locked(error):
+                throw_away(index, error, note)
     return Gathered(all_summaries(scope, skipped=skipped, parallel=may_fork), {}, {}, {})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from sessionbrowse.errors import CannotUndo, RefusedWrite, WriteFailed
+from sessionbrowse.errors import CannotUndo, LostForGood, RefusedWrite, WriteFailed
 from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.changes import Changed, changing, noted
 from sessionbrowse.services.delete import items_of, refuse_gone, restorable
@@ -38,6 +38,8 @@ def take_back(change: Change, bench: Bench) -> Restored:
     refuse_gone(change)
     *companions, session = items_of(change)
     why = trash.missing(session)
+    if why is not None and session.item is not None and not os.path.lexists(session.item):
+        raise LostForGood(why, "are not in the trash any more; they were restored or emptied by another program.")
     if why is not None:
         raise CannotUndo(why)
     notes: list[str] = []

@@ -6,17 +6,18 @@ gets back its older bytes exactly, its own `updatedAt` included, so that a renam
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec import Struct
 
-from sessionbrowse.errors import CannotUndo
+from sessionbrowse.errors import CannotUndo, LostForGood
 from sessionbrowse.format.title_slot import SLOT_BYTES, slot_line
 from sessionbrowse.model.session import ROOT, Session
 from sessionbrowse.services.bench import Bench
-from sessionbrowse.services.bulk import Cancelled, Progress, in_bulk
-from sessionbrowse.services.changes import Changed, Origin, changing, retried
+from sessionbrowse.services.bulk import Cancelled, Failed, Progress, in_bulk
+from sessionbrowse.services.changes import Changed, Origin, changing, finish_notes, retried
 from sessionbrowse.services.checkout import Place, write_checkout
 from sessionbrowse.services.file_undo import FILE_UNDOERS
 from sessionbrowse.services.label import label_of, write_label
@@ -27,6 +28,9 @@ from sessionbrowse.store.writer import opened
 from sessionbrowse.text import clean, iso_ms
 
 _SAID = frozenset({"message", "custom_message", "compaction", "branch_summary", "context_edit", "reset_boundary"})
+
+
+_GOES_ON = "The next undo takes back the change before."
 
 
 class Undone(Changed, frozen=True, kw_only=True):
@@ -79,7 +83,10 @@ def undo(
     with changing(bench):
         chosen = _choose(bench, change_id)
     if len(chosen) == 1:
-        taken = retried(partial(_take_back, chosen[0], bench, force))
+        try:
+            taken = retried(partial(_take_back, chosen[0], bench, force))
+        except LostForGood as error:
+            raise LostForGood(f"{error.sentence} {_GOES_ON}", error.of_several) from error
         return _undone(chosen, chosen, taken.notes)
     bulk = in_bulk(
         chosen,
@@ -88,9 +95,10 @@ def undo(
         on_progress=on_progress,
         cancelled=cancelled,
     )
-    sentences = tuple(dict.fromkeys(one.error.sentence for one in bulk.failed))
+    sentences = _sentences(bulk.failed)
     if not bulk.done and sentences:
-        raise CannotUndo(" ".join(sentences))
+        all_lost = not bulk.left and all(isinstance(one.error, LostForGood) for one in bulk.failed)
+        raise CannotUndo(" ".join([*sentences, *([_GOES_ON] if all_lost else [])]))
     out = [*(one.item for one in bulk.failed), *bulk.left]
     done = [change for change in chosen if change not in out]
     return _undone(chosen, done, bulk.notes, failed=sentences, left=tuple(change.path for change in bulk.left))
@@ -116,12 +124,24 @@ def _undone(
     )
 
 
+def _sentences(failed: Sequence[Failed[Change]]) -> tuple[str, ...]:
+    """Return what to say of those of a group that could not be taken back; what is true of several is said once."""
+    lost = Counter(one.error.of_several for one in failed if isinstance(one.error, LostForGood))
+    said: dict[str, None] = {}
+    for one in failed:
+        error = one.error
+        of_several = error.of_several if isinstance(error, LostForGood) else ""
+        said[f"{lost[of_several]} sessions {of_several}" if lost[of_several] > 1 else error.sentence] = None
+    return tuple(said)
+
+
 def undoable(bench: Bench | None = None) -> list[Undoable]:
-    """Return the changes that can be taken back, newest first. Nothing is changed."""
+    """Return the changes that can be taken back, newest first; what a kill cut short is looked at before."""
     bench = bench or Bench.real()
+    finish_notes(bench)
     rows: dict[str, list[Change]] = {}
     for change in reversed(bench.journal.changes().values()):
-        if change.can_be_tried and change.verb in UNDOERS:
+        if change.can_be_tried and change.lost is None and change.verb in UNDOERS:
             rows.setdefault(change.group or change.id, []).append(change)
     return [
         Undoable(
@@ -142,6 +162,8 @@ def _choose(bench: Bench, change_id: str | None) -> list[Change]:
     changes = bench.journal.changes()
     open_changes = [change for change in changes.values() if change.can_be_tried and change.verb in UNDOERS]
     if change_id is None:
+        # One that is named is tried again: the disk of its trash may be there again.
+        open_changes = [change for change in open_changes if change.lost is None]
         if not open_changes:
             raise CannotUndo("There is nothing to undo.")
         chosen = open_changes[-1]
@@ -169,7 +191,12 @@ def _named(changes: dict[str, Change], change_id: str) -> Change:
 
 def _take_back(change: Change, bench: Bench, force: bool) -> Changed:
     with changing(bench):
-        return UNDOERS[change.verb].take_back(change, bench, force)
+        try:
+            return UNDOERS[change.verb].take_back(change, bench, force)
+        except LostForGood as error:
+            # Else it would be the last change for ever, and none before it could be taken back.
+            bench.journal.lost(change, error.sentence)
+            raise
 
 
 def _undo_rename(change: Change, bench: Bench, force: bool) -> Changed:

@@ -42,7 +42,8 @@ class Change(Struct, frozen=True, kw_only=True):
 
     `before` is what undoing it needs, `plan` what it was going to do (with a `kind`), `after` what it did.
     `group` joins the changes that one command made. `undoes` is the change that this one took back. `left` is the
-    file as the change left it, `was_changed_ms` when somebody else last changed it.
+    file as the change left it, `was_changed_ms` when somebody else last changed it. `lost` says why it was once found
+    that it cannot be taken back any more.
     """
 
     id: str
@@ -61,6 +62,7 @@ class Change(Struct, frozen=True, kw_only=True):
     state: str = "pending"
     undone_by: str | None = None
     reason: str | None = None
+    lost: str | None = None
 
     @property
     def can_be_tried(self) -> bool:
@@ -120,7 +122,7 @@ class Journal:
             was_changed_ms=was_changed_ms,
         )
         document = msgspec.to_builtins(change)
-        for later in ("state", "after", "left", "undone_by", "reason"):
+        for later in ("state", "after", "left", "undone_by", "reason", "lost"):
             del document[later]
         try:
             append_record(self.path, json_line({"record": "begin", **document}))
@@ -138,6 +140,10 @@ class Journal:
     def failed(self, change: Change, reason: str) -> bool:
         """Note that a change was not made, and why."""
         return self._end({"record": "failed", "id": change.id, "reason": reason})
+
+    def lost(self, change: Change, reason: str) -> bool:
+        """Note that a change cannot be taken back any more, and why."""
+        return self._end({"record": "lost", "id": change.id, "reason": reason})
 
     def pending(self) -> list[Change]:
         """Return the changes of which nobody noted the end."""
@@ -200,6 +206,8 @@ class Journal:
                     found[change.undoes] = taken_back
             elif kind == "failed" and change is not None:
                 found[change.id] = msgspec.structs.replace(change, state="failed", reason=record.get("reason"))
+            elif kind == "lost" and change is not None:
+                found[change.id] = msgspec.structs.replace(change, lost=str(record.get("reason")))
         except (msgspec.ValidationError, KeyError):
             return  # a record of a newer version, which this one cannot undo
 

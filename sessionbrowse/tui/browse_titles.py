@@ -72,7 +72,10 @@ def sessions_title(chosen: Chosen, home: str, selected: tuple[int, int]) -> Cont
         not_shown = f", {hidden:,} not shown" if hidden else ""
         title.append((f"✓ {shown:,} selected{not_shown} · ", "$accent"))
     folder = folder_title(chosen.folder, home) if chosen.folder is not None else "All folders"
-    title.append((f"Sessions · {folder}", ""))
+    title.append(("Sessions", ""))
+    if not chosen.filter.is_empty:
+        title.append((f" with “{one_line(chosen.filter.text, 30)}”", "$accent"))
+    title.append((f" · {folder}", ""))
     title.append((f" · {SORT_TITLES[chosen.sort]}", "$sb-dim"))
     if chosen.named:
         title.append((" · named only", "$accent"))

@@ -187,13 +187,14 @@ def _fact(summary: Summary, field: RowField, style: ListStyle) -> Line:
         case "modified":
             return [right_aligned(moment(summary.modified, style), "dim", _DATE_CELLS[style.dates] - 1)]
         case "messages":
-            return [right_aligned(f"{summary.message_count:,} msg", "dim", 10)]
+            count = summary.message_count
+            return [_apart(f"{count:,} msg" if count < 10_000 else f"{text.tokens(count)} msg", 10)]
         case "cost":
-            return [right_aligned(text.cost(summary.cost) if summary.cost else "", "dim", 8)]
+            return [_apart(text.cost(summary.cost) if summary.cost else "", 8)]
         case "tokens":
-            return [right_aligned(text.tokens(summary.tokens) if summary.tokens else "", "dim", 8)]
+            return [_apart(text.tokens(summary.tokens) if summary.tokens else "", 8)]
         case "size":
-            return [right_aligned(text.size(summary.bytes), "dim", 9)]
+            return [_apart(text.size(summary.bytes), 9)]
         case "branches":
             return [right_aligned(f"⌥{summary.branch_count}" if summary.branch_count > 1 else "", "dim", 5)]
         case "folder":
@@ -201,6 +202,11 @@ def _fact(summary: Summary, field: RowField, style: ListStyle) -> Line:
             return [(text.fit(name, 18) + "  ", "dim")]
         case "model":
             return [(text.fit(clean(summary.model or "").rpartition("/")[2], 20) + "  ", "faint")]
+
+
+def _apart(fact: str, cells: int) -> tuple[str, str]:
+    """Return a fact at the right of its column; one that is too wide for it still leaves a blank before itself."""
+    return right_aligned(f" {fact}", "dim", cells)
 
 
 def moment(time_ms: float | None, style: ListStyle) -> str:

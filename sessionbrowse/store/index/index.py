@@ -22,6 +22,7 @@ from sessionbrowse.store.index.schema import (
     SHARD_PREFIX,
     TEXT_TABLES,
     IndexUnavailable,
+    is_locked,
     locked,
     open_main,
     open_shard,
@@ -418,7 +419,8 @@ class Index:
             try:
                 yield
             except sqlite3.Error as error:
-                raise IndexUnavailable(f"The index could not be written ({error}); going on without it.") from error
+                why = "another program holds it" if is_locked(error) else str(error)
+                raise IndexUnavailable(f"The index could not be written ({why}).") from error
             except OSError as error:
                 raise IndexUnavailable(f"The index could not be written ({error.strerror}).") from error
             finally:

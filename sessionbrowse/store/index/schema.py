@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,8 @@ APPLICATION_ID = 0x5E551085
 SCHEMA_VERSION = 2
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
+_WAIT_S = 2.0
+"""How long a program that holds the database is waited for."""
 HASH_BYTES = {"said": 3 * 1024 * 1024, "tools": 16 * 1024 * 1024}
 """How much of the word lists FTS5 collects before it writes them, which decides how fast it builds and what it needs.
 
@@ -64,6 +67,12 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 """
 
 
+_MAGIC = b"SQLite format 3\0"
+_APPLICATION_AT, _HEAD_BYTES = 68, 72
+"""Where a database bears the number of the program it belongs to (SQLite's file format, 1.3)."""
+_BESIDE = ("-wal", "-shm", "-journal")
+"""What SQLite itself writes beside a database."""
+
 TEXT_TABLES = ("said", "tools")
 """What was said, and what tools were asked and answered. A row holds the texts of some entries that stand together.
 
@@ -85,11 +94,11 @@ def open_main(directory: Path, *, create: bool, report: Callable[[str], None]) -
     None if there is none and `create` is false. `report` receives one sentence when an index is thrown away.
 
     Raises:
-        IndexUnavailable: the directory cannot be written to, or the disk is full.
+        IndexUnavailable: the directory cannot be written to, the disk is full, or what bears the index's name is none.
     """
     path = directory / INDEX_FILE
     try:
-        if not path.exists():
+        if not _is_own_file(path):
             if not create:
                 return None
             make_private(directory)
@@ -153,7 +162,7 @@ def locked(directory: Path) -> Iterator[None]:
         yield
         return
     try:
-        descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise IndexUnavailable(f"No index: {directory} cannot be used ({_why(error)}).") from error
     try:
@@ -164,6 +173,11 @@ def locked(directory: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def is_locked(error: sqlite3.Error) -> bool:
+    """Tell whether SQLite waited in vain for another program that holds the database."""
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
 
 def remove_files(directory: Path) -> None:
@@ -200,7 +214,36 @@ def _create(path: Path) -> sqlite3.Connection:
     return _connect(path)
 
 
+def _is_own_file(path: Path) -> bool:
+    """Tell whether there is an index that may be opened.
+
+    Raises:
+        IndexUnavailable: it is a link, which would be followed into somebody's file, or no file at all.
+    """
+    for name in (path, *(path.with_name(path.name + suffix) for suffix in _BESIDE)):
+        try:
+            mode = os.lstat(name).st_mode
+        except FileNotFoundError:
+            continue
+        if not stat.S_ISREG(mode):
+            what = "a link" if stat.S_ISLNK(mode) else "no file"
+            raise IndexUnavailable(f"No index: {name} cannot be used (it is {what}; move it away).")
+    return path.exists()
+
+
+def _foreign(path: Path) -> str | None:
+    """Return why a file cannot be an index of ours by its first bytes, before SQLite may write to it."""
+    with open(path, "rb") as file:
+        head = file.read(_HEAD_BYTES)
+    if head and not head.startswith(_MAGIC):
+        return "is damaged"
+    return None if int.from_bytes(head[_APPLICATION_AT:_HEAD_BYTES], "big") == APPLICATION_ID else "is not ours"
+
+
 def _connect_if_usable(path: Path) -> tuple[sqlite3.Connection | None, str | None]:
+    foreign = _foreign(path)
+    if foreign is not None:
+        return None, foreign
     try:
         connection = _connect(path)
     except sqlite3.OperationalError:
@@ -215,7 +258,7 @@ def _connect_if_usable(path: Path) -> tuple[sqlite3.Connection | None, str | Non
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, timeout=2.0, check_same_thread=False)
+    connection = sqlite3.connect(path, isolation_level=None, timeout=_WAIT_S, check_same_thread=False)
     with suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -237,7 +280,7 @@ def _unusable(connection: sqlite3.Connection) -> str | None:
         connection.execute("SELECT id FROM files LIMIT 1").fetchone()
         connection.execute("SELECT base FROM said_rows LIMIT 1").fetchone()
     except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+        if is_locked(error):
             return None
         return "is damaged"
     return None

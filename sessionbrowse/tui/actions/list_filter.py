@@ -24,7 +24,7 @@ class ListFilter:
         screen = self._screen
         screen.filtered = "projects" if screen.pane == "projects" else "sessions"
         hint = "a folder's name" if screen.filtered == "projects" else 'words, "a phrase", re:pattern'
-        screen.query_one(FilterLine).open("/", screen.filters[screen.filtered].text, hint)
+        screen.query_one(FilterLine).open("/", screen.filters[screen.filtered].text, hint, replacing=True)
         say_found(screen)
 
     def do_accept_filter(self) -> None:

@@ -23,7 +23,7 @@ class TreeFinding:
 
     def do_filter(self) -> None:
         """Search the tree while typing."""
-        self._line.open("/", self._screen.state.query, "words that an entry must all hold")
+        self._line.open("/", self._screen.state.query, "words that an entry must all hold", replacing=True)
         self._screen.say_found()
 
     def do_accept_filter(self) -> None:

@@ -162,7 +162,10 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
                 self.give(command)
             return command is not None
         if event.is_printable and event.character is not None:
-            focused.insert_text_at_cursor(event.character)
+            if focused.selection.is_empty:
+                focused.insert_text_at_cursor(event.character)
+            else:
+                focused.replace(event.character, *sorted(focused.selection))
             self.text_changed(focused.value)
             return True
         command = self._command_while_typing(event.key)

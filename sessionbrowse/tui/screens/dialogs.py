@@ -119,8 +119,9 @@ class AskScreen(Dialog[str | None]):
 
     def lay_out_question(self, room: int, text: int) -> int:
         """Show all answers, or as many as leave half of the window to the text."""
-        wanted = max(len(self._choices), 2 if self._empty else 1)
-        height = max(2, min(wanted, max(room // 2, room - text)))
+        # The sentence that stands where no answer is may need two.
+        wanted = len(self._choices) or 2
+        height = max(min(2, wanted), min(wanted, max(room // 2, room - text)))
         self.rows.styles.height = height
         return height
 

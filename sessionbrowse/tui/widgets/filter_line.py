@@ -49,14 +49,16 @@ class FilterLine(Horizontal):
         """Whether the line has the keys."""
         return self.input.has_focus
 
-    def open(self, prompt: str, text: str, placeholder: str) -> None:
-        """Show the line with the text it had and give it the keys."""
+    def open(self, prompt: str, text: str, placeholder: str, *, replacing: bool = False) -> None:
+        """Show the line with the text it had and give it the keys; what is typed goes on there, or replaces it."""
         self.query_one("#filter-prompt", Bar).show([(prompt, "key")])
         self.query_one("#filter-prompt", Bar).styles.width = len(prompt) + 1
         self.input.placeholder = placeholder
         self.set_text(text)
         self.display = True
         self.screen.set_focus(self.input)
+        if replacing:
+            self.input.select_all()
 
     def show_kept(self, prompt: str, text: str) -> None:
         """Show the line with a text that filters, without giving it the keys."""
