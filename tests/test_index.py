@@ -589,6 +589,16 @@ def test_what_is_no_file_in_the_place_of_the_index_is_said_once(
         assert err.count("No index: ") == 1
 
 
+def test_what_cannot_be_deleted_in_the_place_of_the_index_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "cache" / INDEX_FILE).mkdir(parents=True)
+    monkeypatch.setattr("sessionbrowse.cli.search_commands.cache_dir", lambda: tmp_path / "cache")
+    for option in ("--clear", "--rebuild"):
+        assert main(["index", option]) == 1
+        assert capfd.readouterr().err.startswith(f"sessionbrowse: The index {tmp_path / 'cache'} cannot be deleted: ")
+
+
 def test_index_fails_with_a_sentence_while_another_program_holds_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

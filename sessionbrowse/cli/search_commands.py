@@ -6,6 +6,7 @@ import argparse
 import sqlite3
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -27,18 +28,15 @@ def run_index(arguments: argparse.Namespace, scope: Scope, settings: Settings) -
     """`index`: bring it up to date, and say what it holds."""
     directory = cache_dir()
     if arguments.clear:
-        if directory.is_dir():
-            with locked(directory):
-                remove_files(directory)
+        _clear(directory)
         return _print({"cleared": True}, arguments.json, "The index is deleted.")
     if arguments.status:
         existing = indexed.open_if_there(directory, output.note)
         if existing is None:
             return _print({"path": None, "sessions": 0}, arguments.json, "There is no index.")
         return _print_status(existing.status(), arguments.json)
-    if arguments.rebuild and directory.is_dir():
-        with locked(directory):
-            remove_files(directory)
+    if arguments.rebuild:
+        _clear(directory)
     index = indexed.open_or_create(directory, output.note)
     if index is None:
         raise Unreadable("There can be no index here; lists and searches read the files themselves.")
@@ -62,6 +60,15 @@ def run_index(arguments: argparse.Namespace, scope: Scope, settings: Settings) -
     finally:
         shown.clear()
     return _print_status(index.status(), arguments.json)
+
+
+def _clear(directory: Path) -> None:
+    if directory.is_dir():
+        try:
+            with locked(directory):
+                remove_files(directory)
+        except OSError as error:
+            raise Unreadable(f"The index {directory} cannot be deleted: {error.strerror}.") from error
 
 
 def run_search(arguments: argparse.Namespace, scope: Scope, settings: Settings) -> int:
