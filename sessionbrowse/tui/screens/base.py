@@ -187,9 +187,10 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
 
     @on(Input.Changed)
     def _input_changed(self, event: Input.Changed) -> None:
-        # The keyboard's letters are known already; this is for what is pasted.
+        # The keyboard's letters are known already; this is for what is pasted. What it tells may be long past.
         event.stop()
-        self.text_changed(event.value)
+        if event.input is self.focused:
+            self.text_changed(event.input.value)
 
     def give(self, command: Command) -> None:
         """Carry out a command, or say why it cannot work here."""
