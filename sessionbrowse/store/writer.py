@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
@@ -27,6 +28,8 @@ from sessionbrowse.text import size as shown_size
 
 MAX_ATTEMPTS = 50
 """How often a line is appended again because another program was faster; each attempt is one more line."""
+LINE_LOOKS, LINE_LOOK_S = 5, 0.01
+"""How often, and with what pause, an unfinished last line is looked at before it is taken for torn."""
 OMP_TICK_NS = 1_000_000
 """omp's caches tell a file by size and time: after a change of the slot the time must differ (omp 18)."""
 
@@ -133,6 +136,7 @@ def append_line(
             if file.tail.shrank(file.descriptor):
                 raise ChangedMeanwhile(f"{file.name} was rewritten while it was read; nothing was changed. Try again.")
             file.tail.read_on(file.descriptor)
+            _let_line_end(file)
             parent_id = _parent(file, plan)
             if attempt or entry_id in file.tail.ids:
                 entry_id = unused_id(file.tail.ids, new_id)
@@ -147,6 +151,15 @@ def append_line(
                 return _settled(file, plan, entry_id, before, written, alone)
         note = "Another program writes to this session without a pause; look at it again when that one is done."
         return Appended(entry_id, None, (note,))
+
+
+def _let_line_end(file: OpenedFile) -> None:
+    """Give a program that writes a line this moment the time to end it: closing it for it would leave a blank line."""
+    for _ in range(LINE_LOOKS):
+        if not file.tail.torn:
+            return
+        time.sleep(LINE_LOOK_S)
+        file.tail.read_on(file.descriptor)
 
 
 def _parent(file: OpenedFile, plan: AppendLine) -> str | None:
