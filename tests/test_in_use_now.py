@@ -10,9 +10,9 @@ from sessionbrowse.tui.render import RECENT_MS, ListStyle, session_row
 from tests.change_helpers import Store
 from tests.tui_support import NOW_MS, summary
 
-NEW = summary("/s/new.jsonl", cwd="/work/shop", mtime_ns=2)
-OLD = summary("/s/old.jsonl", cwd="/work/shop", mtime_ns=1)
-ELSEWHERE = summary("/s/elsewhere.jsonl", cwd="/work/infra", mtime_ns=3)
+NEW = summary("/s/new.jsonl", cwd="/projects/shop", mtime_ns=2)
+OLD = summary("/s/old.jsonl", cwd="/projects/shop", mtime_ns=1)
+ELSEWHERE = summary("/s/elsewhere.jsonl", cwd="/projects/infra", mtime_ns=3)
 
 
 def in_use(store: Store) -> set[str]:
@@ -21,25 +21,25 @@ def in_use(store: Store) -> set[str]:
 
 def test_without_an_agent_nothing_is_in_use(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    store.process(12, ["vim", "/s/new.jsonl"], cwd="/work/shop")
+    store.process(12, ["vim", "/s/new.jsonl"], cwd="/projects/shop")
     assert in_use(store) == set()
 
 
 def test_an_agent_has_the_session_open_that_changed_last_where_it_runs(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    store.process(12, ["pi"], cwd="/work/shop")
+    store.process(12, ["pi"], cwd="/projects/shop")
     assert in_use(store) == {"/s/new.jsonl"}
 
 
 def test_an_agent_of_another_program_speaks_for_none(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    store.process(12, ["omp"], cwd="/work/shop")
+    store.process(12, ["omp"], cwd="/projects/shop")
     assert in_use(store) == set()
 
 
 def test_a_session_that_is_named_or_held_open_is_the_one(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    store.process(12, ["pi", "--session", "/s/old.jsonl"], cwd="/work/shop")
+    store.process(12, ["pi", "--session", "/s/old.jsonl"], cwd="/projects/shop")
     assert in_use(store) == {"/s/old.jsonl"}
 
 
