@@ -108,28 +108,53 @@ def test_a_grown_file_is_read_from_its_old_end(tmp_path: Path, monkeypatch: pyte
     write(path, header("big"), *lines)
     indexed_summaries(tmp_path / "store", tmp_path / "cache")
     append(path, answer("last", "1999", "The end"))
-    read = 0
+    read = bytes_read(monkeypatch)
+    found = indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    assert path.stat().st_size > 4_000_000
+    assert sum(read) < 1_000_000
+    monkeypatch.undo()
+    assert found == summaries_from_files(tmp_path / "store")
+
+
+def test_a_file_that_was_rewritten_is_read_from_its_old_end_when_it_grows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left of earlier readings never makes a line that is appended cost a whole reading."""
+    monkeypatch.setattr(index_module, "BULK_BYTES", 1)
+    monkeypatch.setattr(index_module, "WORN_ROWS", 4)
+    path = folder(tmp_path / "store") / "big.jsonl"
+    lines = [user(str(n), str(n - 1) if n else None, "some words " * 50) for n in range(400)]
+    for name in ("first", "second"):
+        write(path, header(name), *lines)
+        indexed_summaries(tmp_path / "store", tmp_path / "cache", may_fork=True)
+    append(path, answer("last", "399", "The end"))
+    read = bytes_read(monkeypatch)
+    found = indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    assert path.stat().st_size > 240_000
+    assert sum(read) < 160_000
+    monkeypatch.undo()
+    assert found == summaries_from_files(tmp_path / "store")
+    assert len(list((tmp_path / "cache").glob("text-*"))) == 1
+
+
+def bytes_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Count the bytes that are read of files from now on."""
+    read: list[int] = []
     real_pread, real_preadv = os.pread, os.preadv
 
     def pread(*arguments: Any) -> bytes:
-        nonlocal read
         got = real_pread(*arguments)
-        read += len(got)
+        read.append(len(got))
         return got
 
     def preadv(*arguments: Any) -> int:
-        nonlocal read
         got = real_preadv(*arguments)
-        read += got
+        read.append(got)
         return got
 
     monkeypatch.setattr(os, "pread", pread)
     monkeypatch.setattr(os, "preadv", preadv)
-    found = indexed_summaries(tmp_path / "store", tmp_path / "cache")
-    assert path.stat().st_size > 4_000_000
-    assert read < 1_000_000
-    monkeypatch.undo()
-    assert found == summaries_from_files(tmp_path / "store")
+    return read
 
 
 def replaced_middle(path: Path) -> None:

@@ -112,7 +112,7 @@ class Searcher:
         self._index = index
         self._rows = gathered.rows if index is not None else {}
         self.summaries = sorted(gathered.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
-        self._text_rows: dict[tuple[int, str], _Rows] = {}
+        self._text_rows: dict[tuple[sqlite3.Connection, str], _Rows] = {}
         self._trees: dict[str, _Tree] = {}
         self._titles = Titles(self.summaries)
         self._by_path: dict[str, Summary] | None = None
@@ -344,12 +344,12 @@ class Searcher:
         try:
             for term in asked:
                 found.append([])
-                for number, connection in self._index.databases():
+                for _, connection in self._index.databases():
                     for table in TEXT_TABLES if tools else TEXT_TABLES[:1]:
                         ask = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid"
                         rows = [row[0] for row in connection.execute(ask, (term,))]
                         if rows:
-                            found[-1].append((self._rows_of(number, connection, table), rows))
+                            found[-1].append((self._rows_of(connection, table), rows))
         except sqlite3.Error:
             return None
 
@@ -359,10 +359,10 @@ class Searcher:
 
         return entries_of
 
-    def _rows_of(self, number: int, connection: sqlite3.Connection, table: str) -> _Rows:
-        known = self._text_rows.get((number, table))
+    def _rows_of(self, connection: sqlite3.Connection, table: str) -> _Rows:
+        known = self._text_rows.get((connection, table))
         if known is None:
-            known = self._text_rows[number, table] = _Rows(connection, table)
+            known = self._text_rows[connection, table] = _Rows(connection, table)
         return known
 
 

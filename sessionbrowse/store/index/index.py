@@ -265,15 +265,28 @@ class Index:
             if tools is None:
                 tools = self.has_tools
             changed = [file for file in files if not _is_kept(held.get(file.path), file, override, tools)]
-            self._drop(gone)
-            if not changed:
-                return
-            self._set_tools(tools)
-            total = sum(_unread(held.get(file.path), file) for file in changed)
-            if may_fork and total >= BULK_BYTES and len(self.shards()) < MAX_SHARDS:
-                self._update_in_bulk(changed, held, override, tools, progress)
-            else:
-                self._update_one_by_one(changed, held, override, tools, progress, cancelled, total)
+            dropped = list(gone)
+            self._drop(dropped)
+            if changed:
+                self._read(changed, held, override, tools, may_fork, progress, cancelled)
+            self._drop_empty_shards([*dropped, *[held[file.path] for file in changed if file.path in held]])
+
+    def _read(
+        self,
+        changed: Sequence[FoundFile],
+        held: dict[str, Held],
+        override: str | None,
+        tools: bool,
+        may_fork: bool,
+        progress: Callable[[Progress], None],
+        cancelled: Callable[[], bool],
+    ) -> None:
+        self._set_tools(tools)
+        total = sum(_unread(held.get(file.path), file) for file in changed)
+        if may_fork and total >= BULK_BYTES and len(self.shards()) < MAX_SHARDS:
+            self._update_in_bulk(changed, held, override, tools, progress)
+        else:
+            self._update_one_by_one(changed, held, override, tools, progress, cancelled, total)
 
     def _update_one_by_one(
         self,
@@ -349,14 +362,23 @@ class Index:
         self.connection.executemany(_PUT, found)
         run("COMMIT")
 
-    def _drop(self, gone: Iterable[Held]) -> None:
-        rows = list(gone)
-        if not rows:
+    def _drop(self, gone: Sequence[Held]) -> None:
+        if not gone:
             return
         self.connection.execute("BEGIN IMMEDIATE")
-        for row in rows:
+        for row in gone:
             self._forget(row)
         self.connection.execute("COMMIT")
+
+    def _drop_empty_shards(self, touched: Iterable[Held]) -> None:
+        """Delete the shards of these files that hold nothing of any file now: they would only wear the index."""
+        is_empty = "NOT EXISTS (SELECT 1 FROM files WHERE shard = :number)"
+        deleted = 0
+        for number in {row.shard for row in touched if row.shard}:
+            ask = f"DELETE FROM shards WHERE number = :number AND {is_empty}"
+            deleted += self.connection.execute(ask, {"number": number}).rowcount
+        if deleted:
+            self._remove_stray_shards()
 
     def is_worn(self) -> bool:
         """Tell whether so many rows of texts belong to no file any more that it is better built anew."""
