@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ from sessionbrowse.store.index.schema import (
     open_shard,
 )
 from sessionbrowse.store.index.session import session_from_index
-from sessionbrowse.store.index.write import MAX_RUNS, TextRows
+from sessionbrowse.store.index.write import MAX_RUNS, TextRows, Writer
 from sessionbrowse.store.session_file import open_session
 from tests.index_support import answer, append, entry, folder, header, line_of, result, scope_of, user, write
 
@@ -374,6 +375,39 @@ def test_shards_written_by_several_processes_give_the_same(tmp_path: Path, monke
     assert index.status().shards == 2
     append(here / "7.jsonl", user("2", "1", "grown"))
     assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == summaries_from_files(tmp_path / "store")
+    assert_entries_are_those_of_the_files(index, tmp_path / "store")
+
+
+def test_what_a_process_left_that_died_while_it_filled_its_shard_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = folder(tmp_path / "store")
+    for number in range(40):
+        write(here / f"{number}.jsonl", header(str(number)), user("1", None, f"session {number}"))
+    parent = os.getpid()
+    begun, told = os.pipe()
+    whole = Writer.whole
+
+    def one_dies(*arguments: Any) -> Any:
+        if os.getpid() != parent:
+            os.write(told, b"!")
+            os._exit(1)
+        # The other process has drawn its first files by now.
+        with suppress(BlockingIOError):
+            os.read(begun, 1)
+            os.set_blocking(begun, False)
+        return whole(*arguments)
+
+    monkeypatch.setattr(Writer, "whole", one_dies)
+    monkeypatch.setattr(index_module, "BULK_BYTES", 1)
+    monkeypatch.setattr("sessionbrowse.store.index.write.workers_for", lambda total: 2)
+    monkeypatch.setattr("sessionbrowse.store.parallel.CHUNK_BYTES", 500)
+    found = indexed_summaries(tmp_path / "store", tmp_path / "cache", may_fork=True)
+    assert found == summaries_from_files(tmp_path / "store")
+    index = open_index(tmp_path / "cache")
+    assert index is not None
+    # What it had drawn was read when this process's own shard was complete.
+    assert index.status().shards == 2
     assert_entries_are_those_of_the_files(index, tmp_path / "store")
 
 

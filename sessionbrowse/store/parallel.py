@@ -58,7 +58,8 @@ def fork_map(
     """Yield `work(chunk)` for every chunk, in the order in which they are done, from this and other processes.
 
     What `work` returns must be of plain types (`marshal`). `finish` is called in every process behind its last
-    chunk. Chunks of a process that died are done again here, as are those whose `work` or `finish` raised there.
+    chunk. Chunks of a process that died are done again here, as are those whose `work` or `finish` raised there;
+    `finish` then follows once more.
     """
     if workers <= 1 or len(chunks) < 2:
         for chunk in chunks:
@@ -79,14 +80,17 @@ def fork_map(
         for number in _drawn(tickets):
             done.add(number)
             yield work(chunks[number])
+        # Before the others' answers, which come when they have finished: nobody waits for anybody.
+        finish()
         for _, answers in children:
             for number, answer in _received(answers):
                 done.add(number)
                 yield answer
-        for number, chunk in enumerate(chunks):
-            if number not in done:
-                yield work(chunk)
-        finish()
+        undone = [chunk for number, chunk in enumerate(chunks) if number not in done]
+        for chunk in undone:
+            yield work(chunk)
+        if undone:
+            finish()
     finally:
         os.close(tickets)
         for process, answers in children:

@@ -201,11 +201,13 @@ def write_shards(
     sizes = [file.size for file, _ in files]
     stamp = secrets.token_hex(4)
     made: list[tuple[sqlite3.Connection, Writer, str]] = []
+    completed: list[str] = []
 
     def work(chunk: list[int]) -> list[Any]:
         if not made:
-            # One shard for each process, begun by the process itself: SQLite does not survive a fork.
-            name = f"{SHARD_PREFIX}{stamp}-{os.getpid()}.sqlite"
+            # One shard for each process, begun by the process itself: SQLite does not survive a fork. A process that
+            # does another's work when its own shard is complete begins a second one.
+            name = f"{SHARD_PREFIX}{stamp}-{os.getpid()}-{len(completed)}.sqlite"
             connection = create_shard(directory / name)
             connection.execute("BEGIN")
             made.append((connection, Writer(connection, numbers, tools=tools), name))
@@ -213,8 +215,10 @@ def write_shards(
         return [name, [writer.whole(files[index][0], override, files[index][1]) for index in chunk]]
 
     def finish() -> None:
-        for connection, _, _ in made:
+        for connection, _, name in made:
             complete_shard(connection)
+            completed.append(name)
+        made.clear()
 
     return map(_pair, fork_map(chunked(sizes), work, workers_for(sum(sizes)), finish))
 
