@@ -17,7 +17,8 @@ from sessionbrowse.model.titles import is_near
 from sessionbrowse.model.words import fold, literal, original_offsets, words_of
 from sessionbrowse.services import catalog, indexed
 from sessionbrowse.services.indexed import Gathered
-from sessionbrowse.services.search import Hit, Searcher
+from sessionbrowse.services.search import Searcher
+from sessionbrowse.services.search_hits import Hit
 from tests.index_support import answer, append, entry, folder, header, line_of, result, scope_of, user, write
 
 VOCABULARY = [
@@ -340,7 +341,12 @@ def test_whatever_matches_has_the_words_that_the_index_is_asked_for() -> None:
         query = parse_search(f'"{asked}"' if dice.random() < 0.5 else asked)
         spans = spans_in(query, text)
         assert (spans is not None) == matches(query, text)
-        assert len(original_offsets(text, 10**9)) == len(literal(text))
+        folded = literal(text)
+        origins = original_offsets(text, range(len(folded)))
+        assert len(origins) == len(folded)
+        assert origins == sorted(origins)
+        # A character that folding leaves as it is comes from itself.
+        assert all(folded[to] == text[at] for to, at in enumerate(origins) if text[at] in "abc_-日本→")
         assert re.findall(r"[0-9a-z_\x80-\U0010ffff]+", fold(text)) == words_of(text)
         if spans is not None:
             known = words_of(text)

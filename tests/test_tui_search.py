@@ -246,7 +246,7 @@ async def test_a_hit_of_a_hostile_text_is_shown_clean(tmp_path: Path) -> None:
 
 
 def made_hit(snippet: str, marks: tuple[tuple[int, int], ...]) -> Any:
-    from sessionbrowse.services.search import Hit
+    from sessionbrowse.services.search_hits import Hit
 
     return Hit(
         path="/x", id="x", agent="pi", cwd="/w", name="n", entry_index=0, entry_id="1", role="user", state="abandoned",

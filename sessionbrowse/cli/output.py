@@ -12,7 +12,7 @@ from sessionbrowse.text import age, clean, clean_lines, cost, json_exact, shorte
 if TYPE_CHECKING:
     from sessionbrowse.model.session import Session
     from sessionbrowse.model.summary import Summary
-    from sessionbrowse.services.search import Hit
+    from sessionbrowse.services.search_hits import Hit
 
 
 MOST_INDENTATION = 120

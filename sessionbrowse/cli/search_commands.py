@@ -76,7 +76,8 @@ def run_search(arguments: argparse.Namespace, scope: Scope, settings: Settings) 
     from itertools import islice
 
     from sessionbrowse.model.search_query import parse_search
-    from sessionbrowse.services.search import Searcher, hit_document
+    from sessionbrowse.services.search import Searcher
+    from sessionbrowse.services.search_hits import hit_document
 
     # Every argument that holds blanks was quoted by the shell's user: it is taken as it is written.
     query = parse_search(" ".join(arguments.query))

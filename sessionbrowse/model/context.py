@@ -9,7 +9,7 @@ from sessionbrowse.model import context_atomic, context_omp, context_pi
 from sessionbrowse.model.context_message import Context, ContextMessage, LeftOut, ModelRef, OmpSettings
 from sessionbrowse.model.session import Session
 
-__all__ = ["Context", "ContextMessage", "LeftOut", "ModelRef", "OmpSettings", "build"]
+__all__ = ["Context", "ContextMessage", "LeftOut", "ModelRef", "OmpSettings", "build", "first_place_sent"]
 
 
 def build(session: Session, at: int | None = None) -> Context:
@@ -33,3 +33,15 @@ def build(session: Session, at: int | None = None) -> Context:
             return context_atomic.build(session, path)
         case "indusagi":
             return context_pi.build_older(session, path)
+
+
+def first_place_sent(session: Session, before: int) -> int | None:
+    """Return the first place of the active branch, before another, whose entry is in the context at the leaf.
+
+    None if none is. For most programs it is found without the messages behind it.
+    """
+    path = session.active_branch()
+    if session.rules.context in ("pi", "indusagi") and not session.is_transcript:
+        return context_pi.first_place_sent(session, path, before, older=session.rules.context == "indusagi")
+    sent = {message.index for message in build(session, session.leaf).messages}
+    return next((place for place in range(before) if path[place] in sent), None)

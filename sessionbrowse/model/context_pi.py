@@ -53,12 +53,36 @@ def build(session: Session, path: list[int]) -> Context:
         edit = edits.get(session.ids[index] or "")
         if edit is None or not made:
             draft.messages += made
-        elif edit.replacement is None and "replacement" not in edit.extra:
+        elif _removes(edit):
             draft.leave_out(index, "removed by a context edit")
         else:
             draft.messages += [_edited(session, message, edit) for message in made]
     model, thinking = settings(session, path)
     return draft.finish(model, thinking)
+
+
+def first_place_sent(session: Session, path: list[int], before: int, *, older: bool) -> int | None:
+    """Return the first place before another whose entry is in the context; None if none is. Decodes little else.
+
+    `older` is as `build_older` has it.
+    """
+    draft = Draft(session, path)
+    selected = _selected(draft, keeps_system=older)
+    edits = {} if older else _edits(session, selected)
+    taking_part = set(selected)
+    for place, index in enumerate(path[:before]):
+        if index not in taking_part:
+            continue
+        made = _project(
+            draft,
+            index,
+            is_latest=index == selected[0],
+            roles=_OLDER_ROLES if older else _ROLES,
+        )
+        edit = edits.get(session.ids[index] or "")
+        if made and (edit is None or not _removes(edit)):
+            return place
+    return None
 
 
 def build_older(session: Session, path: list[int]) -> Context:
@@ -162,6 +186,10 @@ def _edits(session: Session, selected: list[int]) -> dict[str, ContextEdit]:
     }
     edits = {target: session.entry(index) for target, index in last_edits.items()}
     return {target: edit for target, edit in edits.items() if isinstance(edit, ContextEdit)}
+
+
+def _removes(edit: ContextEdit) -> bool:
+    return edit.replacement is None and "replacement" not in edit.extra
 
 
 def _project(

@@ -110,11 +110,14 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
     )
 
 
-def spans_in(query: SearchQuery, text: str) -> list[Span] | None:
-    """Return where in the text the query's words, phrases and pattern are found first; None if one is missing."""
+def spans_in(query: SearchQuery, text: str, folded: str | None = None) -> list[Span] | None:
+    """Return where in the text the query's words, phrases and pattern are found first; None if one is missing.
+
+    `folded` is its `literal`, if known.
+    """
     spans: list[Span] = []
     if query.words or query.phrases:
-        folded = literal(text)
+        folded = literal(text) if folded is None else folded
         places: list[Span] = []
         for wanted in (*query.words, *query.phrases):
             at = find_word(wanted, folded)
@@ -247,5 +250,6 @@ def _in_original(text: str, folded: str, places: list[Span]) -> list[Span]:
     """Return places of a folded text as places of the text itself."""
     if len(text) == len(folded) and text.isascii():
         return places
-    offsets = original_offsets(text, max(end for _, end in places))
+    wanted = sorted({offset for begin, end in places for offset in (begin, end - 1)})
+    offsets = dict(zip(wanted, original_offsets(text, wanted), strict=True))
     return [(offsets[begin], offsets[end - 1] + 1) for begin, end in places]

@@ -5,7 +5,7 @@ A title is the session's name, or how its first message begins. No disk, no inde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from sessionbrowse.model.search_query import SearchQuery, Span, find_word, matches, spans_in
 from sessionbrowse.model.session_facts import Summary
@@ -19,7 +19,7 @@ class Titles:
 
     def __init__(self, summaries: Sequence[Summary]) -> None:
         self._summaries = summaries
-        self._names: dict[str, str] | None = None
+        self._names: list[tuple[Summary, str]] | None = None
         self._words: dict[str, tuple[str, ...]] | None = None
         self._letters: dict[str, int] = {}
 
@@ -27,20 +27,18 @@ class Titles:
         """Return what a session is called, or how it begins."""
         return summary.name or (summary.first_message or "")[:TITLE_CHARACTERS]
 
-    def spans(self, query: SearchQuery, summary: Summary) -> list[Span] | None:
-        """Return where in the session's name the query is found; None if it is not."""
+    def named(self, query: SearchQuery) -> Iterator[tuple[Summary, list[Span]]]:
+        """Yield the sessions in whose name the query is found, and where, in their order."""
         if self._names is None:
-            self._names = {each.path: literal(each.name) for each in self._summaries if each.name}
-        folded = self._names.get(summary.path)
-        if folded is None or summary.name is None:
-            return None
-        if any(find_word(wanted, folded) < 0 for wanted in (*query.words, *query.phrases)):
-            return None
-        return spans_in(query, summary.name)
+            self._names = [(each, literal(each.name)) for each in self._summaries if each.name]
+        wanted = (*query.words, *query.phrases)
+        for summary, folded in self._names:
+            if summary.name is not None and all(find_word(word, folded) >= 0 for word in wanted):
+                spans = spans_in(query, summary.name, folded)
+                if spans is not None:
+                    yield summary, spans
 
-    def near(
-        self, query: SearchQuery, summaries: Iterable[Summary], cancelled: Callable[[], bool]
-    ) -> Iterator[Summary]:
+    def near(self, query: SearchQuery, cancelled: Callable[[], bool]) -> Iterator[Summary]:
         """Yield the sessions in whose title every word is found nearly, but not exactly.
 
         One letter may be wrong from five letters on, two from nine.
@@ -51,7 +49,7 @@ class Titles:
         near = [self._near_words(word, cancelled) for word in query.words]
         if cancelled() or not all(near):
             return
-        for summary in summaries:
+        for summary in self._summaries:
             own = words.get(summary.path, ())
             if all(not others.isdisjoint(own) for others in near) and not matches(query, self.title(summary)):
                 yield summary

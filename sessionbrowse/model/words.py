@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
 _WORD = re.compile(r"[0-9a-z_\x80-\U0010ffff]+")
@@ -49,33 +50,40 @@ def literal(text: str) -> str:
 
     Its words are those of `fold`; what stands between them is kept.
     """
-    return _SPECIAL.sub(_literal_run, text).lower() if not text.isascii() else _BLANKS.sub(" ", text).lower()
+    # `split` knows the same blanks as `\s`, and takes a fifth of the time of a regular expression.
+    folded = " ".join(text.split())
+    if text[:1].isspace():
+        folded = f" {folded}"
+    if text[-1:].isspace() and folded != " ":
+        folded = f"{folded} "
+    if not folded.isascii():
+        folded = folded.encode("ascii", _LITERAL).decode("utf-8", "surrogatepass")
+    return folded.lower()
 
 
-def original_offsets(text: str, end: int) -> list[int]:
-    """Return for each of the first `end` characters of `literal(text)` which character of the text it comes from."""
-    offsets: list[int] = []
-    at = 0
-    for found in _SPECIAL.finditer(text):
-        offsets += range(at, found.start())
-        if found[0].isspace():
-            offsets.append(found.start())
-        else:
-            for place, character in enumerate(found[0], found.start()):
-                offsets += [place] * len(_literal_character(character))
-        at = found.end()
-        if len(offsets) >= end:
-            return offsets
-    offsets += range(at, len(text))
-    return offsets
+def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
+    """Return which characters of the text some characters of `literal(text)` come from; their offsets are sorted."""
+    found: list[int] = []
+    # Where the folded text and the text are: up to the next special run both go on alike.
+    folded_at = at = 0
+    for special in _SPECIAL.finditer(text):
+        begin, run = special.start(), special[0]
+        folded_at, at = folded_at + begin - at, begin
+        while len(found) < len(wanted) and wanted[len(found)] < folded_at:
+            found.append(at - folded_at + wanted[len(found)])
+        if len(found) == len(wanted):
+            return found
+        lengths = [1] if run.isspace() else [len(_literal_character(character)) for character in run]
+        for place, length in enumerate(lengths, at):
+            folded_at += length
+            while len(found) < len(wanted) and wanted[len(found)] < folded_at:
+                found.append(place)
+        at = special.end()
+    return [*found, *[at - folded_at + offset for offset in wanted[len(found) :]]]
 
 
-_BLANKS = re.compile(r"\s{2,}|[^\S ]")
-_SPECIAL = re.compile(r"\s{2,}|[^\S ]|[^\x00-\x7f\s]+")
-
-
-def _literal_run(found: re.Match[str]) -> str:
-    return " " if found[0].isspace() else _literal_text(found[0])
+# A single blank is one character here and there.
+_SPECIAL = re.compile(r"\s{2,}|[^\x00-\x7f\s]+")
 
 
 @lru_cache(maxsize=16384)
@@ -89,6 +97,16 @@ def _literal_character(character: str) -> str:
         return character
     parts = unicodedata.normalize("NFD", unicodedata.normalize("NFD", character).casefold())
     return "".join([part for part in parts if not unicodedata.category(part).startswith("M")])
+
+
+def _literal_run(error: UnicodeError) -> tuple[bytes, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    run = error.object[error.start : error.end]
+    return _literal_text(run).encode("utf-8", "surrogatepass"), error.end
+
+
+_LITERAL = "sessionbrowse.literal"
+codecs.register_error(_LITERAL, _literal_run)
 
 
 def _folded_run(error: UnicodeError) -> tuple[bytes, int]:

@@ -119,9 +119,9 @@ def gather(
             busy(error)
         except IndexUnavailable as error:
             note(error.sentence)
+    held = index.held()
     for places, files in turns(what, by_path, cancelled=cancelled, skipped=skipped):
         found.files.update({file.path: file for file in files})
-        held = index.held()
         gone = _gone(held, found.files, [place.root for place in places])
         changed = [file for file in files if _is_changed(held.get(file.path), file, what.override, tools)]
         if (changed or gone) and (everything or _cost(changed, held) <= MAX_UPDATE_BYTES):

@@ -12,6 +12,7 @@ from typing import Any
 from sessionbrowse.errors import AmbiguousReference, NoSuchEntry
 from sessionbrowse.format.codec import BadJson, loads
 from sessionbrowse.model import context, tree
+from sessionbrowse.model.entry_states import EntryStates
 from sessionbrowse.model.session import Session
 
 Document = dict[str, Any]
@@ -103,11 +104,9 @@ def context_document(session: Session, at: int | None = None) -> Document:
 
 def label_documents(session: Session, home: str = "") -> list[Document]:
     """Return the rows of `labels --json` that one session gives, in file order."""
-    active = set(session.active_branch())
-    compacted = compacted_entries(session)
+    states = EntryStates(session)
     documents = []
     for index, mark in sorted(session.labels.items()):
-        state = "compacted" if index in compacted else "active" if index in active else "abandoned"
         documents.append(
             {
                 "path": session.path,
@@ -118,23 +117,11 @@ def label_documents(session: Session, home: str = "") -> list[Document]:
                 "entry_id": session.ids[index],
                 "label": mark.text,
                 "time": mark.time,
-                "state": state,
+                "state": states.of(index),
                 "preview": tree.row_text(session, index, home),
             }
         )
     return documents
-
-
-def compacted_entries(session: Session) -> set[int]:
-    """Return the entries of the active branch that lie before what the last compaction or reset kept."""
-    branch = session.active_branch()
-    kinds = [session.kind(index).type for index in branch]
-    boundary = max((at for at, kind in enumerate(kinds) if kind in ("compaction", "reset_boundary")), default=-1)
-    if boundary < 0:
-        return set()
-    sent = {message.index for message in context.build(session, session.leaf).messages}
-    first_kept = next((at for at in range(boundary) if branch[at] in sent), boundary)
-    return set(branch[:first_kept])
 
 
 def find_entry(session: Session, reference: str) -> int:

@@ -13,7 +13,7 @@ from typing import IO
 from msgspec import Struct, field
 
 from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.services.search import Checkpoint, Hit
+from sessionbrowse.services.search_hits import Checkpoint, Hit
 
 _LENGTH_BYTES = 4
 

@@ -22,7 +22,8 @@ from sessionbrowse.model.summary import Summary
 from sessionbrowse.services import indexed
 from sessionbrowse.services.catalog import Scope, scan_of
 from sessionbrowse.services.indexed import Gathered
-from sessionbrowse.services.search import Checkpoint, Hit, Searcher
+from sessionbrowse.services.search import Searcher
+from sessionbrowse.services.search_hits import Checkpoint, Hit
 from sessionbrowse.services.search_messages import (
     Answer,
     Checkpoints,
@@ -321,10 +322,11 @@ class SearchServer:
             held.add(summary.path)
             yield
         searcher.forget_recent(held)
-        for summary in searcher.summaries:
-            if summary.label_count:
-                searcher.checkpoints(summary)
-                yield
+        for learn in (searcher.learn_labels, searcher.checkpoints):
+            for summary in searcher.summaries:
+                if summary.label_count:
+                    learn(summary)
+                    yield
 
 
 def _identity(summary: Summary) -> tuple[object, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sessionbrowse.model.summary import Summary
-from sessionbrowse.services.search import Checkpoint, Hit
+from sessionbrowse.services.search_hits import Checkpoint, Hit
 from sessionbrowse.text import clean
 from sessionbrowse.text import fit as fit_text
 from sessionbrowse.tui.marked import apart

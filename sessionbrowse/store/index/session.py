@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from itertools import chain
 
 import msgspec
 
@@ -17,7 +18,7 @@ from sessionbrowse.store.discover import agent_of_path
 from sessionbrowse.store.index.index import Held, Index
 from sessionbrowse.store.index.packed import PackedColumns, unpack
 from sessionbrowse.store.index.read import ORDINARY, State
-from sessionbrowse.store.session_file import file_blocks, open_regular, read_at
+from sessionbrowse.store.session_file import SHORT_HEAD_BYTES, file_blocks, open_regular, read_at
 
 _decode_state = msgspec.msgpack.Decoder(State).decode
 
@@ -54,7 +55,10 @@ def session_from_index(index: Index, path: str, agent: str | None = None) -> Ses
 
 def _session(descriptor: int, path: str, row: Held, state: State, entries: PackedColumns) -> Session | None:
     reader = Reader(RULES[row.agent])
-    for block in line_blocks(file_blocks(descriptor, 0, row.size), max_line=MAX_LISTED_LINE_BYTES):
+    # The header is all that is wanted, and it stands, as a rule, at the very beginning.
+    head = min(SHORT_HEAD_BYTES, row.size)
+    blocks = chain(file_blocks(descriptor, 0, head), file_blocks(descriptor, head, row.size))
+    for block in line_blocks(blocks, max_line=MAX_LISTED_LINE_BYTES):
         for _ in reader.read(block):
             if reader.header is not None:
                 break
