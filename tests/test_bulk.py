@@ -11,9 +11,10 @@ from sessionbrowse.cli import main
 from sessionbrowse.errors import CannotUndo
 from sessionbrowse.services.archive import archive
 from sessionbrowse.services.bulk import in_bulk
-from sessionbrowse.services.delete import delete, items_of
+from sessionbrowse.services.delete import delete
 from sessionbrowse.services.label import label
 from sessionbrowse.services.rename import rename
+from sessionbrowse.services.trashes import items_of
 from sessionbrowse.services.undo import undo, undoable
 from sessionbrowse.store.admission import Target
 from sessionbrowse.store.session_file import open_session

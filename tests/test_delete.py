@@ -12,8 +12,9 @@ import pytest
 
 from sessionbrowse.cli import main
 from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite
-from sessionbrowse.services.delete import delete, own_trash, restorable, unit_of
+from sessionbrowse.services.delete import delete, restorable, unit_of
 from sessionbrowse.services.restore import restore
+from sessionbrowse.services.trashes import own_trash
 from sessionbrowse.services.undo import undo, undoable
 from sessionbrowse.store.admission import Target
 from sessionbrowse.store.scan import summarise_path

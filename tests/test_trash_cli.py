@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.services.delete import Deleted, Into, delete, own_trash, restorable
+from sessionbrowse.services.delete import Deleted, Into, delete, restorable
 from sessionbrowse.services.restore import restore
+from sessionbrowse.services.trashes import own_trash
 from tests.change_helpers import LONG_AGO_NS, Store, target
 from tests.disks import mounted
 from tests.file_helpers import own_system_trash, picture

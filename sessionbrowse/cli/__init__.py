@@ -8,7 +8,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if is_program:
             # A command makes few cycles and ends soon: looking for them takes longer than they last.
             gc.set_threshold(100_000)
-        status: int = arguments.run(arguments)
+        status = _run_of(arguments.command)(arguments)
         sys.stdout.flush()
     except SystemExit as stopped:
         # argparse leaves this way: 0 for --help, 2 for wrong usage.
@@ -49,6 +53,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.flush()
         os._exit(status)
     return status
+
+
+def _run_of(command: str | None) -> Callable[[argparse.Namespace], int]:
+    """Return what carries out a command; what the others need is not imported."""
+    from sessionbrowse.cli.parser import INTERFACES
+
+    if command in INTERFACES:
+        from sessionbrowse.cli import interface
+
+        return interface.COMMANDS[command]
+    from sessionbrowse.cli import commands
+
+    return commands.COMMANDS[command or ""]
 
 
 def _import_msgspec() -> None:

@@ -99,4 +99,4 @@ def _leave(status: int) -> NoReturn:
     os._exit(status)
 
 
-COMMANDS = {"browse": run_browse, "demo": run_demo, "pick": run_pick}
+COMMANDS = {None: run_browse, "demo": run_demo, "pick": run_pick}

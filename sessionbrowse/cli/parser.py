@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sessionbrowse import __version__
 
@@ -13,13 +13,9 @@ INTERFACES = (None, "demo", "pick")
 """The commands that open the interface; None is no command."""
 SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
 
-_INTERFACE = ("browse", "demo", "pick")
-
-Run = Callable[[argparse.Namespace], int]
-
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the parsed command line; its `run` is the command. Leaves by SystemExit as argparse does."""
+    """Return the parsed command line, its `command` None for none. Leaves by SystemExit as argparse does."""
     return make_parser(_asked_for(argv)).parse_args(argv)
 
 
@@ -66,7 +62,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"sessionbrowse {__version__}")
     where = _where()
     _add_where(parser)
-    parser.set_defaults(run=_lazy("browse"), command=None)
+    parser.set_defaults(command=None)
     # Without `prog` argparse would format the usage to find it.
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="sessionbrowse")
 
@@ -78,7 +74,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
         )
         if json:
             command.add_argument("--json", action="store_true", help="print one JSON document")
-        command.set_defaults(run=_lazy(name), command=name)
+        command.set_defaults(command=name)
         return command
 
     listing = add("list", "Sessions, newest first.")
@@ -275,16 +271,3 @@ def _count(text: str) -> int:
     if number < 0:
         raise argparse.ArgumentTypeError("less than 0")
     return number
-
-
-def _lazy(name: str) -> Run:
-    def run(arguments: argparse.Namespace) -> int:
-        if name in _INTERFACE:
-            from sessionbrowse.cli import interface
-
-            return interface.COMMANDS[name](arguments)
-        from sessionbrowse.cli import commands
-
-        return commands.COMMANDS[name](arguments)
-
-    return run

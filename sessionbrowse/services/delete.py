@@ -9,20 +9,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from datetime import datetime
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Agent
-from sessionbrowse.config import data_dir
 from sessionbrowse.errors import InUse, LostForGood, RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.changes import Changed, changing, noted
 from sessionbrowse.services.find import header_of
 from sessionbrowse.services.settle import settle
+from sessionbrowse.services.trashes import deleted_at, homes, items_of, own_name, own_trash
 from sessionbrowse.store import trash
 from sessionbrowse.store.admission import Target, admitted, shown_name
 from sessionbrowse.store.discover import agent_of_path
@@ -149,11 +148,6 @@ def restorable(bench: Bench | None = None) -> list[Change]:
     return [change for change in reversed(changes) if change.can_be_tried and _is_there(change)]
 
 
-def items_of(change: Change) -> list[Trashed]:
-    """Return where a deletion put things: what belonged to the session first, the session last."""
-    return [msgspec.convert(item, Trashed) for item in change.after.get("items", ())]
-
-
 def agent_of(path: str, target: Target) -> Agent:
     """Return the program whose session a file is, which need not be readable."""
     return AGENTS[target.agent or agent_of_path(path)]
@@ -162,25 +156,6 @@ def agent_of(path: str, target: Target) -> Agent:
 def is_lock(path: str) -> bool:
     """Tell whether a companion is a lock that a running program holds for an instant."""
     return path.endswith((".lock", ".lock.os"))
-
-
-def own_trash(bench: Bench) -> str:
-    """Return our own trash folder, which has the form of the system's."""
-    from pathlib import Path
-
-    return str(data_dir(bench.around.environ, Path(bench.around.home)) / "trash")
-
-
-def own_name(change: Change, path: str) -> str:
-    """Return the name that an item of a deletion has in our own trash folder."""
-    return f"{change.id}-{os.path.basename(path)}"
-
-
-def homes(bench: Bench) -> tuple[str, ...]:
-    """Return the trash directories in which a deleted session may lie."""
-    named = bench.around.environ.get("XDG_DATA_HOME", "")
-    data_home = named if os.path.isabs(named) else os.path.join(bench.around.home, ".local", "share")
-    return (*trash.homes_of(data_home), own_trash(bench))
 
 
 def take_away(unit: Unit, into: Into, change: Change, bench: Bench, to_trash: ToTrash) -> list[Trashed]:
@@ -192,7 +167,7 @@ def take_away(unit: Unit, into: Into, change: Change, bench: Bench, to_trash: To
                 trash.remove_for_good(path)
             elif into == "own":
                 name = own_name(change, path)
-                gone.append(trash.put_in_own(path, own_trash(bench), name=name, deleted_at=_deleted_at(bench)))
+                gone.append(trash.put_in_own(path, own_trash(bench), name=name, deleted_at=deleted_at(bench)))
             else:
                 gone.append(trash.put(path, homes(bench), to_trash))
         except (RefusedWrite, WriteFailed) as error:
@@ -203,23 +178,6 @@ def take_away(unit: Unit, into: Into, change: Change, bench: Bench, to_trash: To
                 raise NoTrash(f"{error.sentence} It can go to our own trash {clean(own_trash(bench))}.") from error
             raise
     return gone
-
-
-def put_aside(path: str, change: Change, bench: Bench) -> Trashed:
-    """Move what can be made again to the system's trash, or where that does not take it to ours.
-
-    Raises:
-        RefusedWrite: neither takes it; it is where it was.
-        WriteFailed: the sentence says what is where.
-    """
-    try:
-        return trash.put(path, homes(bench))
-    except NoTrash:
-        return trash.put_in_own(path, own_trash(bench), name=own_name(change, path), deleted_at=_deleted_at(bench))
-
-
-def _deleted_at(bench: Bench) -> str:
-    return datetime.fromtimestamp(bench.now_ms() / 1000).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _bring_back(gone: list[Trashed]) -> list[str]:

@@ -11,6 +11,7 @@ import msgspec
 from sessionbrowse.errors import RefusedWrite, WriteFailed
 from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.moves import Move, bring_back
+from sessionbrowse.services.trashes import homes, items_of, own_name, own_trash, put_aside
 from sessionbrowse.store import replace, trash
 from sessionbrowse.store.journal import Change
 
@@ -32,8 +33,6 @@ def create_reached(_: Bench, change: Change) -> bool:
 
 def trash_reached(bench: Bench, change: Change) -> bool:
     """Tell whether a session went to a trash; one that did not gets back what belongs to it."""
-    from sessionbrowse.services.delete import homes, own_name, own_trash
-
     places = homes(bench)
     gone = []
     for item in change.plan["items"]:
@@ -62,8 +61,6 @@ def remove_reached(_: Bench, change: Change) -> bool:
 
 def restore_reached(bench: Bench, change: Change) -> bool:
     """Tell whether a restored session, which comes last, is back; else what belongs to it goes into the trash again."""
-    from sessionbrowse.services.delete import items_of
-
     deleted = bench.journal.changes().get(change.undoes or "")
     if deleted is None:
         return False
@@ -94,8 +91,6 @@ def moves_reached(_: Bench, change: Change) -> bool:
 
 def unpack_reached(bench: Bench, change: Change) -> bool:
     """Tell whether a session was unpacked; else what belongs to it goes back beside the packed file."""
-    from sessionbrowse.services.delete import homes, own_name, own_trash, put_aside
-
     reached = os.path.lexists(change.path)
     if os.path.lexists(change.plan["temporary"]):
         os.unlink(change.plan["temporary"])
@@ -117,8 +112,6 @@ def unpack_reached(bench: Bench, change: Change) -> bool:
 
 def pack_again_reached(bench: Bench, change: Change) -> bool:
     """Tell whether the unpacked session is gone; else everything goes back to where it was before."""
-    from sessionbrowse.services.delete import homes, own_name, own_trash
-
     packed = msgspec.convert(change.plan["packed"], trash.Trashed | None)
     unpacked = change.plan["unpacked"]
     found = trash.find(unpacked["original"], unpacked["inode"], unpacked["size"], homes(bench))
@@ -148,8 +141,6 @@ def relocate_reached(_: Bench, change: Change) -> bool:
 
 def _forget_trashing(original: str, found: trash.Trashed | None, bench: Bench) -> None:
     """Take back what a kill left in a trash of an item that is still where it was."""
-    from sessionbrowse.services.delete import homes
-
     if found is not None:
         trash.forget_second(found)
     trash.forget_stray(original, homes(bench))

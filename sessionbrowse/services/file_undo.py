@@ -11,8 +11,9 @@ from sessionbrowse.errors import CannotUndo, SessionBrowseError
 from sessionbrowse.services import archive, relocate, restore
 from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.changes import Changed, noted
-from sessionbrowse.services.delete import Into, own_trash, take_away, unit_of
+from sessionbrowse.services.delete import Into, take_away, unit_of
 from sessionbrowse.services.settle import settle
+from sessionbrowse.services.trashes import own_trash
 from sessionbrowse.services.unpack import pack_again
 from sessionbrowse.store import trash
 from sessionbrowse.store.admission import Target, shown_name

@@ -7,8 +7,9 @@ import os
 from sessionbrowse.errors import CannotUndo, LostForGood, RefusedWrite, WriteFailed
 from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.changes import Changed, changing, noted
-from sessionbrowse.services.delete import items_of, refuse_gone, restorable
+from sessionbrowse.services.delete import refuse_gone, restorable
 from sessionbrowse.services.settle import settle
+from sessionbrowse.services.trashes import items_of
 from sessionbrowse.store import trash
 from sessionbrowse.store.journal import Change
 from sessionbrowse.store.trash import Trashed

@@ -14,9 +14,9 @@ import msgspec
 from sessionbrowse.errors import CannotUndo, RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.changes import Changed, noted
-from sessionbrowse.services.delete import put_aside
 from sessionbrowse.services.moves import Move, move_all
 from sessionbrowse.services.settle import settle
+from sessionbrowse.services.trashes import put_aside
 from sessionbrowse.store import archive as places
 from sessionbrowse.store import trash
 from sessionbrowse.store.admission import shown_name

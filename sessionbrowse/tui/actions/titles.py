@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.services.delete import items_of
+from sessionbrowse.services.trashes import items_of
 from sessionbrowse.store.journal import Change
 from sessionbrowse.store.scan import summarise_path
 from sessionbrowse.text import clean
