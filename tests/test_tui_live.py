@@ -14,6 +14,7 @@ from typing import Any
 from sessionbrowse.services.companion import Companion
 from sessionbrowse.services.news import Complete, Found
 from sessionbrowse.tui.app import BrowseApp, BrowseOptions
+from sessionbrowse.tui.screens.browse import BrowseScreen
 from tests.live_support import ThreadCompanion, request_of, until
 from tests.session_files import answer, header, user, written
 from tests.tui_support import NOW_MS, Driven
@@ -127,10 +128,16 @@ async def test_the_preview_of_a_session_that_grew_while_it_was_open_is_read_when
     path = session(root, 0)
     async with live_browser(root) as driven:
         await until(lambda: "question 0" in driven.words("#preview"))
+        below = driven.app.screen
+        assert isinstance(below, BrowseScreen)
         await driven.press("enter")
         await until(lambda: driven.screen_name == "session" and driven.row_list("#tree").count == 1)
+        await driven.settle()
+        asked = below.lane("preview").stamp
         append(path, answer("b", "a", "just arrived", 50))
         await until(lambda: driven.row_list("#tree").count == 2)
+        await driven.settle()
+        assert below.lane("preview").stamp == asked, "nobody sees it, so nobody reads it"
         await driven.press("escape")
         await until(lambda: driven.screen_name == "browse" and "just arrived" in driven.words("#preview"))
 

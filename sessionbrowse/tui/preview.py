@@ -66,7 +66,9 @@ class Preview:
             return
 
         def load(job: Job) -> object:
-            return browser.open_session(summary.path, summary.agent)
+            from sessionbrowse.tui.reading.documents import conversation
+
+            return conversation(browser.open_session(summary.path, summary.agent), summary)
 
         lane = self._screen.lane("preview")
         (lane.follow if follows else lane.ask)(load)
@@ -74,8 +76,8 @@ class Preview:
     def changed(self) -> None:
         """Read the session again: what is read stays where it is until the rest is there."""
         # Below another screen nobody reads it.
-        self._is_stale = not self._screen.is_current
-        if self._screen.is_current:
+        self._is_stale = not self._screen.is_seen
+        if self._screen.is_seen:
             self.load(follows=True)
 
     def seen_again(self) -> None:
@@ -89,14 +91,14 @@ class Preview:
         summary = self._screen.current
         if summary is None or summary.path != self._asked:
             return
-        from sessionbrowse.tui.reading.documents import conversation, rule
+        from sessionbrowse.tui.reading.documents import rule
 
         if outcome.error is not None:
             sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
             reason = LinePart([("✗ ", "error"), (clean(sentence), "error")])
             self._view.show([*self._facts(summary), rule(), reason])
             return
-        parts = [*self._facts(summary), *conversation(outcome.value, summary)]
+        parts = [*self._facts(summary), *outcome.value]
         self._view.show(parts, keep_place=self._shown == summary.path)
         self._shown = summary.path
 

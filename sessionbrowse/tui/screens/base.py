@@ -89,6 +89,13 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         assert isinstance(self.app, BrowseApp)
         return self.app
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether nothing opaque stands on it; Textual's `is_current` is also true of what is right below the top."""
+        stack = self.app.screen_stack
+        above = stack[stack.index(self) + 1 :] if self in stack else stack
+        return all(screen.styles.background.a < 1 for screen in above)
+
     # -- what a screen answers ----------------------------------------------------------------------------------
 
     @abstractmethod
