@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.forest import ROOT, loops
+from sessionbrowse.model.patience import search
 from sessionbrowse.model.session_facts import Summary
 
 SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
@@ -82,9 +83,9 @@ def parse_query(text: str) -> Query:
 def score(query: Query, fields: Fields) -> float | None:
     """Return how well the fields match, lower is better; None if they do not."""
     if query.pattern is not None:
-        if fields.name and query.pattern.search(fields.name):
+        if fields.name and search(query.pattern, fields.name):
             return _NAME
-        found = any(query.pattern.search(field) for field in (fields.id, fields.text, fields.cwd))
+        found = any(search(query.pattern, field) for field in (fields.id, fields.text, fields.cwd))
         return _TEXT if found else None
     total = 0.0
     lowered: Fields | None = None

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.model.patience import search
 from sessionbrowse.model.words import is_cjk, literal, original_offsets, words_of
 
 AGENTS = ("pi", "omp", "atomic", "indusagi")
@@ -126,7 +127,7 @@ def spans_in(query: SearchQuery, text: str, folded: str | None = None) -> list[S
             places.append((at, at + len(wanted)))
         spans += _in_original(text, folded, places)
     if query.pattern is not None:
-        found = query.pattern.search(text)
+        found = search(query.pattern, text)
         if found is None:
             return None
         spans.append(found.span())
@@ -139,7 +140,7 @@ def matches(query: SearchQuery, text: str, folded: str | None = None) -> bool:
         folded = literal(text) if folded is None else folded
         if any(find_word(wanted, folded) < 0 for wanted in (*query.words, *query.phrases)):
             return False
-    return query.pattern is None or query.pattern.search(text) is not None
+    return query.pattern is None or search(query.pattern, text) is not None
 
 
 def snippet(text: str, spans: list[Span]) -> tuple[str, tuple[Span, ...]]:

@@ -11,12 +11,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import IO
 
 from msgspec.structs import replace
 
+from sessionbrowse.model.patience import TooSlow, within
 from sessionbrowse.model.search_query import BadSearch, SearchQuery, parse_search
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.services import indexed
@@ -173,7 +176,7 @@ class SearchServer:
         due = time.monotonic() + (FIRST_PAGE_SECONDS if first else PAGE_SECONDS)
         finished, paused = True, False
         while self._given + len(page) < limit:
-            hit = next(hits, None)
+            hit = self._next_hit(hits, stamp)
             if self._is_stale(stamp):
                 finished = False
                 break
@@ -191,6 +194,12 @@ class SearchServer:
             return
         self._give(stamp, page)
         self._send(Searched(stamp, self._looked_at, sessions, finished, paused, not (finished or paused)))
+
+    def _next_hit(self, hits: Iterator[Hit], stamp: int) -> Hit | None:
+        """Return the next hit; a pattern that finds no end in a text is stopped with its search."""
+        with suppress(TooSlow), within(inf, lambda: self._ended or self._is_stale(stamp)):
+            return next(hits, None)
+        return None
 
     def _give(self, stamp: int, page: list[Hit]) -> None:
         if page or not self._given:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
-from sessionbrowse.tui.library import parse_filter
+from msgspec.structs import replace
+
+from sessionbrowse.model.patience import TooSlow, within
+from sessionbrowse.tui.library import Filter, parse_filter
 from sessionbrowse.tui.render import plural
 from sessionbrowse.tui.spans import Line
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.screens.browse import BrowseScreen
+
+PATIENCE_SECONDS = 0.5
+"""So long a pattern may search the list: keys wait for it."""
+
+Row = TypeVar("Row")
 
 
 class ListFilter:
@@ -58,6 +67,16 @@ def set_query(screen: BrowseScreen, pane: str, text: str, *, keep_line: bool = F
     if not keep_line:
         screen.query_one(FilterLine).close()
     say_found(screen)
+
+
+def rows_left(screen: BrowseScreen, pane: str, rows_of: Callable[[Filter], list[Row]]) -> list[Row]:
+    """Return the rows that a list's filter leaves; a pattern that takes too long is from then on one that cannot."""
+    try:
+        with within(PATIENCE_SECONDS):
+            return rows_of(screen.filters[pane])
+    except TooSlow as error:
+        screen.filters[pane] = replace(screen.filters[pane], problem=str(error))
+        return rows_of(screen.filters[pane])
 
 
 def say_found(screen: BrowseScreen) -> None:

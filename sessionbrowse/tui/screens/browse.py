@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.pins import Pins
-from sessionbrowse.tui.actions.list_filter import set_query
+from sessionbrowse.tui.actions.list_filter import rows_left, set_query
 from sessionbrowse.tui.actions.widths import apply_widths
 from sessionbrowse.tui.arrivals import Arrivals
 from sessionbrowse.tui.browse_titles import Chosen, facts_line, no_sessions_sentence, path_line, sessions_title
@@ -223,7 +223,9 @@ class BrowseScreen(CommandScreen[None]):
 
     def refresh_rows(self, *, top: bool = False) -> None:
         """Compute all rows anew; the cursors stay on their rows, or go to the `top`."""
-        self._projects = self.library.projects(self.filters["projects"], hidden=self.hidden, archived=self.archived)
+        self._projects = rows_left(
+            self, "projects", lambda query: self.library.projects(query, hidden=self.hidden, archived=self.archived)
+        )
         keys = [("folder", row.cwd) for row in self._projects]
         self._go_to_wanted_folder(keys)
         self._ambiguous = same_names([row.cwd for row in self._projects if row.cwd])
@@ -233,17 +235,7 @@ class BrowseScreen(CommandScreen[None]):
 
     def refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
         """Compute the rows of the sessions anew; the cursor stays on its row, or goes to the `top` or to `cursor`."""
-        query = self.filters["sessions"]
-        self._sessions = self.library.sessions(
-            cwd=self.folder,
-            filter=query,
-            sort=self.effective_sort,
-            named=self.named,
-            hidden=self.hidden,
-            archived=self.archived,
-            folding=self.folding,
-            now_ms=self.browser.now_ms() if self.browser.options.settings.age_groups else None,
-        )
+        self._sessions = rows_left(self, "sessions", self._rows_of)
         paths = [row.summary.path for row in self._sessions]
         marks = self.sessions_list.marks
         self.sessions_list.marks = {path for path in marks if self.library.get(path) is not None}
@@ -253,6 +245,18 @@ class BrowseScreen(CommandScreen[None]):
         self._go_to_wanted_session()
         self._refresh_titles()
         self.update_footer()
+
+    def _rows_of(self, query: Filter) -> list[SessionRow]:
+        return self.library.sessions(
+            cwd=self.folder,
+            filter=query,
+            sort=self.effective_sort,
+            named=self.named,
+            hidden=self.hidden,
+            archived=self.archived,
+            folding=self.folding,
+            now_ms=self.browser.now_ms() if self.browser.options.settings.age_groups else None,
+        )
 
     def _go_to_wanted_folder(self, keys: Sequence[Hashable]) -> None:
         if self.projects_list.was_moved:
