@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sessionbrowse.model.patterns import BadPattern
 from sessionbrowse.model.picker import (
     SORTS,
-    BadQuery,
     Fields,
     Query,
     filtered,
@@ -61,10 +61,10 @@ def test_a_pattern_ignores_case_and_says_what_is_wrong_with_it():
     query = parse_query(" re: open.?api ")
     assert query.pattern is not None
     assert (query.pattern.pattern, bool(query.pattern.flags & re.IGNORECASE)) == ("open.?api", True)
-    with pytest.raises(BadQuery, match="Type a pattern behind re:"):
+    with pytest.raises(BadPattern, match="Type a pattern behind re:"):
         parse_query("re:  ")
     for bad in ("re:[", "re:(", "re:*", "re:" + "(" * 5000 + ")" * 5000, "re:x{99999999999}"):
-        with pytest.raises(BadQuery, match="The pattern is not valid"):
+        with pytest.raises(BadPattern, match="The pattern is not valid"):
             parse_query(bad)
 
 
@@ -144,7 +144,7 @@ def test_letters_match_if_and_only_if_they_stand_in_this_order(query: str, text:
 def test_no_query_breaks_the_search(query: str, name: str, text: str):
     try:
         parsed = parse_query(query)
-    except BadQuery:
+    except BadPattern:
         return
     score(parsed, Fields(name, "id", text, "/cwd"))
 

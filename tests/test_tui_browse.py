@@ -121,6 +121,7 @@ async def test_a_pattern_that_is_not_valid_says_so_while_it_is_typed(demo: dict)
         await browser.press("slash")
         await browser.type("re:(")
         assert "pattern is not valid" in browser.screen_text()
+        assert "The pattern is not valid" in browser.screen_text().splitlines()[-2], "the line itself says it"
         await browser.type("auth)")
         assert browser.row_list("#sessions").count >= 1
         assert "not valid" not in browser.screen_text()

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
-from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.forest import ROOT, loops
-from sessionbrowse.model.patience import search
+from sessionbrowse.model.patterns import compiled, search
 from sessionbrowse.model.session_facts import Summary
 
 SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
@@ -22,10 +21,6 @@ _NAME, _TEXT, _SCATTERED = 0.0, 1_000_000.0, 2_000_000.0
 _BLANKS = re.compile(r"\s+")
 _WORD_STARTS = frozenset(" \t\n\r\f\v-_./:")
 _SWAPPABLE = re.compile(r"([a-z]+)([0-9]+)|([0-9]+)([a-z]+)")
-
-
-class BadQuery(SessionBrowseError):
-    """The query's `re:` pattern is empty or no regular expression."""
 
 
 class Query(Struct, frozen=True):
@@ -54,17 +49,11 @@ def parse_query(text: str) -> Query:
     """Parse a picker's query.
 
     Raises:
-        BadQuery: the pattern behind `re:` is empty or invalid.
+        BadPattern: the pattern behind `re:` is empty or invalid.
     """
     text = text.strip()
     if text.startswith("re:"):
-        pattern = text[3:].strip()
-        if not pattern:
-            raise BadQuery("Type a pattern behind re:")
-        try:
-            return Query(pattern=re.compile(pattern, re.IGNORECASE))
-        except (re.error, RecursionError, OverflowError) as error:
-            raise BadQuery(f"The pattern is not valid: {error}") from None
+        return Query(pattern=compiled(text[3:].strip()))
     if text.count('"') % 2:
         # An unbalanced quote is an ordinary character, as it is while the phrase is being typed.
         return Query(words=tuple(text.split()))

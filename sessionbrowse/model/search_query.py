@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.model.patience import search
+from sessionbrowse.model.patterns import BadPattern, compiled, search
 from sessionbrowse.model.words import is_cjk, literal, original_offsets, words_of
 
 AGENTS = ("pi", "omp", "atomic", "indusagi")
@@ -206,12 +206,10 @@ def _phrase(text: str) -> list[str]:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    if not text:
-        raise BadSearch("Type a pattern behind re:")
     try:
-        return re.compile(text, re.IGNORECASE)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise BadSearch(f"The pattern is not valid: {error}") from None
+        return compiled(text)
+    except BadPattern as error:
+        raise BadSearch(error.sentence) from None
 
 
 def _one_of(key: str, value: str, allowed: tuple[str, ...]) -> str:

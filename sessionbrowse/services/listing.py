@@ -32,7 +32,7 @@ def select(
     """Return the sessions that a list shows, in its order. `texts` are the messages' texts by path, if known.
 
     Raises:
-        BadQuery: the query's pattern is not valid.
+        BadPattern: the query's pattern is not valid.
     """
     wanted = [
         summary

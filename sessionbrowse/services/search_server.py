@@ -19,7 +19,7 @@ from typing import IO
 
 from msgspec.structs import replace
 
-from sessionbrowse.model.patience import TooSlow, within
+from sessionbrowse.model.patterns import TooSlow, within
 from sessionbrowse.model.search_query import BadSearch, SearchQuery, parse_search
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.services import indexed

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from sessionbrowse.model.age_groups import age_groups
 from sessionbrowse.model.families import families, folded
-from sessionbrowse.model.picker import BadQuery, Fields, Query, filtered, ordered, parse_query, score, threads
+from sessionbrowse.model.patterns import BadPattern
+from sessionbrowse.model.picker import Fields, Query, filtered, ordered, parse_query, score, threads
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.news import Opening
 from sessionbrowse.store.pins import Pins
@@ -39,7 +40,7 @@ def parse_filter(text: str) -> Filter:
     """Return the filter of a line's text."""
     try:
         return Filter(text, parse_query(text))
-    except BadQuery as error:
+    except BadPattern as error:
         return Filter(text, problem=str(error))
 
 

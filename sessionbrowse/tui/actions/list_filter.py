@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from sessionbrowse.model.patience import TooSlow, within
+from sessionbrowse.model.patterns import TooSlow, within
 from sessionbrowse.tui.library import Filter, parse_filter
 from sessionbrowse.tui.render import plural
 from sessionbrowse.tui.spans import Line

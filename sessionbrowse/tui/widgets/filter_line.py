@@ -81,4 +81,4 @@ class FilterLine(Horizontal):
         """Show what the filter found, or why it cannot."""
         bar = self.query_one("#filter-status", Bar)
         # Without the cut a long sentence would leave no room for itself.
-        bar.show([], fit(status, max(8, bar.size.width - 2)) if bar.size.width else status)
+        bar.show([], fit(status, max(8, bar.size.width - 3)) if bar.size.width else status)

@@ -10,6 +10,7 @@ import re
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -18,8 +19,29 @@ from sessionbrowse.errors import SessionBrowseError
 TICK_SECONDS = 0.05
 
 
+class BadPattern(SessionBrowseError):
+    """The pattern is empty or no regular expression."""
+
+
 class TooSlow(SessionBrowseError):
     """The pattern took too long, or nobody waits for it any more."""
+
+
+def compiled(text: str) -> re.Pattern[str]:
+    """Return the pattern; case does not matter.
+
+    Raises:
+        BadPattern: it is empty, or no regular expression.
+    """
+    if not text:
+        raise BadPattern("Type a pattern behind re:")
+    try:
+        with warnings.catch_warnings():
+            # What may mean something else one day means what it means today.
+            warnings.simplefilter("ignore")
+            return re.compile(text, re.IGNORECASE)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise BadPattern(f"The pattern is not valid: {error}") from None
 
 
 def search(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
@@ -42,23 +64,25 @@ def within(seconds: float, is_over: Callable[[], bool] = lambda: False) -> Itera
 
     Other threads run now and then meanwhile. Nothing else than a pattern's search is ever broken off.
     """
+    global _must_end
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
     end = time.monotonic() + seconds
-
-    def tick(_number: int, _frame: object) -> None:
-        if _searching and (time.monotonic() > end or is_over()):
-            raise TooSlow("The pattern takes too long here. One without a repetition in a repetition may not.")
-
-    before = signal.signal(signal.SIGALRM, tick)
+    _must_end = lambda: time.monotonic() > end or is_over()  # noqa: E731
+    # The handler stays: a signal that comes late must find one.
+    signal.signal(signal.SIGALRM, _tick)
     signal.setitimer(signal.ITIMER_REAL, TICK_SECONDS, TICK_SECONDS)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        # A signal that comes late finds nobody searching.
-        signal.signal(signal.SIGALRM, before if before is not None else signal.SIG_DFL)
 
 
 _searching = False
+_must_end: Callable[[], bool] = lambda: False  # noqa: E731
+
+
+def _tick(_number: int, _frame: object) -> None:
+    if _searching and _must_end():
+        raise TooSlow("The pattern takes too long here. One without a repetition in a repetition may not.")

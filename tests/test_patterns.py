@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.model.patience import TooSlow, search, within
+from sessionbrowse.model.patterns import TooSlow, compiled, search, within
 from sessionbrowse.services.search_link import SearchProcess
 from sessionbrowse.services.search_messages import Answer, Find, Page, Start, Stop
 from tests.index_support import folder, header, user, write
@@ -76,3 +76,8 @@ def test_a_search_that_finds_no_end_gives_way(tmp_path: Path, end: Find | Stop) 
         await_page(answers, 3)
     finally:
         process.close()
+
+
+def test_a_pattern_that_python_warns_of_is_compiled_in_silence(recwarn: pytest.WarningsRecorder) -> None:
+    assert compiled("[[a]").search("A") is not None
+    assert not recwarn.list
