@@ -155,6 +155,41 @@ async def test_a_session_that_is_rewritten_shorter_is_shown_as_it_is_now(tmp_pat
         await until(lambda: "quite another" in driven.words("#tree"))
 
 
+async def test_a_session_that_goes_while_it_is_open_is_left_with_a_sentence(tmp_path: Path) -> None:
+    root = store(tmp_path, 2)
+    async with live_browser(root) as driven:
+        await driven.press("enter")
+        await until(lambda: driven.screen_name == "session")
+        session(root, 1).unlink()
+        await until(lambda: driven.screen_name == "browse")
+        await until(lambda: any("is not in its place any more" in said for said in driven.toasts()))
+
+
+async def test_a_question_stands_when_its_session_goes_and_the_session_is_left_behind_it(tmp_path: Path) -> None:
+    root = store(tmp_path, 2)
+    async with live_browser(root) as driven:
+        await driven.press("enter")
+        await until(lambda: driven.screen_name == "session" and driven.row_list("#tree").count == 1)
+        await driven.press("m")
+        question = driven.app.screen
+        session(root, 1).unlink()
+        await until(lambda: len(driven.app.library) == 1)
+        await driven.settle()
+        assert driven.app.screen is question
+        await driven.press("escape")
+        await until(lambda: driven.screen_name == "browse")
+
+
+async def test_the_line_of_a_filter_counts_what_comes_while_it_stands(tmp_path: Path) -> None:
+    root = store(tmp_path, 2)
+    async with live_browser(root) as driven:
+        await driven.press("slash")
+        await driven.type("question")
+        assert "2 matches" in driven.screen_text()
+        session(root, 1).unlink()
+        await until(lambda: "1 match" in driven.screen_text().splitlines()[-2])
+
+
 async def test_reading_again_asks_the_companion(tmp_path: Path) -> None:
     root = store(tmp_path, 1)
     async with live_browser(root) as driven:

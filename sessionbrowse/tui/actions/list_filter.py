@@ -66,7 +66,6 @@ def set_query(screen: BrowseScreen, pane: str, text: str, *, keep_line: bool = F
             screen.sessions_list.go_to_key(found)
     if not keep_line:
         screen.query_one(FilterLine).close()
-    say_found(screen)
 
 
 def rows_left(screen: BrowseScreen, pane: str, rows_of: Callable[[Filter], list[Row]]) -> list[Row]:
@@ -81,9 +80,12 @@ def rows_left(screen: BrowseScreen, pane: str, rows_of: Callable[[Filter], list[
 
 def say_found(screen: BrowseScreen) -> None:
     """Show in the line how many rows are found, or what is wrong with the pattern."""
+    line = screen.query_one(FilterLine)
+    if not line.display:
+        return
     query = screen.filters[screen.filtered]
     rows = screen.projects_list.count - 1 if screen.filtered == "projects" else screen.sessions_list.count
     status: Line = [(plural(rows, "match", "matches"), "dim")]
     if query.problem is not None:
         status = [(query.problem, "error")]
-    screen.query_one(FilterLine).say(status)
+    line.say(status)

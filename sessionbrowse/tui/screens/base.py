@@ -90,6 +90,11 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         return self.app
 
     @property
+    def is_top(self) -> bool:
+        """Whether nothing stands on it: only then it can be dismissed, as Textual takes away what is on top."""
+        return self.app.screen is self
+
+    @property
     def is_seen(self) -> bool:
         """Whether nothing opaque stands on it; Textual's `is_current` is also true of what is right below the top."""
         stack = self.app.screen_stack

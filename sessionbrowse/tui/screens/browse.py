@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.pins import Pins
-from sessionbrowse.tui.actions.list_filter import rows_left, set_query
+from sessionbrowse.tui.actions.list_filter import rows_left, say_found, set_query
 from sessionbrowse.tui.actions.widths import apply_widths
 from sessionbrowse.tui.arrivals import Arrivals
 from sessionbrowse.tui.browse_titles import Chosen, facts_line, no_sessions_sentence, path_line, sessions_title
@@ -244,6 +244,7 @@ class BrowseScreen(CommandScreen[None]):
         self.sessions_list.set_rows(paths, cursor=wanted, empty=empty)
         self._go_to_wanted_session()
         self._refresh_titles()
+        say_found(self)
         self.update_footer()
 
     def _rows_of(self, query: Filter) -> list[SessionRow]:

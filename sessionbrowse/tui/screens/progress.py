@@ -49,12 +49,12 @@ class ProgressScreen(CommandScreen[None]):
     def finish(self) -> None:
         """Go away: the work is done."""
         self._finished = True
-        if self.is_attached and self.is_current:
+        if self.is_attached and self.is_top:
             self.dismiss(None)
 
     def on_screen_resume(self) -> None:
         """Go away if the work was done while another screen was on top."""
-        if self._finished and self.is_current:
+        if self._finished and self.is_top:
             self.dismiss(None)
 
     def _show(self) -> None:

@@ -80,6 +80,7 @@ class SessionScreen(CommandScreen[None]):
         self.marked: int | None = None
         self._wanted = (index, entry_id)
         self._left: SessionView | None = None
+        self._is_gone = False
         self.widths: dict[str, int] = {}
         self._style = TreeStyle(now_ms=0, home="")
         self._drawn_shift = 0
@@ -185,14 +186,23 @@ class SessionScreen(CommandScreen[None]):
 
     def sessions_changed(self, fresh: Fresh) -> None:
         """Read the file again if a change touched it; go back where it is gone."""
-        if self.summary.path in fresh.gone and self.is_current:
-            self.dismiss(None)
-            return
+        if self.summary.path in fresh.paths:
+            self._is_gone = self.summary.path in fresh.gone
+            self._leave_if_gone()
         for summary in fresh.summaries:
             if summary.path == self.summary.path:
                 self.summary = summary
-        if self.summary.path in fresh.paths:
+        if self.summary.path in fresh.paths and not self._is_gone:
             self._open(follows=True)
+
+    def on_screen_resume(self) -> None:
+        """Go back if the file went while something was asked about it."""
+        self._leave_if_gone()
+
+    def _leave_if_gone(self) -> None:
+        if self._is_gone and self.is_top:
+            self.browser.say(f"{one_line(self.summary.title, 60)} is not in its place any more.", "warning")
+            self.dismiss(None)
 
     def show_entry(self, entry_id: str) -> None:
         """Put the cursor on an entry, or on the nearest row above it."""
