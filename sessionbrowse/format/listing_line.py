@@ -7,7 +7,7 @@ line gives the same facts there, without a problem.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -115,14 +115,22 @@ REFUSALS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What `decode_listed` raises."""
 
 
-def decode_each(lines: Iterable[bytes], decode: Callable[[bytes], Any], refused: Any) -> list[Any]:
-    """Decode every line; `refused` stands for those that `decode` refuses."""
+def decode_each(lines: Iterable[bytes], decode: Callable[[bytes], Any], refused: Any) -> tuple[list[Any], list[int]]:
+    """Decode every line; `refused` stands for those that `decode` refuses, whose numbers are returned too."""
     decoded: list[Any] = []
+    numbers: list[int] = []
     rest = map(decode, lines)
     while True:
         try:
             decoded.extend(rest)
-            return decoded
+            return decoded, numbers
         except REFUSALS:
             # What came before is kept, and the map goes on behind the line it failed on.
+            numbers.append(len(decoded))
             decoded.append(refused)
+
+
+def beyond_ascii(lines: Sequence[bytes]) -> list[int]:
+    """Return the numbers of the lines that are not ASCII throughout."""
+    are_ascii = list(map(bytes.isascii, lines))
+    return [number for number, is_ascii in enumerate(are_ascii) if not is_ascii] if False in are_ascii else []

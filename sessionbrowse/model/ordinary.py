@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from sessionbrowse.format.lines import LineBlock
-from sessionbrowse.format.listing_line import decode_each
+from sessionbrowse.format.listing_line import beyond_ascii, decode_each
 from sessionbrowse.format.opened_line import decode_opened
 from sessionbrowse.model.columns import Columns
 from sessionbrowse.model.reading import Reader, Record, is_utf8
@@ -33,14 +33,10 @@ class ColumnReader:
             self._read(block)
             return
         lines = block.lines[:-1] if block.torn else block.lines
-        found = decode_each(lines, self.decode, None)
-        if not all(map(bytes.isascii, lines)):
-            for number, line in enumerate(lines):
-                if not line.isascii() and self.is_odd(line):
-                    found[number] = None
+        found, refused = decode_each(lines, self.decode, None)
+        refused = sorted({*refused, *(number for number in beyond_ascii(lines) if self.is_odd(lines[number]))})
         starts = array("q", accumulate([size + 1 for size in map(len, lines)], initial=block.offset))
         begin = 0
-        refused = [number for number, entry in enumerate(found) if entry is None] if None in found else []
         for number in [*refused, len(found)]:
             if begin < number:
                 self.ordinary(found[begin:number], lines[begin:number], starts[begin])

@@ -7,25 +7,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from itertools import compress
 from operator import add
+from types import NoneType
 from typing import Any
 
 from msgspec import Struct
 
 from sessionbrowse.format.envelope import whole
-from sessionbrowse.format.listing_line import ListedUsage, decode_each
+from sessionbrowse.format.listing_line import ListedUsage, beyond_ascii, decode_each
+from sessionbrowse.text import parse_time
+
+SUBAGENT = "task"
+"""The tool by which omp starts a subagent."""
+
+OTHER, USER, ANSWER, RESULT = range(4)
+"""What an ordinary line is: no message, or whose message."""
 
 
 class Block(Struct):
-    """Consecutive lines, each with its newline, what they decode to, and the messages among it with their types.
+    """Consecutive lines, each with its newline, what they decode to, the messages among it, and what each line is.
 
-    Where the decoder refused a line, the entry is `REFUSED`; an entry that is no message has None for one.
+    Where the decoder refused a line, which `refused` names by number, the entry is `REFUSED`; an entry that is no
+    message has None for one.
     """
 
     lines: list[bytes]
     entries: list[Any]
     messages: list[Any]
-    types: list[type]
+    kinds: bytes
+    refused: list[int]
 
 
 class Refused:
@@ -39,21 +50,46 @@ REFUSED = Refused()
 
 def decode_block(lines: list[bytes], decode: Callable[[bytes], Any]) -> Block:
     """Decode lines."""
-    entries = decode_each(lines, decode, REFUSED)
+    entries, refused = decode_each(lines, decode, REFUSED)
     messages = [entry.message for entry in entries]
-    return Block(lines, entries, messages, [message.__class__ for message in messages])
+    return Block(lines, entries, messages, bytes(map(_KINDS.__getitem__, map(type, messages))), refused)
+
+
+def of_kind(values: Sequence[Any], kinds: bytes, kind: int) -> list[Any]:
+    """Return the values of the lines that are of one kind."""
+    return list(compress(values, kinds.translate(_IS_KIND[kind])))
+
+
+def messages_only(kinds: bytes) -> bytes:
+    """Return for each line 1 if it is a message, else 0."""
+    return kinds.translate(_IS_MESSAGE)
 
 
 def odd_lines(block: Block, *, cut_at_separators: bool) -> list[int]:
     """Return the numbers of the lines that only the reader can judge, whatever came before them.
 
-    These are the refused ones; those that are no UTF-8, for what is skipped is not checked; and what pi's list, which
-    reads with node's readline, cuts to pieces.
+    These are the refused ones; those that are no UTF-8, for what is skipped is not checked; what pi's list, which
+    reads with node's readline, cuts to pieces; and results of subagents, whose details tell omp what these spent.
     """
-    odd = {number for number, entry in enumerate(block.entries) if entry is REFUSED}
-    foreign = [number for number, is_ascii in enumerate(map(bytes.isascii, block.lines)) if not is_ascii]
-    odd.update(number for number in foreign if _is_odd_text(block.lines[number], cut_at_separators))
-    return sorted(odd)
+    lines = block.lines
+    odd = [number for number in beyond_ascii(lines) if _is_odd_text(lines[number], cut_at_separators)]
+    results = of_kind(block.messages, block.kinds, RESULT)
+    if SUBAGENT in [result.toolName for result in results]:
+        numbers = of_kind(range(len(lines)), block.kinds, RESULT)
+        odd += [number for number, result in zip(numbers, results, strict=True) if result.toolName == SUBAGENT]
+    return sorted({*odd, *block.refused}) if odd else block.refused
+
+
+def last_moment(entries: Sequence[Any], messages: Sequence[Any]) -> float:
+    """Return the latest time of messages, in milliseconds: their own, else their entries'; 0 where there is none."""
+    own: list[float | None] = [message.timestamp for message in messages]
+    try:
+        return max([0, *own])  # type: ignore[type-var, return-value]
+    except TypeError:
+        # Some have none.
+        pass
+    times = [parse_time(entry.timestamp) if time is None else time for time, entry in zip(own, entries, strict=True)]
+    return max([0, *[time for time in times if time is not None]])
 
 
 def tokens_of(used: Sequence[ListedUsage]) -> int:
@@ -77,3 +113,23 @@ def _is_odd_text(line: bytes, cut_at_separators: bool) -> bool:
     except UnicodeDecodeError:
         return True
     return cut_at_separators and ("\u2028" in text or "\u2029" in text)
+
+
+class _Kinds(dict[type, int]):
+    """What lines are by the struct of their message, whose tag is its role."""
+
+    def __missing__(self, struct: type[Struct]) -> int:
+        kind = self[struct] = _ROLES.index(struct.__struct_config__.tag)
+        return kind
+
+
+_ROLES = (None, "user", "assistant", "toolResult")
+_KINDS = _Kinds({NoneType: OTHER})
+
+
+def _table(*kinds: int) -> bytes:
+    return bytes(kind in kinds for kind in range(256))
+
+
+_IS_KIND = tuple(map(_table, range(4)))
+_IS_MESSAGE = _table(USER, ANSWER, RESULT)

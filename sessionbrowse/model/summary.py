@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable
-from types import NoneType
 from typing import Any
 
 from msgspec import Struct
@@ -18,14 +16,24 @@ from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
 from sessionbrowse.format.listing_line import (
     ListedCustom,
     ListedModelChange,
-    ListedToolResult,
-    ListedUser,
     decode_listed,
 )
 from sessionbrowse.model.columns import Columns, Kind
 from sessionbrowse.model.left_behind import is_move
 from sessionbrowse.model.lineage import Lineage
-from sessionbrowse.model.ordinary_lines import Block, add_costs, decode_block, odd_lines, tokens_of
+from sessionbrowse.model.ordinary_lines import (
+    ANSWER,
+    OTHER,
+    USER,
+    Block,
+    add_costs,
+    decode_block,
+    last_moment,
+    messages_only,
+    odd_lines,
+    of_kind,
+    tokens_of,
+)
 from sessionbrowse.model.reading import Reader, Record, is_workflow_stage
 from sessionbrowse.model.session import next_name
 from sessionbrowse.model.session_facts import Summary as Summary
@@ -60,9 +68,6 @@ class Summariser:
 
     decode: Callable[[bytes], Any] = staticmethod(decode_listed)
     """Decodes an ordinary line into what has the fields of the structs of `listing_line`."""
-    user_type: type = ListedUser
-    result_type: type = ListedToolResult
-    """What it makes of the messages of users and tools."""
 
     def __init__(self, reader: Reader, *, texts: list[str] | None = None) -> None:
         self._reader = reader
@@ -162,11 +167,10 @@ class Summariser:
             lines = lines[begin:]
         block = decode_block(lines, self.decode)
         odd = odd_lines(block, cut_at_separators=self._rules.list_splits_at_separators)
-        odd.append(len(lines))
         begin = 0
-        while begin < len(lines):
-            end = self._fold(block, begin, odd[bisect_left(odd, begin)])
+        for end in [*odd, len(lines)]:
             if begin < end:
+                self._fold(block, begin, end, offset)
                 self.folded(block, begin, end, offset)
                 offset += sum(map(len, lines[begin:end]))
             if end < len(lines):
@@ -244,63 +248,51 @@ class Summariser:
             and not reader.is_transcript
         )
 
-    def _fold(self, block: Block, begin: int, end: int) -> int:
-        """Take ordinary lines; return the number of the first not taken.
-
-        That is `end`, or a line that turned out to need the reader's attention.
-        """
-        lineage, reader = self._lineage, self._reader
-        messages, entries = block.messages, block.entries
-        user_type, result_type = self.user_type, self.result_type
-        index = self._entries - begin
-        active = self._active_ms or 0
-        used = []
-        others = 0
-        provider = model = None
-        named = ("", False)
-        for number in range(begin, end):
-            kind = block.types[number]
-            message = messages[number]
-            if kind is result_type:
-                if message.toolName == "task":
-                    # omp counts what subagents spent, which its details tell.
-                    end = number
-                    break
-                continue
-            if kind is NoneType:
-                others += 1
+    def _fold(self, block: Block, begin: int, end: int, offset: int) -> None:
+        """Take the lines `begin` to `end` of a block, which are ordinary and begin at `offset`."""
+        lineage = self._lineage
+        index = self._entries
+        entries, messages, kinds = block.entries[begin:end], block.messages[begin:end], block.kinds[begin:end]
+        if self._first is None and USER in kinds:
+            self._find_first(block.lines[begin:end], kinds, offset)
+        if OTHER in kinds:
+            for number in of_kind(range(len(kinds)), kinds, OTHER):
                 self._note_change(index + number, entries[number])
-                continue
-            if kind is user_type:
-                if self._first is None:
-                    end = number
-                    break
-            else:
-                if message.model:
-                    if message.model != model or message.provider != provider:
-                        model, provider = message.model, message.provider
-                        named = (f"{provider}/{model}", False)
-                    lineage.models[index + number] = named
-                if message.usage is not None:
-                    used.append(message.usage)
-            moment = message.timestamp
-            if moment is None:
-                moment = parse_time(entries[number].timestamp) or 0
-            if moment > active:
-                active = moment
-        if end == begin:
-            return end
-        taken = entries[begin:end]
-        lineage.ids += [entry.id for entry in taken]
-        lineage.parents += [entry.parentId for entry in taken]
-        lineage.is_message += bytes([kind is not NoneType for kind in block.types[begin:end]])
-        self._active_ms = active or self._active_ms
+        lineage.ids += [entry.id for entry in entries]
+        lineage.parents += [entry.parentId for entry in entries]
+        lineage.is_message += messages_only(kinds)
+        self._entries += len(kinds)
+        self._messages += len(kinds) - kinds.count(OTHER)
+        self._reader.skip_ordinary(len(kinds))
+        answers = of_kind(messages, kinds, ANSWER)
+        moment = last_moment(of_kind(entries, kinds, ANSWER), answers)
+        if USER in kinds:
+            moment = max(moment, last_moment(of_kind(entries, kinds, USER), of_kind(messages, kinds, USER)))
+        self._active_ms = max(self._active_ms or 0, moment) or self._active_ms
+        used = [answer.usage for answer in answers if answer.usage is not None]
         self._tokens += tokens_of(used)
         self._cost = add_costs(self._cost, used)
-        self._entries += end - begin
-        self._messages += end - begin - others
-        reader.skip_ordinary(end - begin)
-        return end
+        self._fold_models(answers, of_kind(range(index, index + len(kinds)), kinds, ANSWER))
+
+    def _fold_models(self, answers: list[Any], indexes: list[int]) -> None:
+        """Note the models of ordinary answers: mostly, all are of one."""
+        models = self._lineage.models
+        names = [answer.model for answer in answers]
+        makers = [answer.provider for answer in answers]
+        if names and names[0] and names.count(names[0]) == makers.count(makers[0]) == len(names):
+            models.update(dict.fromkeys(indexes, (f"{makers[0]}/{names[0]}", False)))
+        else:
+            named = zip(indexes, makers, names, strict=True)
+            models.update({index: (f"{provider}/{model}", False) for index, provider, model in named if model})
+
+    def _find_first(self, lines: list[bytes], kinds: bytes, offset: int) -> None:
+        """Look for the first message in ordinary lines that begin at `offset`."""
+        for number in of_kind(range(len(kinds)), kinds, USER):
+            text = joined_text(lines[number])
+            if text:
+                self._first = text
+                self._first_at = offset + sum(map(len, lines[:number])), len(lines[number]) - 1
+                return
 
     @property
     def entries_read(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import NoneType
 from typing import Any
 
 import msgspec
@@ -11,17 +10,11 @@ import msgspec
 from sessionbrowse.format.codec import BadJson, loads
 from sessionbrowse.format.entries import Json
 from sessionbrowse.format.envelope import Envelope, read_envelope
-from sessionbrowse.format.indexed_line import (
-    IndexedToolResult,
-    IndexedUser,
-    ReadToolResult,
-    decode_indexed,
-    decode_with_tools,
-)
+from sessionbrowse.format.indexed_line import decode_indexed, decode_with_tools
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.model.columns import Columns
 from sessionbrowse.model.entry_text import may_have_text, said_text, strings_in, tool_text
-from sessionbrowse.model.ordinary_lines import Block
+from sessionbrowse.model.ordinary_lines import ANSWER, OTHER, RESULT, Block, of_kind
 from sessionbrowse.model.reading import Progress, Reader, Record
 from sessionbrowse.model.summary import Summariser, SummaryProgress
 
@@ -32,8 +25,6 @@ TakeText = Callable[[int, str, str], None]
 class Collector(Summariser):
     """Keeps the entries of one file, sums up what a list tells of it, and hands on their texts."""
 
-    user_type = IndexedUser
-
     def __init__(self, reader: Reader, take_text: TakeText, *, tools: bool) -> None:
         super().__init__(reader)
         self.columns = Columns()
@@ -43,7 +34,6 @@ class Collector(Summariser):
         self.resumable: tuple[Progress, SummaryProgress] | None = None
         """How far everything was at `end`; None where nobody can go on from there."""
         self.decode = decode_with_tools if tools else decode_indexed
-        self.result_type = ReadToolResult if tools else IndexedToolResult
         self._take_text = take_text
         self._tools = tools
         self._closed = False
@@ -72,11 +62,11 @@ class Collector(Summariser):
 
     def folded(self, block: Block, begin: int, end: int, offset: int) -> None:
         """Keep ordinary lines, and hand on what they say."""
-        columns, types, lines = self.columns, block.types, block.lines
+        columns, lines = self.columns, block.lines
         index = self.entries_read - (end - begin)
         line = self._reader.lines_read - (end - begin) + 1
         sizes = [size - 1 for size in map(len, lines[begin:end])]
-        others = [number for number in range(begin, end) if types[number] is NoneType]
+        others = of_kind(range(begin, end), block.kinds[begin:end], OTHER)
         at = begin
         for number in [*others, end]:
             if at < number:
@@ -91,7 +81,7 @@ class Collector(Summariser):
                 columns.add(envelope, line + number - begin, offset, size)
                 offset += size + 1
             at = number + 1
-        self._hand_on(block.messages[begin:end], types[begin:end], index)
+        self._hand_on(block.messages[begin:end], block.kinds[begin:end], index)
 
     def add(self, record: Record) -> None:
         """Take any other entry."""
@@ -112,15 +102,15 @@ class Collector(Summariser):
         if said or tools:
             self._take_text(index, said, tools)
 
-    def _hand_on(self, messages: list[Any], types: list[type], index: int) -> None:
-        take_text, tools, result_type = self._take_text, self._tools, self.result_type
-        for message, kind in zip(messages, types, strict=True):
-            if kind is result_type:
+    def _hand_on(self, messages: list[Any], kinds: bytes, index: int) -> None:
+        take_text, tools = self._take_text, self._tools
+        for message, kind in zip(messages, kinds, strict=True):
+            if kind == RESULT:
                 if tools:
                     take_text(index, "", _joined([message.toolName, _text_of(message.content)]))
-            elif kind is not NoneType:
+            elif kind != OTHER:
                 said = _text_of(message.content)
-                called = _calls_of(message.content) if tools and kind is not IndexedUser else ""
+                called = _calls_of(message.content) if tools and kind == ANSWER else ""
                 if said or called:
                     take_text(index, said, called)
             index += 1
