@@ -65,26 +65,27 @@ class BigLine:
         self._member_start = 0
         self._member_is_full = False
 
-    def feed(self, piece: bytes) -> None:
-        """Take the next bytes of the line (without its newline)."""
-        self.size += len(piece)
+    def feed(self, piece: bytes | bytearray, end: int | None = None) -> None:
+        """Take the next bytes of the line (without its newline): those of a piece up to `end`."""
+        end = len(piece) if end is None else end
+        self.size += end
         at = 0
-        while at < len(piece):
-            at = self._past_unkept(piece, at)
-            self._feed_step(piece[at : at + _STEP_BYTES])
+        while at < end:
+            at = self._past_unkept(piece, at, end)
+            self._feed_step(bytes(piece[at : min(at + _STEP_BYTES, end)]))
             at += _STEP_BYTES
 
     def reduced(self) -> bytes:
         """Return the small record; it is no JSON if the line was none."""
         return bytes(self._out) + (bytes(self._string) if self._string is not None else b"")
 
-    def _past_unkept(self, piece: bytes, at: int) -> int:
+    def _past_unkept(self, piece: bytes | bytearray, at: int, stop: int) -> int:
         """Return where to go on behind the part of a string that is not kept: most of an image is such a part."""
         string = self._string
         if string is None or len(string) < self._string_room or self._pending_escape:
             return at
-        quote = piece.find(b'"', at)
-        end = quote if quote >= 0 else len(piece)
+        quote = piece.find(b'"', at, stop)
+        end = quote if quote >= 0 else stop
         if end == at or piece[end - 1 : end] == b"\\":
             return at
         self._string_was_cut = True

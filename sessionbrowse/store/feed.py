@@ -12,62 +12,70 @@ from sessionbrowse.model.summary import Summariser
 BUFFER_BYTES = MAX_LISTED_LINE_BYTES + 1
 """What a listed line may have with its newline: a full buffer without a newline is a line to be streamed."""
 
-_spare_buffers: list[io.BytesIO] = []
+_spare_buffers: list[tuple[io.BytesIO, bytearray]] = []
 
 
 def feed_lines(descriptor: int, summariser: Summariser, offset: int = 0) -> None:
     """Feed the whole lines of an open file from `offset` to its end, and a last line without newline as torn."""
-    # A fresh buffer for each file costs more in page faults than reading the file does.
-    buffer = _spare_buffers.pop() if _spare_buffers else io.BytesIO(bytes(BUFFER_BYTES + 1))
+    # Fresh buffers for each file cost more in page faults than reading the file does.
+    buffers = _spare_buffers.pop() if _spare_buffers else _new_buffers()
+    buffer, pieces = buffers
     with buffer.getbuffer() as view:
         held = 0
         while True:
             got = os.preadv(descriptor, [view[held:BUFFER_BYTES]], offset + held)
             held += got
             lines, rest = _lines(buffer, view, held)
+            size = len(rest) - 1
             if lines:
                 summariser.add_lines(lines, offset)
-                offset += held - len(rest)
+                offset += held - size
             elif held == BUFFER_BYTES:
-                offset, next_line = _feed_big_line(descriptor, summariser, rest, offset)
+                line = BigLine()
+                line.feed(rest, size)
+                next_line = _feed_rest(descriptor, line, offset, pieces)
+                summariser.add_block(LineBlock(offset, [line.reduced()], line.size, torn=next_line is None))
                 if next_line is None:
                     held = 0
                     break
-                rest = next_line
-            view[: len(rest)] = rest
-            held = len(rest)
+                offset += line.size + 1
+                rest, size = next_line, len(next_line)
+            view[:size] = memoryview(rest)[:size]
+            held = size
             if not got:
                 break
         if held:
             summariser.add_block(LineBlock(offset, [bytes(view[:held])], torn=True))
-    _spare_buffers.append(buffer)
+    _spare_buffers.append(buffers)
 
 
-def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes], bytes]:
-    """Return the whole lines among the first bytes of a buffer, each with its newline, and what follows them."""
+def _new_buffers() -> tuple[io.BytesIO, bytearray]:
+    """Return a buffer for lines, and one for the pieces of a line that is too large for it."""
+    # glibc gives the memory of freed lines back, only to have it faulted in again for the next ones, until something
+    # larger than they are was freed.
+    bytearray(4 * BUFFER_BYTES)
+    return io.BytesIO(bytes(BUFFER_BYTES + 1)), bytearray(BUFFER_BYTES)
+
+
+def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes], bytes | bytearray]:
+    """Return the whole lines among the first bytes of a buffer, and what follows them; each with a newline."""
     if not held:
-        return [], b""
+        return [], b"\n"
     # A newline behind the last byte: whether that ends a line is then told by where the reading ends.
     view[held] = 10
     buffer.seek(0)
     lines = buffer.readlines(held)
-    rest = b"" if buffer.tell() == held else lines.pop()[:-1]
-    return lines, rest
+    return lines, b"\n" if buffer.tell() == held else lines.pop()
 
 
-def _feed_big_line(descriptor: int, summariser: Summariser, piece: bytes, offset: int) -> tuple[int, bytes | None]:
-    """Stream the line that begins at `offset` with `piece`; return where the next begins, and what was read of it.
+def _feed_rest(descriptor: int, line: BigLine, offset: int, pieces: bytearray) -> bytearray | None:
+    """Stream the rest of a line that begins at `offset`; return what was read of the next line.
 
-    None was read of a next line where this one ends the file without a newline.
+    That is None where this line ends the file without a newline.
     """
-    line = BigLine()
-    line.feed(piece)
-    while piece := os.pread(descriptor, BUFFER_BYTES, offset + line.size):
-        end = piece.find(b"\n")
+    while got := os.preadv(descriptor, [pieces], offset + line.size):
+        end = pieces.find(b"\n", 0, got)
+        line.feed(pieces, end if end >= 0 else got)
         if end >= 0:
-            line.feed(piece[:end])
-            summariser.add_block(LineBlock(offset, [line.reduced()], line.size))
-            return offset + line.size + 1, piece[end + 1 :]
-        line.feed(piece)
-    summariser.add_block(LineBlock(offset, [line.reduced()], line.size, torn=True))
-    return offset + line.size, None
+            return pieces[end + 1 : got]
+    return None
