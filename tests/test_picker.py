@@ -23,6 +23,7 @@ from sessionbrowse.model.picker import (
     score,
     threads,
 )
+from sessionbrowse.model.picker_words import Typed
 from sessionbrowse.model.summary import Summary
 
 
@@ -245,3 +246,15 @@ def test_every_session_is_in_the_threads_once(parents: list[int]):
     assert sorted(summary.path for summary, _ in rows) == sorted(summary.path for summary in summaries)
     for (_, above), (_, here) in pairwise(rows):
         assert len(here) <= len(above) + 1
+
+
+_some_text = st.text(alphabet="abAB1 2é-_ßİΣ", max_size=8)
+
+
+@given(st.lists(st.tuples(_some_text, _some_text, _some_text), max_size=8), _some_text)
+def test_words_are_found_where_they_have_a_score(fields: list[tuple[str, str, str]], typed: str):
+    summaries = [
+        session(name, path=f"/{number}.jsonl", text=text, cwd=cwd) for number, (name, text, cwd) in enumerate(fields)
+    ]
+    query = parse_query(typed)
+    assert Typed().matching(summaries, query.words) == filtered(summaries, query, "recent")

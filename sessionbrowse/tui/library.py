@@ -15,6 +15,7 @@ from sessionbrowse.model.age_groups import age_groups
 from sessionbrowse.model.families import families, folded
 from sessionbrowse.model.patterns import BadPattern
 from sessionbrowse.model.picker import Fields, Query, filtered, ordered, parse_query, score, threads
+from sessionbrowse.model.picker_words import Typed
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.news import Opening
 from sessionbrowse.store.pins import Pins
@@ -101,7 +102,9 @@ class Library:
         # The list last asked for (project, named only, hidden too, archived), and the hits of the filter typed in it.
         self._asked: tuple[str | None, bool, bool, bool] | None = None
         self._chosen: list[Summary] = []
-        self._hits: tuple[str, list[Summary]] = ("", [])
+        # For each letter that was typed behind the one before: what stood in the line, and its hits.
+        self._hits: list[tuple[str, list[Summary]]] = []
+        self._typed = Typed()
 
     def __len__(self) -> int:
         return len(self._summaries)
@@ -129,6 +132,7 @@ class Library:
     def keep_only(self, paths: Iterable[str]) -> None:
         """Forget the sessions that a complete scan did not find again."""
         found = set(paths)
+        self._typed = Typed()
         for path in [path for path in self._summaries if path not in found]:
             del self._summaries[path]
         self._forget_all()
@@ -296,22 +300,24 @@ class Library:
 
     def _matching(self, chosen: list[Summary], filter: Filter, sort: str) -> list[Summary]:
         """Return the hits of a filter; another letter at its end is looked for among the hits so far only."""
-        candidates = chosen
-        before, hits = self._hits
-        is_words = filter.query.pattern is None and '"' not in filter.text
-        if is_words and before and filter.text.startswith(before):
-            candidates = hits
-        # In the order of the candidates, so that the next letter finds them in it.
-        found = filtered(candidates, filter.query, "recent")
-        self._hits = (filter.text, found) if is_words else ("", [])
-        return found if sort == "recent" else filtered(found, filter.query, sort)
+        query, text = filter.query, filter.text
+        if query.pattern is not None or '"' in text:
+            self._hits.clear()
+            return filtered(chosen, query, sort)
+        while self._hits and not text.startswith(self._hits[-1][0]):
+            self._hits.pop()
+        if not self._hits or self._hits[-1][0] != text:
+            candidates = self._hits[-1][1] if self._hits else chosen
+            self._hits.append((text, self._typed.matching(candidates, query.words)))
+        found = self._hits[-1][1]
+        return found if sort == "recent" else filtered(found, query, sort)
 
     def _forget_all(self) -> None:
         self._families = None
         self._forget()
 
     def _forget(self) -> None:
-        self._asked, self._chosen, self._hits = None, [], ("", [])
+        self._asked, self._chosen, self._hits = None, [], []
 
     def _visible(self, hidden: bool, archived: bool = False) -> list[Summary]:
         return [

@@ -6,8 +6,10 @@ Nothing but bytes is waited for while the browser works; what they show is worke
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 
 from msgspec import Struct, field
+from wcwidth import wcwidth
 
 from tests.bench.bench import Bench, Line, median, seconds
 from tests.bench.measure import Failed, cpu_of_tree, percentile
@@ -124,8 +126,16 @@ def _without_view(lines: list[str]) -> list[str]:
     view = re.search(r"╭[─ ]*(?:Preview|Entry)", top)
     bottom = max((number for number, line in enumerate(lines) if line.startswith("╰")), default=0)
     return [
-        line[: view.start()] if view is not None and number <= bottom else line for number, line in enumerate(lines)
+        _cut(line, view.start()) if view is not None and number <= bottom else line for number, line in enumerate(lines)
     ][1:]
+
+
+def _cut(line: str, cells: int) -> str:
+    """Return a line's beginning; a wide character stands in two cells."""
+    if line.isascii():
+        return line[:cells]
+    ends = accumulate(max(0, wcwidth(character)) for character in line)
+    return "".join([character for character, end in zip(line, ends, strict=True) if end <= cells])
 
 
 def _lines(what: str, taken: Keys) -> list[Line]:

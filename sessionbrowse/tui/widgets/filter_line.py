@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.geometry import Size
 from textual.widgets import Input
 
 from sessionbrowse.text import clean
@@ -20,6 +21,11 @@ class FilterInput(Input):
     def on_mount(self) -> None:
         """Hold the cursor still: nothing on the screen moves by itself."""
         self.cursor_blink = False
+
+    def _watch_value(self, value: str) -> None:
+        # Setting the property would lay the whole screen out anew with every letter, though the field stays as wide.
+        self.set_reactive(Input.virtual_size, Size(self.content_width, 1))
+        super()._watch_value(value)
 
     def _on_paste(self, event: events.Paste) -> None:
         event.text = clean(event.text.strip())
