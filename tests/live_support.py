@@ -115,6 +115,11 @@ class ThreadCompanion(Companion):
 
     def end(self) -> None:
         """End the thread."""
+        self._over = self._ended = True
+        self._told.put(None)
+
+    def die(self) -> None:
+        """Say nothing more, as if killed."""
         self._over = True
         self._told.put(None)
 

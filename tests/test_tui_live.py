@@ -200,6 +200,24 @@ async def test_reading_again_asks_the_companion(tmp_path: Path) -> None:
         await until(lambda: len(driven.app.library) == 2)
 
 
+async def test_a_companion_that_was_killed_is_named_and_reading_again_starts_another(tmp_path: Path) -> None:
+    root = store(tmp_path, 1)
+    async with live_browser(root) as driven:
+        killed = driven.app.companion
+        assert isinstance(killed, ThreadCompanion)
+        killed.die()
+        await until(lambda: any("changes are no longer seen. F5" in said for said in driven.toasts()))
+        await until(lambda: "no longer seen" in driven.screen_text().splitlines()[0])
+        written(session(root, 0).parent, header(id="s-1"), user("a", None, "later"), name="1.jsonl")
+        await driven.press("f5")
+        try:
+            await until(lambda: len(driven.app.library) == 2)
+            await until(lambda: "no longer seen" not in driven.screen_text().splitlines()[0])
+        finally:
+            assert driven.app.companion not in (None, killed)
+            driven.app.companion.end()
+
+
 def test_a_companion_of_its_own_process_tells_and_ends(tmp_path: Path) -> None:
     root = store(tmp_path)
     program = (

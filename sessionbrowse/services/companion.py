@@ -27,11 +27,14 @@ _START = "from sessionbrowse.services.companion import serve; serve(0, 1)"
 class Companion:
     """A running companion. One thread at a time listens to it."""
 
+    is_over = False
+    """Whether it says nothing more to who listens."""
+    _ended = False
+
     def __init__(self, process: int, news: int, asking: int) -> None:
         self.process = process
         self._news = news
         self._asking = asking
-        self._ended = False
 
     def first(self, seconds: float) -> News | None:
         """Return the first news if it is there within some time. Only before `listen`."""
@@ -39,11 +42,18 @@ class Companion:
         return self._next() if ready else None
 
     def listen(self, receive: Callable[[News], object]) -> None:
-        """Hand over all further news from a thread of its own, until the companion ends."""
+        """Hand over all further news from a thread of its own; the last is why, if the companion ends by itself."""
 
         def work() -> None:
+            from sessionbrowse.services.news import Failed
+
+            last: News | None = None
             while (news := self._next()) is not None:
+                last = news
                 receive(news)
+            self.is_over = True
+            if not self._ended and not isinstance(last, Failed):
+                receive(Failed("What reads the sessions was ended: changes are no longer seen."))
 
         threading.Thread(target=work, name="sessionbrowse-news", daemon=True).start()
 

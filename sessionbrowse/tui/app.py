@@ -236,10 +236,23 @@ class BrowseApp(App[int], inherit_bindings=False):
 
     def start_scan(self, *, include_hidden: bool = False) -> None:
         """Read the disk again in the background."""
+        if self.companion is not None and self.companion.is_over:
+            self._read_anew()
         if self.companion is not None:
             self.companion.ask("hidden", include_hidden)
             return
         scan_into(self.scan_lane, self.source, include_hidden=include_hidden)
+
+    def _read_anew(self) -> None:
+        """Have another companion read from the beginning; without one a thread does."""
+        if self.companion is not None:
+            self.companion.end()
+            self.companion = start(self.options.request())
+        if self.companion is not None:
+            self.companion.ask("go")
+            self.companion.listen(self._hear)
+        else:
+            self.start_scan()
 
     def open_session(self, path: str, agent: str | None) -> Session:
         """Return a session, read anew only if its file changed. For background threads."""
@@ -330,14 +343,7 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.source = source_of(self.options)
         self.end_search()
         self.pop_screen()
-        if self.companion is not None:
-            self.companion.end()
-            self.companion = start(self.options.request())
-        if self.companion is not None:
-            self.companion.ask("go")
-            self.companion.listen(self._hear)
-        else:
-            self.start_scan()
+        self._read_anew()
         self.say("This is the demo: made-up sessions that are gone when you leave.")
 
     def remove_demo(self) -> None:

@@ -31,6 +31,10 @@ class Arrivals:
         self.refresh_due = False
         self.announcing = Announcing(screen)
 
+    def begin(self) -> None:
+        """Show that the disk is read again."""
+        self.scanning, self.failure = True, None
+
     def take_scan(self, outcome: Outcome) -> None:
         """Take a batch of sessions, or the end of the scan."""
         from sessionbrowse.store.scan import Batch
@@ -73,6 +77,7 @@ class Arrivals:
                 screen.browser.say(sentence, "warning")
             case Failed(sentence):
                 self.failure, self.scanning, self.under_way = one_line(sentence, 80), False, None
+                screen.browser.say(f"{sentence} {screen.browser.keys.key_of('reload')} reads again.", "error")
                 self._refresh_soon()
 
     def _take_found(self, summaries: Sequence[Summary]) -> None:

@@ -524,5 +524,5 @@ class BrowseScreen(CommandScreen[None]):
 
     def do_reload(self) -> None:
         """Read the disk again."""
-        self._arrivals.scanning = True
+        self._arrivals.begin()
         self.browser.start_scan(include_hidden=self.hidden or self.archived)
