@@ -75,7 +75,7 @@ def run_projects(arguments: argparse.Namespace) -> int:
     scope = _scope(arguments)
     sessions: Sequence[Summary | Brief] | None = None
     note = output.noting_once()
-    if (cache_dir() / INDEX_FILE).exists():
+    if os.path.exists(cache_dir() / INDEX_FILE):
         from sessionbrowse.services.overview import sessions_in_brief
 
         sessions = sessions_in_brief(scope, cache_dir(), skipped=_warn, note=note)
@@ -275,7 +275,7 @@ def _summaries(
 ) -> tuple[list[Summary], dict[str, tuple[int, int]]]:
     """The sessions of a scope, by the index where there is one; and where first messages stand that it has cut."""
     directory = cache_dir()
-    if not (directory / INDEX_FILE).exists():
+    if not os.path.exists(directory / INDEX_FILE):
         return catalog.all_summaries(scope, skipped=_warn, parallel=True), {}
     from sessionbrowse.services import indexed
 
@@ -288,7 +288,7 @@ def _newest(
 ) -> tuple[list[Summary], dict[str, tuple[int, int]]] | None:
     """What the list shows of the newest sessions, unpacked only as far as it is shown; None without an index."""
     directory = cache_dir()
-    if not (directory / INDEX_FILE).exists():
+    if not os.path.exists(directory / INDEX_FILE):
         return None
     from sessionbrowse.services.overview import newest_sessions
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sqlite3
 import sys
 import time
@@ -63,7 +64,7 @@ def run_index(arguments: argparse.Namespace, scope: Scope, settings: Settings) -
 
 
 def _clear(directory: Path) -> None:
-    if directory.is_dir():
+    if os.path.isdir(directory):
         try:
             with locked(directory):
                 remove_files(directory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 import msgspec
 
@@ -19,7 +20,7 @@ def run_config(arguments: argparse.Namespace) -> int:
     loaded = load_settings()
     if arguments.keys:
         return _print_keys(loaded.settings.keys)
-    exists = loaded.path.is_file()
+    exists = os.path.isfile(loaded.path)
     if arguments.json:
         settings = msgspec.to_builtins(loaded.settings)
         problems = list(loaded.problems)
@@ -28,7 +29,7 @@ def run_config(arguments: argparse.Namespace) -> int:
     for problem in loaded.problems:
         output.note(problem)
     print(clean(str(loaded.path)))
-    if not exists:
+    if not exists and not loaded.problems:
         output.note("There is no such file, so the defaults hold; sessionbrowse config --example shows all settings.")
     return 0
 

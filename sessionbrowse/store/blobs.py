@@ -24,7 +24,7 @@ def read_blob(session_path: str, reference: str) -> bytes | None:
         return None
     for folder in Path(os.path.abspath(session_path)).parents:
         path = folder.parent / "blobs" / named[1]
-        if folder.name == "sessions" and path.is_file():
+        if folder.name == "sessions" and os.path.isfile(path):
             with os.fdopen(open_regular(path), "rb") as blob:
                 content = blob.read(LARGEST_BLOB + 1)
             if len(content) > LARGEST_BLOB:

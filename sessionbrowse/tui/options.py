@@ -59,7 +59,7 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
     @property
     def has_index(self) -> bool:
         """Whether there is an index to begin with."""
-        return (self.cache / INDEX_FILE).exists()
+        return os.path.exists(self.cache / INDEX_FILE)
 
     def request(self) -> dict[str, Any]:
         """Return what a companion is started with."""
