@@ -28,6 +28,8 @@ HASH_BYTES = {"said": 3 * 1024 * 1024, "tools": 16 * 1024 * 1024}
 It allocates nearly twice as much: with little of it lists are written in parts, which are joined in the end. What tools
 said is a multiple of the rest, and would be many parts.
 """
+_NEVER = 1999
+"""So many parts FTS5 joins while it goes on, at most: they are joined once, in the end."""
 
 _SHARD_SETTINGS = (
     "page_size = 8192",
@@ -35,6 +37,8 @@ _SHARD_SETTINGS = (
     "journal_mode = OFF",
     "synchronous = OFF",
     "locking_mode = EXCLUSIVE",
+    # Pages are written once, one behind the other: there is nothing to be kept.
+    "cache_size = -500",
 )
 # Facts of entries and sessions are stored as they are declared: another declaration is another schema.
 _DECLARED = (Envelope, Kind, Summary, overview.Brief)
@@ -136,7 +140,7 @@ def create_shard(path: Path) -> sqlite3.Connection:
         connection.execute(f"PRAGMA {setting}")
     connection.executescript(TABLES)
     for table, hash_bytes in HASH_BYTES.items():
-        for option, value in (("automerge", 0), ("hashsize", hash_bytes)):
+        for option, value in (("automerge", 0), ("crisismerge", _NEVER), ("hashsize", hash_bytes)):
             connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('{option}', {value})")
     return connection
 
@@ -203,11 +207,15 @@ def _create(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(temporary, isolation_level=None)
     try:
         os.chmod(temporary, 0o600)
-        connection.execute("PRAGMA page_size = 8192")
-        connection.executescript(TABLES + MAIN_TABLES + overview.TABLES)
+        for setting in ("page_size = 8192", "journal_mode = OFF", "synchronous = OFF"):
+            connection.execute(f"PRAGMA {setting}")
+        connection.executescript(f"BEGIN; {TABLES} {MAIN_TABLES} {overview.TABLES} COMMIT;")
         connection.execute("INSERT INTO facts VALUES ('envelope', ?)", (_ENVELOPE_FIELDS,))
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        with suppress(sqlite3.OperationalError):
+            # While nothing waits for the disk; whoever connects finds it done.
+            connection.execute("PRAGMA journal_mode = WAL")
     finally:
         connection.close()
     os.replace(temporary, path)
