@@ -158,3 +158,12 @@ def test_archive_and_unarchive_on_the_command_line(store: Store, capsysbinary: p
     status, document = run("unarchive", document["path"], "--json")
     assert (status, document["done"], document["path"]) == (0, "unarchive", str(path))
     assert picture(store.home) == before
+
+
+@pytest.mark.parametrize("content", [b"no pack", gzip.compress(b"{}\n" * 999)[:-12]], ids=["foreign", "torn"])
+def test_a_pack_that_is_damaged_is_listed_with_the_reason(tmp_path: Path, content: bytes) -> None:
+    packed = tmp_path / "a.jsonl.gz"
+    packed.write_bytes(content)
+    listed = summarise_path(str(packed), lambda _: "omp")
+    assert listed is not None
+    assert listed.problem == "cannot be read: its content is damaged"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import re
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sessionbrowse.model.entry_text import said_text, tool_text
 from sessionbrowse.model.search_query import BadSearch, matches, parse_search, snippet, spans_in
@@ -250,6 +252,32 @@ def test_what_is_held_in_memory_is_forgotten_on_request_and_when_the_file_change
     assert hits_of(searcher, "login") == before, "held as it was"
     searcher.forget_recent([first.path])
     assert {hit.id for hit in hits_of(searcher, "login")} == {"new"}
+
+
+def test_what_omp_packed_is_known_and_found_as_it_is_without_an_index(tmp_path: Path) -> None:
+    place = tmp_path / ".omp" / "agent" / "archive" / "sessions" / "-shop"
+    place.mkdir(parents=True)
+    (tmp_path / ".omp" / "agent" / "sessions").mkdir()
+    plain = write(
+        tmp_path / "plain",
+        header(),
+        user("1", None, "the packed login"),
+        entry("label", "2", "1", targetId="1", label="mark"),
+    )
+    (place / "2026-08-13T08-00-00-000Z_s1.jsonl.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    scope = scope_of(tmp_path, archived=True)
+    scope = replace(scope, roots=(), around=replace(scope.around, home=str(tmp_path)))
+    index = indexed.open_or_create(tmp_path / "cache", pytest.fail)
+    assert index is not None
+    read = catalog.all_summaries(scope)
+    known = indexed.gather(scope, index)
+    assert [(each.agent, each.message_count, each.problem) for each in read] == [("omp", 1, None)]
+    assert known.summaries == read
+    assert known.rows
+    for searcher in (Searcher(known, index), Searcher(Gathered(read, {}, {}, {}))):
+        assert [hit.entry_id for hit in hits_of(searcher, "packed login")] == ["1"]
+        assert [hit.entry_id for hit in hits_of(searcher, "re:log.n")] == ["1"]
+        assert [mark.label for mark in searcher.checkpoints(read[0])] == ["mark"]
 
 
 def test_checkpoints_are_the_labels_with_their_entries(tmp_path: Path) -> None:

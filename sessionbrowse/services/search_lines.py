@@ -12,7 +12,7 @@ from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
 from sessionbrowse.model.reading import Reader
 from sessionbrowse.model.rules import RULES
 from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.store.session_file import file_blocks, open_regular
+from sessionbrowse.store.session_file import file_blocks, open_content
 
 
 def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tuple[int, bytes]]:
@@ -22,7 +22,7 @@ def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tupl
         IndexError: the file became shorter.
     """
     try:
-        descriptor = open_regular(path)
+        descriptor = open_content(path)
     except Unreadable:
         return
     try:
@@ -40,7 +40,7 @@ def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tupl
 def streamed_lines(summary: Summary) -> Iterator[tuple[int, bytes]]:
     """Yield every entry of a file by index with its line."""
     try:
-        descriptor = open_regular(summary.path)
+        descriptor = open_content(summary.path)
     except Unreadable:
         return
     try:

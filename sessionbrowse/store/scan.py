@@ -19,12 +19,11 @@ from sessionbrowse.model.reading import Reader
 from sessionbrowse.model.rules import RULES
 from sessionbrowse.model.session import Session, build_session
 from sessionbrowse.model.summary import Summariser, Summary, joined_text, milliseconds_of
-from sessionbrowse.store.archive import is_packed
 from sessionbrowse.store.discover import FoundFile, Skipped, discover, newest_first
 from sessionbrowse.store.feed import feed_lines
 from sessionbrowse.store.parallel import chunked, fork_map, workers_for
 from sessionbrowse.store.roots import more_places
-from sessionbrowse.store.session_file import file_blocks, head_of, open_content, read_at
+from sessionbrowse.store.session_file import content_status, file_blocks, head_of, open_content, read_at
 
 if TYPE_CHECKING:
     from sessionbrowse.store.index.overview import Brief
@@ -185,7 +184,7 @@ def summarise_path(
         return _not_read(path, agent_of(Marks()), error.__cause__)
     agent = ""
     try:
-        status = os.stat(path) if is_packed(path) else os.fstat(descriptor)
+        status = content_status(path, descriptor)
         head = head_of(descriptor)
         marks = marks_of_head(head)
         agent = agent_of(marks)
@@ -229,7 +228,8 @@ def _not_read(path: str, agent: str, cause: BaseException | None) -> Summary | N
         status = os.stat(path)
     except OSError:
         return None
-    reason = cause.strerror if isinstance(cause, OSError) else "it is no regular file"
+    # What unpacks raises errors of its own kinds, without a number of the system's.
+    reason = "it is no regular file" if cause is None else getattr(cause, "strerror", None) or "its content is damaged"
     return without_content(path, agent, status, f"cannot be read: {reason}")
 
 

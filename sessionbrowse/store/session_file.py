@@ -120,6 +120,15 @@ def open_content(path: str | os.PathLike[str]) -> int:
     return unpacked_descriptor(name) if is_packed(name) else open_regular(path)
 
 
+def content_status(path: str, descriptor: int) -> os.stat_result:
+    """Return the status of a session's file, whose content `open_content` opened; of a packed one that of the pack.
+
+    Raises:
+        OSError: it is gone.
+    """
+    return os.stat(path) if is_packed(path) else os.fstat(descriptor)
+
+
 def _read(descriptor: int, path: str, agent: str) -> Session:
     if is_packed(path):
         unpacked = Unpacked(descriptor)

@@ -21,10 +21,11 @@ from sessionbrowse.model.columns import Columns
 from sessionbrowse.model.reading import Progress, Reader
 from sessionbrowse.model.rules import RULES
 from sessionbrowse.model.summary import KEPT_FIRST_CHARACTERS, Summary, SummaryProgress
+from sessionbrowse.store.archive import is_packed
 from sessionbrowse.store.feed import feed_lines
 from sessionbrowse.store.index.collector import Collector, TakeText
 from sessionbrowse.store.scan import summarise_transcript, without_content
-from sessionbrowse.store.session_file import file_blocks, head_of, open_regular
+from sessionbrowse.store.session_file import content_status, file_blocks, head_of, open_content, open_regular
 
 HEAD_HASH_BYTES = 4096
 TAIL_HASH_BYTES = 64 * 1024
@@ -71,11 +72,11 @@ def read_for_index(
 ) -> IndexedFile | None:
     """Read a whole file; None if it is gone or cannot be read. `restart` says that all texts so far are void."""
     try:
-        descriptor = open_regular(path)
+        descriptor = open_content(path)
     except Unreadable:
         return None
     try:
-        status = os.fstat(descriptor)
+        status = content_status(path, descriptor)
         head = head_of(descriptor)
         marks = marks_of_head(head)
         agent = agent_of(marks)
@@ -117,6 +118,8 @@ def read_growth(
     tools: bool,
 ) -> IndexedFile | None:
     """Read what was appended behind `state.end`; None if the file is not what it was up to there, or changed hands."""
+    if is_packed(path):
+        return None
     try:
         descriptor = open_regular(path)
     except Unreadable:
