@@ -11,6 +11,7 @@ from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.jobs import Job, Outcome
 from sessionbrowse.tui.reading.parts import LinePart, Part
+from sessionbrowse.tui.resting import Resting
 from sessionbrowse.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
@@ -28,9 +29,15 @@ class Preview:
         self._painted = False
         self._is_stale = False
         self._timer: Timer | None = None
+        self._resting = Resting(screen, self._rests)
         self._asked: str | None = None
         self._shown: str | None = None
-        self.due = False
+        self._is_due = False
+
+    @property
+    def due(self) -> bool:
+        """Whether the preview is still to follow the cursor."""
+        return self._is_due or self._resting.due
 
     @property
     def _view(self) -> TextView:
@@ -41,26 +48,34 @@ class Preview:
         summary = self._screen.current
         if self._timer is not None:
             self._timer.stop()
-            self.due = False
+            self._is_due = False
         self._screen.lane("preview").cancel()
         if summary is None:
+            self._resting.cancel()
             self._asked = None
             self._view.show([], empty="Choose a session to see what was said in it.")
             return
         self._asked = summary.path
         self._shown = None
-        if self._painted:
-            self._show_facts()
-        else:
+        rested = self._resting.moved()
+        if not self._painted:
             # What draws it is not imported before the first rows stand there.
             self._screen.call_after_refresh(self._show_facts)
-        if self._screen.has_class("-preview-shown"):
-            self.due = True
+        elif rested:
+            self._show_facts()
+        if rested and self._screen.has_class("-preview-shown"):
+            self._is_due = True
             self._timer = self._screen.set_timer(PREVIEW_DELAY, self.load)
+
+    def _rests(self) -> None:
+        """Show the session at which quick keys came to a stop."""
+        self._show_facts()
+        if self._screen.has_class("-preview-shown"):
+            self.load()
 
     def load(self, *, follows: bool = False) -> None:
         """Open the session's file."""
-        self.due = False
+        self._is_due = False
         summary, browser = self._screen.current, self._screen.browser
         if summary is None:
             return

@@ -25,6 +25,7 @@ from sessionbrowse.tui.places import SESSION, TREE, VIEW
 from sessionbrowse.tui.reading.parts import Part
 from sessionbrowse.tui.reading.views import VIEWS, Look, Looked, ViewName, document
 from sessionbrowse.tui.render import one_line
+from sessionbrowse.tui.resting import Resting
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.screens.found import find_again
 from sessionbrowse.tui.session_titles import (
@@ -86,6 +87,7 @@ class SessionScreen(CommandScreen[None]):
         self._drawn_shift = 0
         self._texts: dict[int, str] = {}
         self._make_view: Callable[[Job], list[Part]] | None = None
+        self._resting = Resting(self, self._ask_view)
 
     # -- layout -------------------------------------------------------------------------------------------------
 
@@ -355,7 +357,7 @@ class SessionScreen(CommandScreen[None]):
         event.stop()
         if self._shift() != self._drawn_shift:
             self.tree_list.refresh()
-        self._refresh_view()
+        self._refresh_view(moved=True)
         self._show_header()
         self.update_footer()
 
@@ -366,7 +368,7 @@ class SessionScreen(CommandScreen[None]):
 
     # -- the view -----------------------------------------------------------------------------------------------
 
-    def _refresh_view(self) -> None:
+    def _refresh_view(self, *, moved: bool = False) -> None:
         session, index, view = self.session, self.index, self.view
         if session is None or index is None:
             self._make_view = None
@@ -388,8 +390,9 @@ class SessionScreen(CommandScreen[None]):
 
         self._make_view = make
         self.lane("view").cancel()
-        # The frame that shows the cursor comes first.
-        self.after_frame(self._ask_view)
+        if not moved or self._resting.moved():
+            # The frame that shows the cursor comes first.
+            self.after_frame(self._ask_view)
 
     def _ask_view(self) -> None:
         make, self._make_view = self._make_view, None

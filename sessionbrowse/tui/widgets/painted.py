@@ -10,11 +10,31 @@ from __future__ import annotations
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from sessionbrowse.tui import theme
 from sessionbrowse.tui.spans import Line, line_width
+
+
+class SteadyBar(ScrollBar):
+    """A scroll bar that is drawn anew only when it looks different: of many rows, a page is less than it can show."""
+
+    position: Reactive[float] = Reactive(0.0, repaint=False)
+
+    def watch_position(self, old: float, new: float) -> None:
+        """Draw the bar where the thumb moves by what can be seen."""
+        if self._thumb(old) != self._thumb(new):
+            self.refresh()
+
+    def _thumb(self, position: float) -> int:
+        """Return where the thumb begins, in eighths of a cell, as it is drawn."""
+        height, hidden = self.size.height, self.window_virtual_size - self.window_size
+        if hidden <= 0 or not height:
+            return 0
+        return int((height - max(1, self.window_size * height / self.window_virtual_size)) * position / hidden * 8)
 
 
 class Painted(ScrollView):
@@ -24,6 +44,15 @@ class Painted(ScrollView):
         super().__init__(id=id, classes=classes)
         self._styles_by_role: dict[str, Style] = {}
         self._styles_by_roles: dict[tuple[str, str], Style] = {}
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar at the right, made when it is first asked for."""
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = SteadyBar(name="vertical", thickness=self.scrollbar_size_vertical)
+            self._vertical_scrollbar.display = False
+            self.app._start_widget(self, self._vertical_scrollbar)
+        return self._vertical_scrollbar
 
     def notify_style_update(self) -> None:
         """Forget the styles of the old theme."""
