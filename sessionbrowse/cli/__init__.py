@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from sessionbrowse.cli.lean_imports import import_msgspec
+
 if TYPE_CHECKING:
     import argparse
 
@@ -20,14 +22,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Without `argv` it is the program itself: a command then ends the process where it would return.
     """
-    from sessionbrowse.cli.parser import INTERFACES, parse
     from sessionbrowse.errors import SessionBrowseError
 
     is_program = argv is None
+    words = sys.argv[1:] if argv is None else argv
     try:
-        arguments = parse(sys.argv[1:] if argv is None else argv)
+        if not words:
+            return _browse()
+        from sessionbrowse.cli.parser import INTERFACES, parse
+
+        arguments = parse(words)
         if is_program:
-            _import_msgspec()
+            import_msgspec()
         is_program &= arguments.command not in INTERFACES
         if is_program:
             # A command makes few cycles and ends soon: looking for them takes longer than they last.
@@ -68,16 +74,9 @@ def _run_of(command: str | None) -> Callable[[argparse.Namespace], int]:
     return commands.COMMANDS[command or ""]
 
 
-def _import_msgspec() -> None:
-    """Import msgspec without typing_extensions, which it takes only where it is installed.
+def _browse() -> int:
+    """Open the interface; where nothing is asked there is nothing to parse, and argparse takes long to import."""
+    import_msgspec()
+    from sessionbrowse.cli.interface import browse
 
-    What msgspec finds there, typing has too; with all that it imports in turn it is a sixth of a command's start.
-    """
-    if "typing_extensions" in sys.modules:
-        return
-    absent: dict[str, object] = sys.modules  # type: ignore[assignment]
-    absent["typing_extensions"] = None
-    try:
-        import msgspec  # noqa: F401
-    finally:
-        del absent["typing_extensions"]
+    return browse()

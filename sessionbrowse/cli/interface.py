@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from sessionbrowse.cli.lean_imports import import_asyncio
 from sessionbrowse.config import Settings, load_settings
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def browse(roots: Sequence[str] = (), agents: Sequence[str] = ()) -> int:
+    """Open the interface on the sessions of these roots and agents, or on all; it ends the process."""
+    if not _has_terminal():
+        return 1
+    loaded = load_settings()
+    _leave(_open_interface(roots, agents, loaded.settings, loaded.problems))
 
 
 def run_browse(arguments: argparse.Namespace) -> int:
     """No command: the terminal interface."""
-    if not _has_terminal():
-        return 1
-    loaded = load_settings()
-    _leave(_open_interface(arguments.roots or [], arguments.agents or [], loaded.settings, loaded.problems))
+    return browse(arguments.roots or (), arguments.agents or ())
 
 
 def run_pick(arguments: argparse.Namespace) -> int:
@@ -58,8 +66,8 @@ def _has_terminal() -> bool:
 
 
 def _open_interface(
-    roots: list[str],
-    agents: list[str],
+    roots: Sequence[str],
+    agents: Sequence[str],
     settings: Settings,
     problems: tuple[str, ...],
     *,
@@ -76,6 +84,7 @@ def _open_interface(
     companion = start(options.request())
     # Nothing of what is imported now is ever thrown away; looking for it among all that costs a tenth of the start.
     gc.disable()
+    import_asyncio()
     try:
         from sessionbrowse.tui.app import run
 

@@ -18,6 +18,7 @@ from textual import events
 from textual.app import App, SuspendNotSupported
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.theme import BUILTIN_THEMES, Theme
 
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.companion import Companion, start
@@ -49,6 +50,8 @@ KEPT_SESSIONS = 6
 """Opened sessions that are kept for coming back to."""
 TERMINAL_CHECK_S = 2.0
 """How often the terminal is asked whether it is still there."""
+OTHER_STYLES = Path(__file__).with_name("screens.tcss")
+"""The styles of all screens but the first, which would have to wait until they are parsed."""
 OPENING_S = 0.25
 """How long the first paint waits for the rows of an index, which usually are there before it could begin."""
 
@@ -70,17 +73,19 @@ class BrowseApp(App[int], inherit_bindings=False):
     def __init__(
         self, options: BrowseOptions, source: Source | None = None, companion: Companion | None = None
     ) -> None:
-        super().__init__(driver_class=driver_class())
         self.options = options
+        self.memory = Memory(options)
+        self.keys = Keys(options.settings.keys, _own_rows(options.settings))
+        self._problems = [*options.problems, *self.keys.clashes]
+        # Known before textual mixes its colours and parses a style: with another theme it would do that again.
+        self.set_reactive(BrowseApp.theme, self._chosen_theme())
+        super().__init__(driver_class=driver_class())
         if source is not None:
             self.source = source
         self.companion = companion
         self.home = options.home
         self.demo_directory: Path | None = None
         self._has_picked = False
-        self.keys = Keys(options.settings.keys, _own_rows(options.settings))
-        self._problems = [*options.problems, *self.keys.clashes]
-        self.memory = Memory(options)
         self.library = Library(here=options.here)
         self.scan_lane = Lane("scan")
         self.news_lane = Lane("news")
@@ -88,10 +93,7 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.handed = HandedOver(options.environ.get("TMPDIR"))
         self.exists: dict[str, bool | None] = {}
         self._opened: OrderedDict[tuple[str, str | None], tuple[tuple[int, int], Session]] = OrderedDict()
-        for own in theme.THEMES:
-            self.register_theme(own)
         self._leaving = False
-        self._take_theme(self._chosen_theme())
         self.animation_level = "none"
 
     @cached_property
@@ -132,13 +134,10 @@ class BrowseApp(App[int], inherit_bindings=False):
                 self._hear(first)
         return BrowseScreen(self.library)
 
-    def _take_theme(self, name: str) -> None:
-        if name != theme.DARK:
-            self.theme = name
-            return
-        # Textual begins with a dark theme too: nothing but the variables differs, and no style is parsed yet.
-        self.set_reactive(BrowseApp.theme, name)
-        self.stylesheet.set_variables(self.get_css_variables())
+    @property
+    def available_themes(self) -> dict[str, Theme]:
+        """Textual's themes and ours, by name."""
+        return {**BUILTIN_THEMES, **{own.name: own for own in theme.THEMES}}
 
     def _chosen_theme(self) -> str:
         wanted = self.memory.theme or self.options.settings.theme
@@ -169,10 +168,17 @@ class BrowseApp(App[int], inherit_bindings=False):
         """Go on with all that could wait until the first rows stand there."""
         gc.enable()
         gc.freeze()
+        self.read_styles()
         if self.companion is not None:
             self.companion.ask("go")
             self.companion.listen(self._hear)
         threading.Thread(target=_import_the_rest, name="sessionbrowse-imports", daemon=True).start()
+
+    def read_styles(self) -> None:
+        """Read the styles of the screens that come after the first."""
+        if not self.stylesheet.has_source(str(OTHER_STYLES)):
+            self.stylesheet.read(OTHER_STYLES)
+            self.stylesheet.parse()
 
     def _hear(self, news: News) -> None:
         """Pass on what the companion says; called from its thread."""

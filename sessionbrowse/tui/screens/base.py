@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import events, on
+from textual.app import App
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
@@ -59,6 +60,9 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
     import than the first screen takes to paint.
     """
 
+    IS_FIRST: ClassVar[bool] = False
+    """Whether the browser begins with it, so that its styles are there from the beginning."""
+
     class Delivered(Message):
         """A background job handed over a value."""
 
@@ -71,6 +75,13 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         self._lanes: dict[str, Lane] = {}
         self._is_held = False
         self._after_frame: list[Callable[[], object]] = []
+
+    def _post_register(self, app: App[Any]) -> None:
+        """Have styles and the class of the terminal's width at the first frame; textual sets the class after it."""
+        super()._post_register(app)
+        if not self.IS_FIRST:
+            self.browser.read_styles()
+        self.add_class(*self._get_breakpoint_classes(app.size.width, app.HORIZONTAL_BREAKPOINTS or []), update=False)
 
     @classmethod
     def action_kinds(cls) -> list[Callable[[Any], object]]:

@@ -43,6 +43,7 @@ PANES = ("projects", "sessions", "preview")
 class BrowseScreen(CommandScreen[None]):
     """Projects, sessions, preview."""
 
+    IS_FIRST = True
     ACTIONS = (
         "finding:Finding",
         "naming:Naming",

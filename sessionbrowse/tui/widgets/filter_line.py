@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from textual import events
-from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.geometry import Size
 from textual.widgets import Input
@@ -33,32 +34,31 @@ class FilterInput(Input):
 
 
 class FilterLine(Horizontal):
-    """A prompt, a text field, and what the filter found."""
+    """A prompt, a text field, and what the filter found; made when it is first opened, as few lists are filtered."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.display = False
 
-    def compose(self) -> ComposeResult:
-        """Lay out the prompt, the field and the status."""
-        yield Bar(id="filter-prompt")
-        yield FilterInput(id="filter-input", compact=True, select_on_focus=False)
-        yield Bar(id="filter-status")
+    @cached_property
+    def _prompt(self) -> Bar:
+        return Bar(id="filter-prompt")
 
-    @property
+    @cached_property
     def input(self) -> Input:
         """The text field."""
-        return self.query_one("#filter-input", Input)
+        return FilterInput(id="filter-input", compact=True, select_on_focus=False)
 
-    @property
-    def typing(self) -> bool:
-        """Whether the line has the keys."""
-        return self.input.has_focus
+    @cached_property
+    def _status(self) -> Bar:
+        return Bar(id="filter-status")
 
     def open(self, prompt: str, text: str, placeholder: str, *, replacing: bool = False) -> None:
         """Show the line with the text it had and give it the keys; what is typed goes on there, or replaces it."""
-        self.query_one("#filter-prompt", Bar).show([(prompt, "key")])
-        self.query_one("#filter-prompt", Bar).styles.width = len(prompt) + 1
+        if not self.children:
+            self.mount(self._prompt, self.input, self._status)
+        self._prompt.show([(prompt, "key")])
+        self._prompt.styles.width = len(prompt) + 1
         self.input.placeholder = placeholder
         self.set_text(text)
         self.display = True
@@ -85,6 +85,6 @@ class FilterLine(Horizontal):
 
     def say(self, status: Line) -> None:
         """Show what the filter found, or why it cannot."""
-        bar = self.query_one("#filter-status", Bar)
+        bar = self._status
         # Without the cut a long sentence would leave no room for itself.
         bar.show([], fit(status, max(8, bar.size.width - 3)) if bar.size.width else status)
