@@ -82,7 +82,6 @@ def _open_interface(
         roots=roots, agents=agents, settings=settings, problems=problems, home=home, demo=demo, pick=pick
     )
     companion = start(options.request())
-    # Nothing of what is imported now is ever thrown away; looking for it among all that costs a tenth of the start.
     gc.disable()
     import_asyncio()
     try:

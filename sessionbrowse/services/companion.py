@@ -6,6 +6,7 @@ Linux it is a program of its own. It knows nothing of the interface and never to
 
 from __future__ import annotations
 
+import gc
 import marshal
 import os
 import select
@@ -110,6 +111,8 @@ def _fork(request: Mapping[str, Any]) -> Companion:
         os.close(news)
         os.close(asking)
         _let_go()
+        # The browser starts without; who lives as long as it does cannot.
+        gc.enable()
         _serve(request, asked, telling)
     finally:
         os._exit(1)

@@ -19,7 +19,7 @@ from sessionbrowse.tui.places import DIALOG, PROMPT
 from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line, fit, sides
-from sessionbrowse.tui.widgets.filter_line import FilterInput
+from sessionbrowse.tui.widgets.filter_input import FilterInput
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
 

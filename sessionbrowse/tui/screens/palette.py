@@ -12,7 +12,7 @@ from sessionbrowse.tui.command import Command, Here
 from sessionbrowse.tui.places import OVERLAY
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line, sides
-from sessionbrowse.tui.widgets.filter_line import FilterInput
+from sessionbrowse.tui.widgets.filter_input import FilterInput
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
 
 

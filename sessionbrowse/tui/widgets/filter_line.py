@@ -4,33 +4,11 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from textual import events
 from textual.containers import Horizontal
-from textual.geometry import Size
 from textual.widgets import Input
 
-from sessionbrowse.text import clean
 from sessionbrowse.tui.spans import Line, fit
 from sessionbrowse.tui.widgets.bars import Bar
-
-
-class FilterInput(Input):
-    """A text field that takes no control character, whatever is pasted."""
-
-    ALLOW_SELECT = False
-
-    def on_mount(self) -> None:
-        """Hold the cursor still: nothing on the screen moves by itself."""
-        self.cursor_blink = False
-
-    def _watch_value(self, value: str) -> None:
-        # Setting the property would lay the whole screen out anew with every letter, though the field stays as wide.
-        self.set_reactive(Input.virtual_size, Size(self.content_width, 1))
-        super()._watch_value(value)
-
-    def _on_paste(self, event: events.Paste) -> None:
-        event.text = clean(event.text.strip())
-        super()._on_paste(event)
 
 
 class FilterLine(Horizontal):
@@ -47,6 +25,9 @@ class FilterLine(Horizontal):
     @cached_property
     def input(self) -> Input:
         """The text field."""
+        # Few lists are filtered, and it takes its time to import.
+        from sessionbrowse.tui.widgets.filter_input import FilterInput
+
         return FilterInput(id="filter-input", compact=True, select_on_focus=False)
 
     @cached_property
