@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,16 +71,3 @@ def test_only_the_interface_imports_textual_and_only_the_command_line_prints_wit
 def test_the_format_knows_no_disk_and_no_clock():
     known = {name.split(".")[0] for path in (PACKAGE / "format").rglob("*.py") for name in imports(path)}
     assert not known & {"os", "pathlib", "io", "time", "datetime", "subprocess", "shutil"}
-
-
-def test_the_first_rows_are_painted_without_importing_what_reads_sessions():
-    program = "import sys, sessionbrowse.cli.interface, sessionbrowse.tui.app, sessionbrowse.tui.screens.browse"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{program}; print(*sys.modules)"], capture_output=True, text=True, check=True
-    )
-    imported = set(done.stdout.split())
-    late = {"sqlite3", "markdown_it", "pygments", "sessionbrowse.model.session", "sessionbrowse.tui.reading.documents"}
-    assert not imported & late
-    # What the browser remembers of itself decides what the first rows are.
-    own = {f"sessionbrowse.store{name}" for name in ("", ".own_file", ".remembered", ".pins")}
-    assert not [name for name in imported - own if name.startswith(("sessionbrowse.format", "sessionbrowse.store"))]

@@ -124,6 +124,12 @@ def test_text_that_is_returned_unseen_holds_only_characters_with_a_width() -> No
             assert unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Mn", "Me"), hex(codepoint)
 
 
+def test_text_is_returned_unseen_if_it_holds_no_odd_character() -> None:
+    for codepoint in range(sys.maxunicode + 1):
+        character = chr(codepoint)
+        assert t._is_plain(character) == (not t._ODD.search(character)), hex(codepoint)
+
+
 def test_clean_lines_cuts_at_line_ends_only_and_expands_tabs() -> None:
     assert t.clean_lines("a\tb\r\n\t日\tc\u2028d\x0ce\rlast\n") == ["a   b", "    日  c d e", "last", ""]
     assert t.clean_lines("a\tb", tab_size=8) == ["a       b"]

@@ -18,7 +18,7 @@ from textual import events
 from textual.app import App, SuspendNotSupported
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
-from textual.theme import BUILTIN_THEMES, Theme
+from textual.theme import Theme
 
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.companion import Companion, start
@@ -137,7 +137,7 @@ class BrowseApp(App[int], inherit_bindings=False):
     @property
     def available_themes(self) -> dict[str, Theme]:
         """Textual's themes and ours, by name."""
-        return {**BUILTIN_THEMES, **{own.name: own for own in theme.THEMES}}
+        return theme.AVAILABLE
 
     def _chosen_theme(self) -> str:
         wanted = self.memory.theme or self.options.settings.theme

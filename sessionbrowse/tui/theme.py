@@ -9,7 +9,7 @@ from __future__ import annotations
 from rich.color import Color as RichColor
 from rich.style import Style
 from textual.color import Color
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 DARK = "sessionbrowse-dark"
 LIGHT = "sessionbrowse-light"
@@ -153,6 +153,9 @@ THEMES = (
         },
     ),
 )
+
+AVAILABLE = {**BUILTIN_THEMES, **{own.name: own for own in THEMES}}
+"""Textual's themes and ours, by name."""
 """Our own themes; the first is the default."""
 
 LOOKS: dict[str, tuple[str, str, str]] = {

@@ -73,6 +73,7 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
     def __init__(self, *, name: str | None = None) -> None:
         super().__init__(name=name)
         self._lanes: dict[str, Lane] = {}
+        self._was_shown_before = False
         self._is_held = False
         self._after_frame: list[Callable[[], object]] = []
 
@@ -82,6 +83,11 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         if not self.IS_FIRST:
             self.browser.read_styles()
         self.add_class(*self._get_breakpoint_classes(app.size.width, app.HORIZONTAL_BREAKPOINTS or []), update=False)
+
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Keep the styles of a screen that was just made; only what was covered meanwhile may have old ones."""
+        if not self._was_shown_before:
+            event.refresh_styles, self._was_shown_before = False, True
 
     @classmethod
     def action_kinds(cls) -> list[Callable[[Any], object]]:
@@ -235,13 +241,16 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
 
     def can_give(self, command: Command) -> bool:
         """Whether this screen knows what the command does."""
-        return any(hasattr(owner, f"do_{command.id}") for owner in (self, *self._actions))
+        return hasattr(self._owner(f"do_{command.id}"), f"do_{command.id}")
 
     def _doer(self, command: Command) -> Callable[[], None]:
         name = f"do_{command.id}"
-        owner = next((owner for owner in (self, *self._actions) if hasattr(owner, name)), self)
-        doer: Callable[[], None] = getattr(owner, name)
+        doer: Callable[[], None] = getattr(self._owner(name), name)
         return doer
+
+    def _owner(self, name: str) -> object:
+        """Return who has the method: the screen, else one of its actions, which are imported only for what it lacks."""
+        return self if hasattr(self, name) else next((owner for owner in self._actions if hasattr(owner, name)), self)
 
     @property
     def subject(self) -> Summary | None:
@@ -323,8 +332,7 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         if lane is None or not lane.is_current(outcome):
             return
         name = f"take_{outcome.lane}"
-        owner = next((owner for owner in (self, *self._actions) if hasattr(owner, name)), self)
-        getattr(owner, name)(outcome)
+        getattr(self._owner(name), name)(outcome)
         self.update_footer()
 
     @property

@@ -1,0 +1,78 @@
+"""The browser's first rows stand there soon: nothing is imported before them that they do not need."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.story_support import StoryHome
+from tests.terminal import Screen, Terminal
+
+# Begins the browser and writes down what is imported before the first frame stands there: then, and not before, it
+# opens the styles of the other screens.
+PROGRAM = """
+import sys, threading
+from sessionbrowse.cli import main
+told, imported = sys.argv.pop(), set()
+def hear(event, given):
+    if event == "import" and threading.current_thread() is threading.main_thread():
+        imported.add(given[0])
+    elif event == "open" and str(given[0]).endswith("screens.tcss"):
+        with open(told, "w") as file:
+            print(*sorted(imported), file=file)
+sys.addaudithook(hear)
+main()
+"""
+
+# What of ours the first rows need. Who adds to it measures first: `python -m tests.bench start`.
+NEEDED = """
+    cli.interface config errors text
+    model model.age_groups model.families model.forest model.picker model.session_facts
+    services services.companion services.news store store.own_file store.pins store.remembered
+    tui tui.actions tui.actions.list_filter tui.actions.widths tui.announcing tui.app tui.arrivals tui.browse_titles
+    tui.command tui.commands tui.jobs tui.keymap tui.library tui.memory tui.options tui.outside
+    tui.outside.handed_over tui.outside.terminal tui.places tui.preview tui.reading tui.reading.folds
+    tui.reading.images tui.reading.measured tui.reading.parts tui.reading.views tui.reasons tui.render tui.screens
+    tui.screens.base tui.screens.browse tui.spans tui.theme tui.widgets tui.widgets.bars tui.widgets.filter_line
+    tui.widgets.painted tui.widgets.row_list tui.widgets.text_view
+"""
+
+
+@pytest.fixture
+def imported(tmp_path: Path) -> set[str]:
+    """The modules that the browser imports until its first rows stand there."""
+    home = StoryHome(tmp_path / "home")
+    home.session(home.project("webshop"), ["The first of all"])
+    told = tmp_path / "imported"
+    with Terminal([sys.executable, "-c", PROGRAM, str(told)], home.env(), home.home) as terminal:
+        terminal.wait("The first of all")
+        terminal.wait(lambda _: told.exists() and told.read_text().endswith("\n"))
+    return set(told.read_text().split())
+
+
+def test_the_first_rows_need_no_more_of_ours_than_is_known(imported: set[str]) -> None:
+    ours = {name.removeprefix("sessionbrowse.") for name in imported if name.startswith("sessionbrowse.")}
+    assert ours == set(NEEDED.split())
+
+
+def test_what_takes_long_to_import_waits_until_the_first_rows_stand_there(imported: set[str]) -> None:
+    assert "textual.app" in imported
+    assert not imported & {"argparse", "json", "_ssl", "sqlite3", "markdown_it", "pygments"}
+
+
+def test_the_first_frame_has_the_panes_that_there_is_room_for(tmp_path: Path) -> None:
+    home = StoryHome(tmp_path / "home")
+    for columns, panes in (
+        (60, ["Sessions"]),
+        (100, ["Folders", "Sessions"]),
+        (140, ["Folders", "Sessions", "Preview"]),
+    ):
+        with home.browser(columns=columns) as terminal:
+            terminal.wait(lambda screen: _titles(screen).endswith("╮"))
+            assert [name for name in ("Folders", "Sessions", "Preview") if name in _titles(terminal.screen)] == panes
+
+
+def _titles(screen: Screen) -> str:
+    return next((line for line in screen.lines() if "Sessions" in line), "")
