@@ -29,7 +29,8 @@ main()
 # What of ours the first rows need. Who adds to it measures first: `python -m tests.bench start`.
 NEEDED = """
     cli.interface config errors text
-    model model.age_groups model.families model.forest model.picker model.session_facts
+    model model.age_groups model.families model.forest model.patterns model.picker model.picker_words
+    model.session_facts
     services services.companion services.news store store.own_file store.pins store.remembered
     tui tui.actions tui.actions.list_filter tui.actions.widths tui.announcing tui.app tui.arrivals tui.browse_titles
     tui.command tui.commands tui.jobs tui.keymap tui.library tui.memory tui.options tui.outside
