@@ -35,9 +35,9 @@ NEEDED = """
     tui tui.actions tui.actions.list_filter tui.actions.widths tui.announcing tui.app tui.arrivals tui.browse_titles
     tui.command tui.commands tui.jobs tui.keymap tui.library tui.memory tui.options tui.outside
     tui.outside.handed_over tui.outside.terminal tui.places tui.preview tui.reading tui.reading.folds
-    tui.reading.images tui.reading.measured tui.reading.parts tui.reading.views tui.reasons tui.render tui.screens
-    tui.screens.base tui.screens.browse tui.spans tui.theme tui.widgets tui.widgets.bars tui.widgets.filter_line
-    tui.widgets.painted tui.widgets.row_list tui.widgets.text_view
+    tui.reading.images tui.reading.measured tui.reading.parts tui.reading.views tui.reasons tui.render tui.resting
+    tui.screens tui.screens.base tui.screens.browse tui.spans tui.theme tui.widgets tui.widgets.bars
+    tui.widgets.filter_line tui.widgets.painted tui.widgets.row_list tui.widgets.text_view
 """
 
 
