@@ -6,8 +6,7 @@ An object for each of 100,000 entries takes longer to make than a whole file tak
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -97,22 +96,32 @@ class Columns:
         self.times.append(envelope.timestamp)
         self.calls += envelope.tool_calls
 
-    def add_ordinary(self, entries: Sequence[Any], sizes: Sequence[int], line: int, offset: int) -> None:
+    def add_ordinary(
+        self,
+        entries: Sequence[Any],
+        sizes: Sequence[int],
+        line: int,
+        offsets: array[int],
+        others: Mapping[int, Envelope],
+    ) -> None:
         """Add consecutive ordinary messages, decoded as `OpenedLine` or a struct that has its fields.
 
-        `sizes` are those of their lines, the first one number `line` of the file at `offset`.
+        `sizes` and `offsets` are those of their lines, the first one number `line` of the file. `others` are, by
+        number and ascending, those among them that are no ordinary messages, whatever stands in their place.
         """
+        first = len(self.sizes)
         self.ids += [entry.id for entry in entries]
         self.parent_ids += [entry.parentId for entry in entries]
         self.times += [entry.timestamp for entry in entries]
-        self.offsets.extend(accumulate([size + 1 for size in sizes[:-1]], initial=offset))
+        self.offsets.extend(offsets)
         self.sizes.extend(sizes)
         self.lines.extend(range(line, line + len(sizes)))
-        codes, heard, answer = self.codes, self._heard, self._answer
-        for entry in entries:
-            message = entry.message
-            role = message.role
-            codes.append(answer(message) if role == "assistant" else heard[role])
+        begin = 0
+        for number, envelope in others.items():
+            self._add_codes(entries[begin:number])
+            self._add_other(first + number, envelope)
+            begin = number + 1
+        self._add_codes(entries[begin:] if begin else entries)
 
     def known_times(self, shift: int = 0) -> Iterator[tuple[int, Time]]:
         """Yield the timestamps that are known without reading, by index and `shift`."""
@@ -129,6 +138,20 @@ class Columns:
     def kind(self, index: int) -> Kind:
         """Return the kind of an entry."""
         return self.kinds.all[self.codes[index]]
+
+    def _add_codes(self, entries: Sequence[Any]) -> None:
+        codes, heard, answer = self.codes, self._heard, self._answer
+        for entry in entries:
+            message = entry.message
+            role = message.role
+            codes.append(answer(message) if role == "assistant" else heard[role])
+
+    def _add_other(self, index: int, envelope: Envelope) -> None:
+        self.kept[index] = envelope
+        self.ids[index], self.parent_ids[index] = envelope.id, envelope.parent_id
+        self.times[index] = envelope.timestamp
+        self.codes.append(self.kinds.code(kind_of(envelope)))
+        self.calls += envelope.tool_calls
 
     def _answer(self, message: Any) -> int:
         """Return the code of an answer, and note its calls."""

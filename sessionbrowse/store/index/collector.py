@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -62,26 +64,18 @@ class Collector(Summariser):
 
     def folded(self, block: Block, begin: int, end: int, offset: int) -> None:
         """Keep ordinary lines, and hand on what they say."""
-        columns, lines = self.columns, block.lines
-        index = self.entries_read - (end - begin)
-        line = self._reader.lines_read - (end - begin) + 1
-        sizes = [size - 1 for size in map(len, lines[begin:end])]
-        others = of_kind(range(begin, end), block.kinds[begin:end], OTHER)
-        at = begin
-        for number in [*others, end]:
-            if at < number:
-                run = sizes[at - begin : number - begin]
-                columns.add_ordinary(block.entries[at:number], run, line + at - begin, offset)
-                offset += sum(run) + len(run)
-            if number < end:
-                size = sizes[number - begin]
-                envelope = read_envelope(lines[number])
-                # What the structs of ordinary lines accept has an envelope.
-                assert isinstance(envelope, Envelope)
-                columns.add(envelope, line + number - begin, offset, size)
-                offset += size + 1
-            at = number + 1
-        self._hand_on(block.messages[begin:end], block.kinds[begin:end], index)
+        lines, kinds = block.lines[begin:end], block.kinds[begin:end]
+        others: dict[int, Envelope] = {}
+        for number in of_kind(range(len(kinds)), kinds, OTHER):
+            envelope = read_envelope(lines[number])
+            # What the structs of ordinary lines accept has an envelope.
+            assert isinstance(envelope, Envelope)
+            others[number] = envelope
+        sizes = [size - 1 for size in map(len, lines)]
+        starts = array("q", accumulate(map(len, lines[:-1]), initial=offset))
+        first_line = self._reader.lines_read - len(lines) + 1
+        self.columns.add_ordinary(block.entries[begin:end], sizes, first_line, starts, others)
+        self._hand_on(block.messages[begin:end], kinds, self.entries_read - len(lines))
 
     def add(self, record: Record) -> None:
         """Take any other entry."""
