@@ -50,7 +50,9 @@ class Screen:
 
     def lines(self) -> list[str]:
         """Return the screen's lines without the blanks at their ends."""
-        return [line.rstrip() for line in self._screen.display]
+        rows = [self._screen.buffer[y] for y in range(self._screen.lines)]
+        # The second cell of a wide character is empty; pyte's own `display` fails where one is left of what is gone.
+        return ["".join([row[x].data for x in range(self._screen.columns)]).rstrip() for row in rows]
 
     def text(self) -> str:
         """Return the whole screen."""

@@ -50,7 +50,7 @@ from sessionbrowse.store.scan import scan
 
 FIRST_PAGE_SECONDS = 0.008
 """Hits that were found by then are shown; the others follow in larger pages."""
-PAGE_SECONDS = 0.06
+PAGE_SECONDS = 0.1
 FIRST_PAGE_HITS = 40
 RECENT_CHARACTERS = 6_000_000
 """So much of what was said last is held in memory: common words, which the index finds slowest, are found there."""

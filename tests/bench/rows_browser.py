@@ -129,18 +129,14 @@ def row_search(bench: Bench) -> list[Line]:
                 terminal.press(letter)
                 terminal.until_quiet(0.3)
             for length in range(3, 6):
-                hits = _new_hits(word[:length], terminal.screen.lines())
-                moment = terminal.press(word[length - 1])
-                try:
-                    painted.append(terminal.wait(hits, 1.5) - moment)
-                    terminal.until_quiet(0.4)
-                except TimedOut:
-                    # the same rows may answer the longer word too
-                    if _hits(word[:length], terminal.screen.lines()):
-                        painted.append(max(0.0, terminal.last_output - moment))
-                    else:
-                        missed.append(word[:length])
-                settled.append(max(0.0, terminal.last_output - moment))
+                before = terminal.screen.lines()
+                moment, screens = terminal.record(word[length - 1], quiet=0.4)
+                settled.append(max([at for at, _ in screens], default=moment) - moment)
+                found = _painted(word[:length], before, screens)
+                if found is not None:
+                    painted.append(found - moment)
+                else:
+                    missed.append(word[:length])
             _erase(terminal, 5)
         for _ in range(5):
             typed = f"zq{uuid.uuid4().hex[:8]}"
@@ -353,15 +349,26 @@ def _differs(before: str) -> Callable[[Screen], bool]:
     return lambda screen: screen.text() != before
 
 
-def _new_hits(prefix: str, before: list[str]) -> Callable[[Screen], bool]:
-    """True when hits stand there and more changed than the line in which is typed."""
+def _painted(prefix: str, before: list[str], screens: list[tuple[float, list[str]]]) -> float | None:
+    """Return when hits stood there first and more had changed than the line in which is typed; None if they never did.
 
-    def seen(screen: Screen) -> bool:
-        now = screen.lines()
+    Where the same rows answer the longer word too, it is the list's last change, if only of what is marked in it.
+    """
+    for at, now in screens:
         changed = sum(1 for line, old in zip(now, before, strict=True) if line != old)
-        return changed >= 2 and _hits(prefix, now)
+        if changed >= 2 and _hits(prefix, _results(now)):
+            return at
+    if not screens or not _hits(prefix, _results(screens[-1][1])):
+        return None
+    last = len(screens) - 1
+    while last > 0 and _results(screens[last - 1][1]) == _results(screens[-1][1]):
+        last -= 1
+    return screens[last][0]
 
-    return seen
+
+def _results(lines: list[str]) -> list[str]:
+    """Return the screen without the preview below the results."""
+    return lines[: next((number for number, line in enumerate(lines) if "─ Preview" in line), len(lines))]
 
 
 def _hits(prefix: str, lines: list[str]) -> bool:

@@ -69,6 +69,7 @@ class FoundScreen(CommandScreen[None]):
         self._preview_timer: Timer | None = None
         self._preview_due = False
         self._previewed: tuple[object, str] | None = None
+        self._waiting_for: tuple[object, str] | None = None
         self.was_shown = False
 
     def compose(self) -> ComposeResult:
@@ -173,7 +174,8 @@ class FoundScreen(CommandScreen[None]):
         place = place_line(spot.summary, spot.role, spot.state, self.style()) if spot is not None else []
         self.query_one("#found-place", Bar).show(place)
         wanted = (self.rows_list.key, self.searched_for) if spot is not None else None
-        if wanted == self._previewed:
+        if wanted == self._previewed or (self._preview_due and wanted == self._waiting_for):
+            # More hits below do not put off the preview of the first.
             return
         if self._preview_timer is not None:
             self._preview_timer.stop()
@@ -183,7 +185,7 @@ class FoundScreen(CommandScreen[None]):
             self._previewed = None
             self.text_view.show([], empty="Choose a row to see what was said there.")
         elif self.text_view.display:
-            self._preview_due = True
+            self._preview_due, self._waiting_for = True, wanted
             self._preview_timer = self.set_timer(PREVIEW_DELAY, self._load_preview)
 
     def _load_preview(self) -> None:
