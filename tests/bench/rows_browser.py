@@ -132,9 +132,9 @@ def row_search(bench: Bench) -> list[Line]:
                 before = terminal.screen.lines()
                 moment, screens = terminal.record(word[length - 1], quiet=0.4)
                 settled.append(max([at for at, _ in screens], default=moment) - moment)
-                found = _painted(word[:length], before, screens)
-                if found is not None:
-                    painted.append(found - moment)
+                stood = _painted(word[:length], before, screens)
+                if stood is not None:
+                    painted.append(stood - moment)
                 else:
                     missed.append(word[:length])
             _erase(terminal, 5)
