@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from sessionbrowse.services import indexed
 from sessionbrowse.services.search_link import SearchProcess
 from sessionbrowse.services.search_messages import (
@@ -30,6 +32,7 @@ from sessionbrowse.services.search_messages import (
     write_message,
 )
 from sessionbrowse.services.search_server import SearchServer
+from sessionbrowse.store.index.index import Index
 from tests.index_support import answer, append, entry, folder, header, scope_of, user, write
 
 Wanted = TypeVar("Wanted")
@@ -90,7 +93,7 @@ def indexed_store(tmp_path: Path) -> tuple[Path, Path]:
     many(store)
     index = indexed.open_or_create(cache, print)
     assert index is not None
-    indexed.gather(scope_of(store), index, everything=True)
+    indexed.gather(scope_of(store), index, everything=True, may_fork=True)
     index.close()
     return store, cache
 
@@ -144,6 +147,38 @@ def test_what_was_appended_is_found_after_a_fresh_look_at_the_disk(tmp_path: Pat
         asked.ask(Refresh())
         page = asked.until(Page, lambda it: bool(it.hits))
         assert [(hit.entry_id, page.stamp) for hit in page.hits] == [("3", 1)]
+
+
+def anew(index: Index, store: Path) -> None:
+    index.empty()
+    indexed.gather(scope_of(store), index, everything=True)
+
+
+def with_tools(index: Index, store: Path) -> None:
+    indexed.gather(scope_of(store), index, everything=True, tools=True)
+
+
+@pytest.mark.parametrize("made", [anew, with_tools])
+def test_an_index_that_is_made_anew_while_it_is_searched_loses_no_hit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Callable[[Index, Path], None]
+) -> None:
+    # What is held in memory is searched there. Texts stand in shards.
+    monkeypatch.setattr("sessionbrowse.services.search_server.RECENT_CHARACTERS", 0)
+    monkeypatch.setattr("sessionbrowse.store.index.index.BULK_BYTES", 1)
+    store, cache = indexed_store(tmp_path)
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        index = indexed.open_or_create(cache, print)
+        assert index is not None
+        made(index, store)
+        index.close()
+        asked.ask(Find(1, "word", limit=100))
+        assert len(asked.hits(1)) == 30
+        asked.ask(Refresh())
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(2, "word", limit=100))
+        assert len(asked.hits(2)) == 30
+        assert not asked.server._searcher.is_outdated()
 
 
 def test_a_newer_question_makes_the_older_one_stale(tmp_path: Path) -> None:

@@ -30,12 +30,16 @@ CutMessages = dict[str, tuple[int, int]]
 
 
 class Gathered(Struct, frozen=True):
-    """Every session of a scope, parents linked, and what the index holds of it (nothing if it is read each time)."""
+    """Every session of a scope, parents linked, and what the index holds of it (nothing if it is read each time).
+
+    `generation` is the index's when it told.
+    """
 
     summaries: list[Summary]
     cut: CutMessages
     rows: dict[str, Held]
     files: dict[str, FoundFile]
+    generation: int = 0
 
 
 def open_if_there(directory: Path, note: Note) -> Index | None:
@@ -110,7 +114,6 @@ def gather(
     process is writing the index: it is read as it stands.
     """
     what = scan_of(scope)
-    found = Gathered([], {}, {}, {})
     by_path: dict[str, Summary] = {}
     if everything and index.is_worn():
         try:
@@ -120,6 +123,7 @@ def gather(
         except IndexUnavailable as error:
             note(error.sentence)
     held = index.held()
+    found = Gathered([], {}, {}, {}, index.generation)
     for places, files in turns(what, by_path, cancelled=cancelled, skipped=skipped):
         found.files.update({file.path: file for file in files})
         gone = _gone(held, found.files, [place.root for place in places])
@@ -151,8 +155,8 @@ def gather(
 def as_known(scope: Scope, index: Index) -> Gathered:
     """Return the sessions of the scope as the index knows them, without a look at the disk."""
     roots = tuple([place.root.rstrip("/") + "/" for place in scan_of(scope).places])
-    found = Gathered([], {}, {}, {})
     try:
+        found = Gathered([], {}, {}, {}, index.generation)
         held = {path: row for path, row in index.held().items() if path.startswith(roots)}
         for row, summary, _ in index.summaries(held.values()):
             if (scope.hidden or not summary.hidden) and (not scope.agents or summary.agent in scope.agents):

@@ -44,6 +44,7 @@ class Searcher:
     def __init__(self, gathered: Gathered, index: Index | None = None, before: Searcher | None = None) -> None:
         self._index = index
         self._rows = gathered.rows if index is not None else {}
+        self._generation = gathered.generation
         self.summaries = sorted(gathered.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
         self._labelled = [summary for summary in self.summaries if summary.label_count]
         self._words = Words(index) if index is not None else None
@@ -56,6 +57,13 @@ class Searcher:
     def indexed_paths(self) -> Collection[str]:
         """The files of which the index says where their words are."""
         return self._rows.keys()
+
+    def is_outdated(self) -> bool:
+        """Tell whether the index was made anew since, and tells nothing of the files as they were gathered."""
+        try:
+            return self._index is not None and self._index.generation != self._generation
+        except sqlite3.Error:
+            return True
 
     def summary(self, path: str) -> Summary | None:
         """Return the session of a file."""
@@ -93,13 +101,14 @@ class Searcher:
                 if _fits_session(query, summary) and (wait_for_labels or self._trees.knows_labels(summary)):
                     yield from self._labels(query, summary)
         candidates, is_asked = None, False
+        rows = self._rows if not self.is_outdated() else {}
         for number, summary in enumerate(self.summaries):
             if cancelled():
                 return
             looked_at(number)
             if not _fits_session(query, summary):
                 continue
-            row = self._rows.get(summary.path)
+            row = rows.get(summary.path)
             if row is None or (tools and query.has_text and not row.has_tools):
                 yield from self._streamed(query, summary, tools, cancelled)
             elif not tools and self._recent.holds(summary.path, row):

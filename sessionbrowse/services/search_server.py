@@ -138,8 +138,9 @@ class SearchServer:
         if wanted.stamp != self._wanted:
             return
         self._current, self._hits = wanted, None
-        if not self._reading and not self._searcher.indexed_paths and time.monotonic() > self._look_again:
-            # Somebody may have made an index meanwhile.
+        is_useless = not self._searcher.indexed_paths or self._searcher.is_outdated()
+        if not self._reading and is_useless and time.monotonic() > self._look_again:
+            # Somebody may have made an index meanwhile, or makes it anew.
             self._look_at_disk()
         self._sent_paths.clear()
         try:
@@ -296,7 +297,7 @@ class SearchServer:
         self._open_index()
         before = {_identity(each) for each in self._searcher.summaries}
         changed = before != {_identity(each) for each in gathered.summaries}
-        if changed or gathered.rows.keys() != self._searcher.indexed_paths:
+        if changed or gathered.rows.keys() != self._searcher.indexed_paths or self._searcher.is_outdated():
             self._use(gathered)
         self._tell()
         if changed and self._current is not None:

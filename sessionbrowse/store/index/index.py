@@ -204,6 +204,12 @@ class Index:
         found = self.connection.execute("SELECT value FROM facts WHERE name = 'tools'").fetchone()
         return found is not None and found[0] == "1"
 
+    @property
+    def generation(self) -> int:
+        """A number that is another one when texts were dropped: what is known of rows of before finds nothing then."""
+        found = self.connection.execute("SELECT value FROM facts WHERE name = 'generation'").fetchone()
+        return int(found[0]) if found is not None else 0
+
     def is_empty(self) -> bool:
         """Whether nothing was indexed yet."""
         return self.connection.execute("SELECT 1 FROM files LIMIT 1").fetchone() is None
@@ -269,7 +275,9 @@ class Index:
             self._drop(dropped)
             if changed:
                 self._read(changed, held, override, tools, may_fork, progress, cancelled)
-            self._drop_empty_shards([*dropped, *[held[file.path] for file in changed if file.path in held]])
+            touched = [*dropped, *[held[file.path] for file in changed if file.path in held]]
+            if any(row.shard for row in touched):
+                self._drop_empty_shards(touched)
 
     def _read(
         self,
@@ -373,12 +381,19 @@ class Index:
     def _drop_empty_shards(self, touched: Iterable[Held]) -> None:
         """Delete the shards of these files that hold nothing of any file now: they would only wear the index."""
         is_empty = "NOT EXISTS (SELECT 1 FROM files WHERE shard = :number)"
+        run = self.connection.execute
         deleted = 0
+        run("BEGIN IMMEDIATE")
         for number in {row.shard for row in touched if row.shard}:
-            ask = f"DELETE FROM shards WHERE number = :number AND {is_empty}"
-            deleted += self.connection.execute(ask, {"number": number}).rowcount
+            deleted += run(f"DELETE FROM shards WHERE number = :number AND {is_empty}", {"number": number}).rowcount
+        if deleted:
+            self._begin_generation()
+        run("COMMIT")
         if deleted:
             self._remove_stray_shards()
+
+    def _begin_generation(self) -> None:
+        self.connection.execute("INSERT OR REPLACE INTO facts VALUES ('generation', ?)", (str(self.generation + 1),))
 
     def is_worn(self) -> bool:
         """Tell whether so many rows of texts belong to no file any more that it is better built anew."""
@@ -408,6 +423,7 @@ class Index:
                 run(f"INSERT INTO {table}({table}) VALUES ('delete-all')")
             # Who reads the old shards at this moment must not take new files for theirs.
             run("INSERT OR REPLACE INTO facts VALUES ('next_id', ?)", (str(next_id),))
+            self._begin_generation()
             run("COMMIT")
             self._remove_stray_shards()
 
