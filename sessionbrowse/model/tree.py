@@ -7,6 +7,7 @@ Nothing here recurses: a session may be one chain of 100,000 entries.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import compress
 from typing import Literal
 
 from msgspec import Struct
@@ -55,13 +56,8 @@ def rows(
             shown_hits = _shown_hits(session, kept, hits)
         kept = _with_branch_points(session, order, kept, shown_hits) if keep_ancestors and not is_chain else shown_hits
     if is_chain:
-        first = kept.find(1)
-        return ChainRows(kept, len(path), leaf, is_folded=first in folded and kept.find(1, first + 1) >= 0)
+        return ChainRows(list(compress(order, kept)), len(path), leaf).with_folded(folded)
     shape = _shape(session.parents, order, kept)
-    chosen = frozenset(index for index in folded if 0 <= index < len(kept) and _is_foldable(shape, index))
-    if chosen:
-        kept = _without_folded(session.parents, order, kept, chosen)
-        shape = _shape(session.parents, order, kept)
     is_omp = session.rules.tree == "omp"
     whole = _shape(session.parents, order, bytearray(b"\1" * len(kept))) if is_omp else shape
     active = _flags(len(kept), path)
@@ -72,7 +68,7 @@ def rows(
             connector,
             trail,
             _is_foldable(shape, index),
-            index in chosen,
+            False,
             active[index] == 1,
             index == leaf and active[index] == 1,
             shown_hits[index] == 1,
@@ -80,7 +76,7 @@ def rows(
         for index, level, connector, trail in _places(whole, is_omp=is_omp)
         if kept[index]
     ]
-    return Rows(made)
+    return Rows(made, shape.above).with_folded(folded)
 
 
 def prefix(row: Row) -> str:
@@ -163,17 +159,6 @@ def _places(shape: _Shape, *, is_omp: bool) -> Iterator[_Place]:
             level += 1
         levels[index], trails[index] = level, trail
         yield index, level, None, trail
-
-
-def _without_folded(parents: list[int], order: Sequence[int], kept: bytearray, folded: Collection[int]) -> bytearray:
-    hidden = bytearray(len(kept) + 1)
-    left = bytearray(kept)
-    for index in order:
-        up = parents[index]
-        if hidden[up] or up in folded:
-            hidden[index] = 1
-            left[index] = 0
-    return left
 
 
 def _with_branch_points(session: Session, order: Sequence[int], kept: bytearray, hits: bytearray) -> bytearray:

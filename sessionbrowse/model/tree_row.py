@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import compress
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 from typing import Literal, TypeAlias, overload
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 Trail: TypeAlias = "tuple[int, bool, Trail] | None"
 """The connectors above a row, innermost first: level, whether siblings follow, and the next one outwards.
@@ -48,10 +49,41 @@ class Row(Struct, frozen=True, gc=False, eq=False):
 
 
 class Rows(Sequence[Row]):
-    """The rows of a tree from top to bottom."""
+    """The rows of a tree from top to bottom.
 
-    def __init__(self, rows: list[Row]) -> None:
+    `above` is the nearest entry above that has a row, by entry, less than 0 where there is none; who folds nothing
+    needs none.
+    """
+
+    def __init__(self, rows: list[Row], above: Sequence[int] = ()) -> None:
         self._rows = rows
+        self._above = above
+
+    def with_folded(self, chosen: Collection[int]) -> Rows:
+        """Return the rows with some entries folded, of rows in which none is; those that cannot be are ignored."""
+        positions = [at for at, row in enumerate(self._rows) if row.foldable and row.index in chosen] if chosen else []
+        if not positions:
+            return self
+        made: list[Row] = []
+        done = 0
+        for position in positions:
+            if position >= done:
+                made += self._rows[done:position]
+                made.append(replace(self._rows[position], foldable=False, folded=True))
+                done = self._ends[position]
+        return Rows([*made, *self._rows[done:]])
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """The position behind the last row below each row; what is below a row follows it."""
+        position_of = {row.index: position for position, row in enumerate(self._rows)}
+        ends = list(range(1, len(self._rows) + 1))
+        for position in range(len(ends) - 1, -1, -1):
+            above = self._above[self._rows[position].index]
+            if above >= 0:
+                parent = position_of[above]
+                ends[parent] = max(ends[parent], ends[position])
+        return ends
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -85,15 +117,18 @@ class ChainRows(Rows):
     `active` entries, counted from the first, are on the path to the leaf. The first row may be folded.
     """
 
-    def __init__(self, kept: bytearray, active: int, leaf: int | None, *, is_folded: bool) -> None:
-        self._indexes = list(compress(range(len(kept)), kept))
+    def __init__(self, indexes: list[int], active: int, leaf: int | None, *, is_folded: bool = False) -> None:
+        self._indexes = indexes
         self._active = active
         self._leaf = leaf
         self._is_folded = is_folded
-        self._is_foldable = len(self._indexes) > 1
-        if is_folded:
-            del self._indexes[1:]
-            self._is_foldable = False
+        self._is_foldable = len(indexes) > 1
+
+    def with_folded(self, chosen: Collection[int]) -> Rows:
+        """Return the rows with the first one folded, if that is chosen."""
+        if not self._is_foldable or self._indexes[0] not in chosen:
+            return self
+        return ChainRows(self._indexes[:1], self._active, self._leaf, is_folded=True)
 
     def __len__(self) -> int:
         return len(self._indexes)

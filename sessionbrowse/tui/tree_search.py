@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sessionbrowse.model import tree
 from sessionbrowse.model.inside import found_inside
@@ -25,13 +26,15 @@ class TreeState(Struct, frozen=True):
 
 
 class TreeRows(Struct, frozen=True):
-    """The rows that belong to a state. `found` are all entries that hold the query, shown or not.
+    """The rows that belong to a state, and as they are where nothing is folded.
 
-    `behind` of the `entries` were looked at; all of them where `finished`.
+    `found` are all entries that hold the query, shown or not. `behind` of the `entries` were looked at; all of them
+    where `finished`.
     """
 
     state: TreeState
     rows: tree.Rows
+    unfolded: tree.Rows
     session: Session
     found: Sequence[int] = ()
     behind: int = 0
@@ -44,10 +47,15 @@ def make_rows(session: Session, state: TreeState, before: TreeRows | None, job: 
 
     `before` are the rows on the screen: what they do not hold, a longer query does not find either.
     """
+    if before is not None and (before.session is not session or not before.finished):
+        before = None
+    if before is not None and (state.filter, state.query) == (before.state.filter, before.state.query):
+        return replace(before, state=state, rows=before.unfolded.with_folded(state.folded))
     if not state.query:
-        return TreeRows(state, _rows(session, state, None), session)
+        unfolded = _unfolded(session, state, None)
+        return TreeRows(state, unfolded.with_folded(state.folded), unfolded, session)
     among: Sequence[int] = range(len(session.parents))
-    if before is not None and before.session is session and before.state.query and before.finished:
+    if before is not None and before.state.query:
         if state.query == before.state.query:
             return _made(session, state, before.found, before.entries, before.entries, finished=True)
         if state.query.startswith(before.state.query) and session.rules.tree != "omp":
@@ -69,8 +77,10 @@ def make_rows(session: Session, state: TreeState, before: TreeRows | None, job: 
 def _made(
     session: Session, state: TreeState, found: Sequence[int], behind: int, entries: int, *, finished: bool
 ) -> TreeRows:
-    return TreeRows(state, _rows(session, state, found), session, tuple(found), behind, entries, finished)
+    unfolded = _unfolded(session, state, found)
+    rows = unfolded.with_folded(state.folded)
+    return TreeRows(state, rows, unfolded, session, tuple(found), behind, entries, finished)
 
 
-def _rows(session: Session, state: TreeState, hits: Sequence[int] | None) -> tree.Rows:
-    return tree.rows(session, state.filter, "", state.folded, keep_ancestors=True, hits=hits)
+def _unfolded(session: Session, state: TreeState, hits: Sequence[int] | None) -> tree.Rows:
+    return tree.rows(session, state.filter, keep_ancestors=True, hits=hits)
