@@ -108,6 +108,20 @@ def test_an_appended_line_a_new_file_and_a_deleted_one_are_told(tmp_path: Path) 
     made.end()
 
 
+def test_what_comes_before_anybody_watches_is_told_without_a_watcher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Without an index the first rows are read before the watching begins.
+    monkeypatch.setattr(Watcher, "watch", lambda self, roots: None)
+    root = store(tmp_path)
+    made, heard = live(root, tmp_path / "cache")
+    append(session(root), answer("b", "a", "new"))
+    written(session(root).parent, header(id="s-9"), user("a", None, "later"), name="9.jsonl")
+    step_until(made, lambda: "9.jsonl" in heard.names())
+    assert heard.rows[str(session(root))].message_count == 2
+    made.end()
+
+
 def test_a_new_folder_and_one_that_goes_are_told(tmp_path: Path) -> None:
     root = store(tmp_path)
     made, heard = live(root, tmp_path / "cache")

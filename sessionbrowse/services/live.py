@@ -89,6 +89,7 @@ class Live:
         self._shown: dict[str, Summary] = {}
         self._places: tuple[Place, ...] = ()
         self._watcher = Watcher(lambda paths: self.ask("changed", paths))
+        self._is_watching = False
         self._changed: set[str] = set()
         self._walk_wanted = True
         self._next_look = self._next_walk = self._next_around = 0.0
@@ -201,14 +202,16 @@ class Live:
         began = time.monotonic()
         self._walk_wanted = False
         self._changed.clear()
-        self._watcher.watch([place.root for place in self._places])
+        is_unwatched = not self._is_watching and not self._shown
+        if not is_unwatched:
+            self._watch()
         skipped: list[Skipped] = []
         found: dict[str, Summary] = {}
         files: dict[str, FoundFile] = {}
         for places, walked in turns(scan_of(self._scope), found, skipped=skipped.append):
             if places and places[0] not in self._places:
                 self._places = (*self._places, *places)
-                self._watcher.watch([place.root for place in self._places])
+                self._watch()
             files.update({file.path: file for file in walked})
             self._read(walked, found)
         self._files = files
@@ -218,6 +221,15 @@ class Live:
         self._tell(Complete(tuple([(each.path, each.reason) for each in skipped])))
         self._index_the_rest()
         self._next_walk = time.monotonic() + WALK_SHARE * (time.monotonic() - began)
+        if is_unwatched:
+            # What came before anybody watched is found now.
+            self._watch()
+            self._walk_wanted, self._next_walk = True, 0.0
+
+    def _watch(self) -> None:
+        """Watch the places. It looks at every folder, which would hold up the first rows where none are known."""
+        self._is_watching = True
+        self._watcher.watch([place.root for place in self._places])
 
     def _read(self, files: Sequence[FoundFile], found: dict[str, Summary]) -> None:
         """Show what is known of the files, then read the others, and say how far that is."""
@@ -241,6 +253,7 @@ class Live:
                 pending.append(summary)
             if pending and time.monotonic() >= deadline:
                 self._show(pending, done, len(files))
+                self._watch()
                 pending = []
                 deadline = time.monotonic() + BATCH_SECONDS
         self._show(pending, done, len(files))
