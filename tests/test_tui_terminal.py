@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
 from sessionbrowse.demo import make_demo
 from sessionbrowse.tui.outside.terminal import Unbreakable
 from tests.terminal import ENTER, TAB, Terminal
@@ -128,6 +130,23 @@ def test_a_browser_that_was_stopped_and_goes_on_takes_every_key_and_leaves_the_t
             browser.wait(f"{position}/29")
         assert leave(browser)[0] == 0
         assert browser.modes() == modes
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_program_that_is_killed_leaves_the_terminal_as_it_was_and_no_demo(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    surrounding = surroundings(tmp_path, tmp_path, TMPDIR=str(tmp_path / "tmp"))
+    with Terminal([sys.executable, "-m", "sessionbrowse", "demo"], surrounding, PROJECT) as browser:
+        modes = browser.modes()
+        browser.wait("deploy script")
+        os.kill(browser.pid, number)
+        browser.wait_end()
+        assert browser.process.wait(30) == 128 + number
+        assert b"\x1b[?1049l" in browser.seen
+        assert browser.modes() == modes
+        assert not list((tmp_path / "tmp").iterdir())
 
 
 def test_a_terminal_that_is_closed_ends_the_program_and_its_demo(tmp_path: Path) -> None:

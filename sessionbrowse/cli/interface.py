@@ -87,16 +87,18 @@ def _open_interface(
     try:
         from sessionbrowse.tui.app import run
 
-        if hasattr(signal, "SIGHUP"):
-            # A terminal that is closed ends the program, but not before a demo store is removed.
-            signal.signal(signal.SIGHUP, _hang_up)
+        # A terminal that is closed, or a kill, ends the program, but not before the terminal is as it was and a demo
+        # store is removed.
+        for name in ("SIGHUP", "SIGTERM"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), _end)
         return run(options, companion)
     finally:
         if companion is not None:
             companion.end()
 
 
-def _hang_up(number: int, _frame: object) -> None:
+def _end(number: int, _frame: object) -> None:
     raise SystemExit(128 + number)
 
 
