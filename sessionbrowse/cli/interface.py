@@ -87,8 +87,8 @@ def _open_interface(
     try:
         from sessionbrowse.tui.app import run
 
-        # A terminal that is closed, or a kill, ends the program, but not before the terminal is as it was and a demo
-        # store is removed.
+        # A terminal that is closed, or a kill, ends the program, but not before a demo store is removed. The interface
+        # takes these signals itself once it stands.
         for name in ("SIGHUP", "SIGTERM"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), _end)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import re
+import signal
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -163,6 +165,7 @@ class BrowseApp(App[int], inherit_bindings=False):
             self.say(problem, "warning")
         if not self.is_headless:
             self.set_interval(TERMINAL_CHECK_S, self._leave_if_terminal_is_gone)
+            self._leave_on_signals()
 
     def _painted(self) -> None:
         """Go on with all that could wait until the first rows stand there."""
@@ -186,8 +189,18 @@ class BrowseApp(App[int], inherit_bindings=False):
 
     def _leave_if_terminal_is_gone(self) -> None:
         if terminal_is_gone():
-            self._keep_view()
-            self.exit(return_code=128 + 1)
+            self._leave(1)
+
+    def _leave_on_signals(self) -> None:
+        """Leave when asked to by the system, between two things: broken off anywhere, threads and locks would stay."""
+        # Windows has no such handlers.
+        with suppress(NotImplementedError, AttributeError):
+            for number in (signal.SIGHUP, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, self._leave, number)
+
+    def _leave(self, number: int) -> None:
+        self._keep_view()
+        self.exit(return_code=128 + number)
 
     async def on_event(self, event: events.Event) -> None:
         """Carry out a key on the screen of now before the next key is looked at.
