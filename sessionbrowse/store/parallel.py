@@ -54,12 +54,15 @@ def fork_map(
     work: Callable[[list[int]], list[Any]],
     workers: int,
     finish: Callable[[], None] = lambda: None,
+    *,
+    pack: Callable[[list[Any]], Any] = lambda answer: answer,
+    unpack: Callable[[Any], list[Any]] = lambda packed: packed,
 ) -> Iterator[list[Any]]:
     """Yield `work(chunk)` for every chunk, in the order in which they are done, from this and other processes.
 
-    What `work` returns must be of plain types (`marshal`). `finish` is called in every process behind its last
-    chunk. Chunks of a process that died are done again here, as are those whose `work` or `finish` raised there;
-    `finish` then follows once more.
+    What comes from another process is packed there into plain types (`marshal`), and unpacked here. `finish` is called
+    in every process behind its last chunk. Chunks of a process that died are done again here, as are those whose
+    `work` or `finish` raised there; `finish` then follows once more.
     """
     if workers <= 1 or len(chunks) < 2:
         for chunk in chunks:
@@ -74,7 +77,7 @@ def fork_map(
     try:
         for _ in range(workers - 1):
             try:
-                children.append(_start(chunks, work, tickets, finish))
+                children.append(_start(chunks, lambda chunk: pack(work(chunk)), tickets, finish))
             except OSError:
                 break
         for number in _drawn(tickets):
@@ -85,7 +88,7 @@ def fork_map(
         for _, answers in children:
             for number, answer in _received(answers):
                 done.add(number)
-                yield answer
+                yield unpack(answer)
         undone = [chunk for number, chunk in enumerate(chunks) if number not in done]
         for chunk in undone:
             yield work(chunk)
@@ -101,7 +104,7 @@ def fork_map(
 
 
 def _start(
-    chunks: Sequence[list[int]], work: Callable[[list[int]], list[Any]], tickets: int, finish: Callable[[], None]
+    chunks: Sequence[list[int]], work: Callable[[list[int]], Any], tickets: int, finish: Callable[[], None]
 ) -> tuple[int, int]:
     answers, answering = os.pipe()
     parent = os.getpid()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from sessionbrowse.agents import Marks, Place, Surroundings, marks_of_head
 from sessionbrowse.errors import Unreadable
@@ -139,16 +139,22 @@ def summaries_of(
             yield make(file, override)
         return
 
-    def work(chunk: list[int]) -> list[Any]:
-        summaries = [make(files[index], override) for index in chunk]
-        return [summary and tuple([getattr(summary, name) for name in _FIELDS]) for summary in summaries]
+    def work(chunk: list[int]) -> list[Summary | None]:
+        return [make(files[index], override) for index in chunk]
 
-    for values in fork_map(chunked([file.size for file in files]), work, workers):
-        for value in values:
-            yield value and Summary(**dict(zip(_FIELDS, value, strict=True)))
+    for summaries in fork_map(chunked([file.size for file in files]), work, workers, pack=_packed, unpack=_unpacked):
+        yield from summaries
 
 
 _FIELDS = Summary.__struct_fields__
+
+
+def _packed(summaries: list[Summary | None]) -> list[tuple[Any, ...] | None]:
+    return [astuple(summary) if summary is not None else None for summary in summaries]
+
+
+def _unpacked(packed: list[tuple[Any, ...] | None]) -> list[Summary | None]:
+    return [Summary(**dict(zip(_FIELDS, values, strict=True))) if values is not None else None for values in packed]
 
 
 def summarise_file(file: FoundFile, override: str | None = None, *, texts: list[str] | None = None) -> Summary | None:
