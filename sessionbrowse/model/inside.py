@@ -18,7 +18,8 @@ from sessionbrowse.model.row_text import search_text_of
 from sessionbrowse.model.session import Session
 
 _ESCAPED = re.compile(r'["\\/\x00-\x1f]')
-_MESSAGE = b'"type":"message"'
+_ODD = (rb"\u", "\u0130".encode(), "\u212a".encode())
+"""How an escaped character begins, and the letters beyond ASCII whose lower case is not: İ and the kelvin sign."""
 
 Found = tuple[int, list[int]]
 """How many of the entries are behind, and which of the last of them were found."""
@@ -63,29 +64,24 @@ def _needle(token: str) -> bytes | None:
 
 
 def _likely(session: Session, run: Sequence[int], block: bytes, needles: Sequence[bytes | None]) -> list[int]:
-    """Return the entries of a block that may hold all needles."""
-    lowered = block.lower()
+    """Return the entries of a block that may hold all needles: those whose bytes do, and those that must be read."""
     wanted = sorted([needle for needle in needles if needle is not None], key=len, reverse=True)
-    start = session.offsets[run[0]]
-    if block.isascii() and b"\\u" not in block and block.count(_MESSAGE) == len(run):
-        likely = _holding(lowered, wanted, [session.offsets[index] - start for index in run], run)
+    begins = [session.offsets[index] - session.offsets[run[0]] for index in run]
+    likely = set(_holding(block.lower(), wanted, begins, run))
+    # Characters that are escaped, and letters beyond ASCII that have another lower case in text than in bytes: to
+    # what is ASCII that matters only where theirs is.
+    if all(needle.isascii() for needle in wanted):
+        for odd in _ODD:
+            likely.update(_holding(block, [odd], begins, run))
     else:
-        likely = []
-        for index in run:
-            begin = session.offsets[index] - start
-            end = begin + session.sizes[index]
-            line = lowered[begin:end]
-            # Escapes and letters beyond ASCII have other lower case in text than in bytes; rows of other kinds than
-            # messages say what is not in their line, such as rounded numbers.
-            if (
-                all(needle in line for needle in wanted)
-                or b"\\u" in line
-                or not line.isascii()
-                or _MESSAGE not in block[begin:end]
-            ):
-                likely.append(index)
-    labelled = [index for index in run if index in session.labels] if session.labels else []
-    return sorted({*likely, *labelled}) if labelled else likely
+        likely.update(_holding(block, [_ODD[0]], begins, run))
+        lines = zip(run, begins, strict=True)
+        likely.update([index for index, at in lines if not block[at : at + session.sizes[index]].isascii()])
+    # Rows of other kinds than messages say what is not in their line, such as rounded numbers; labels are other lines.
+    codes, kinds = session.columns.codes, session.columns.kinds.all
+    others = {code for code, kind in enumerate(kinds) if kind.type != "message" or session.is_transcript}
+    likely.update([index for index in run if codes[index] in others or index in session.labels])
+    return sorted(likely)
 
 
 def _holding(lowered: bytes, wanted: Sequence[bytes], begins: list[int], run: Sequence[int]) -> list[int]:

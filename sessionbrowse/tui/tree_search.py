@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -15,6 +16,10 @@ from sessionbrowse.tui.jobs import Job
 
 FIRST_SECONDS = 0.15
 """Rows of a search that takes longer are shown from then on, each time after twice as long."""
+FIRST_HITS = 60
+"""So many hits around the cursor fill the screen: they are shown at once."""
+PART_ENTRIES = 400
+"""Entries that are looked at before those further away from the cursor."""
 
 
 class TreeState(Struct, frozen=True):
@@ -42,10 +47,13 @@ class TreeRows(Struct, frozen=True):
     finished: bool = True
 
 
-def make_rows(session: Session, state: TreeState, before: TreeRows | None, job: Job) -> TreeRows | None:
+def make_rows(
+    session: Session, state: TreeState, before: TreeRows | None, job: Job, cursor: int | None = None
+) -> TreeRows | None:
     """Return the rows of a state, handing over what is found so far now and then; None if nobody waits any more.
 
-    `before` are the rows on the screen: what they do not hold, a longer query does not find either.
+    `before` are the rows on the screen: what they do not hold, a longer query does not find either. What is looked
+    for is looked for around the entry `cursor` first.
     """
     if before is not None and (before.session is not session or not before.finished):
         before = None
@@ -60,18 +68,32 @@ def make_rows(session: Session, state: TreeState, before: TreeRows | None, job: 
             return _made(session, state, before.found, before.entries, before.entries, finished=True)
         if state.query.startswith(before.state.query) and session.rules.tree != "omp":
             among = before.found
-    found: list[int] = []
-    patience = FIRST_SECONDS
+    found: dict[int, list[int]] = {}
+    behind, patience, is_first = 0, FIRST_SECONDS, True
     due = time.monotonic() + patience
-    for behind, more in found_inside(session, state.query, among, job.cancelled):
-        found += more
-        if time.monotonic() >= due:
-            job.emit(_made(session, state, found, behind, len(among), finished=False))
-            patience *= 2
+    for part in _parts(len(among), bisect_left(among, cursor) if cursor is not None else len(among)):
+        found[part.start] = []
+        for _, more in found_inside(session, state.query, among[part.start : part.stop], job.cancelled):
+            found[part.start] += more
+        if job.cancelled():
+            return None
+        behind += len(part)
+        is_enough = is_first and sum(map(len, found.values())) >= FIRST_HITS
+        if behind < len(among) and (is_enough or time.monotonic() >= due):
+            job.emit(_made(session, state, _in_order(found), behind, len(among), finished=False))
+            patience, is_first = (patience if is_enough else patience * 2), False
             due = time.monotonic() + patience
-    if job.cancelled():
-        return None
-    return _made(session, state, found, len(among), len(among), finished=True)
+    return _made(session, state, _in_order(found), len(among), len(among), finished=True)
+
+
+def _parts(count: int, at: int) -> list[range]:
+    """Return ranges that make up all places, those around `at` first."""
+    parts = [range(start, min(start + PART_ENTRIES, count)) for start in range(0, count, PART_ENTRIES)]
+    return sorted(parts, key=lambda part: abs(part.start + PART_ENTRIES // 2 - at))
+
+
+def _in_order(found: dict[int, list[int]]) -> list[int]:
+    return [index for start in sorted(found) for index in found[start]]
 
 
 def _made(

@@ -11,7 +11,7 @@ from itertools import accumulate
 from msgspec import Struct, field
 from wcwidth import wcwidth
 
-from tests.bench.bench import Bench, Line, median, seconds
+from tests.bench.bench import Bench, Line, median, recorded, seconds
 from tests.bench.measure import Failed, cpu_of_tree, percentile
 from tests.bench.rows_browser import browser, go_into_tree, shows, titles_of
 from tests.bench.rows_command_line import size_of, title_of
@@ -25,9 +25,13 @@ WORDS = ("auth", "test", "config")
 
 
 class Keys(Struct):
-    """What keys of one kind took: to the lists and the footer as they stay, to the last byte of all, and the CPU."""
+    """What keys of one kind took: to the lists and the footer as they stay, to the last byte of all, and the CPU.
+
+    `rows` is the time to the lists' rows as they stay, whatever goes on to be counted below them.
+    """
 
     frames: list[float] = field(default_factory=list)
+    rows: list[float] = field(default_factory=list)
     settled: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
 
@@ -73,7 +77,9 @@ def _in_tree(opened: Terminal, titles: list[str], what: str, many: int) -> list[
     return [
         *_lines(f"{what}: cursor", cursor),
         *_lines(f"{what}: page", page),
-        *_lines(f"{what}: search letters", letters),
+        # Tens of thousands of hits are counted long after those around the cursor stand there.
+        *_lines(f"{what}: search letters, rows", Keys(letters.rows, letters.rows, letters.settled, letters.cpu)),
+        recorded(f"{what}: search letters: all counted", letters.frames, seconds),
     ]
 
 
@@ -111,13 +117,23 @@ def _press(terminal: Terminal, keys: list[str], taken: Keys) -> None:
         if not shown or shown[-1][1] == before:
             missed += 1
             continue
-        last = len(shown) - 1
-        while last > 0 and shown[last - 1][1] == shown[-1][1]:
-            last -= 1
-        taken.frames.append(shown[last][0] - pressed)
+        taken.frames.append(_last_change(shown) - pressed)
+        taken.rows.append(_last_change([(moment, _rows(lines)) for moment, lines in shown]) - pressed)
         taken.settled.append(shown[-1][0] - pressed)
     if missed > len(keys) // 4:
         raise Failed(f"{missed} of {len(keys)} keys changed nothing on the screen: {keys[:3]}")
+
+
+def _last_change(shown: list[tuple[float, list[str]]]) -> float:
+    last = len(shown) - 1
+    while last > 0 and shown[last - 1][1] == shown[-1][1]:
+        last -= 1
+    return shown[last][0]
+
+
+def _rows(lines: list[str]) -> list[str]:
+    """Return the rows of the panes, without scroll bars, frames, and the lines below."""
+    return [line.rstrip("│▁▂▃▄▅▆▇█ ") for line in lines if line.startswith("│")]
 
 
 def _without_view(lines: list[str]) -> list[str]:

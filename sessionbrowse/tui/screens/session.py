@@ -280,8 +280,8 @@ class SessionScreen(CommandScreen[None]):
         session = self.session
         if session is None:
             return
-        before = self.shown.made
-        self.lane("rows").ask(lambda job: make_rows(session, state, before, job))
+        before, cursor = self.shown.made, self.index
+        self.lane("rows").ask(lambda job: make_rows(session, state, before, job, cursor))
 
     def take_rows(self, outcome: Outcome) -> None:
         """Show the rows of a new filter, search or fold; the cursor stays on its entry or goes to one above it."""
