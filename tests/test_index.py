@@ -138,6 +138,20 @@ def test_a_file_that_was_rewritten_is_read_from_its_old_end_when_it_grows(
     assert len(list((tmp_path / "cache").glob("text-*"))) == 1
 
 
+def test_a_shard_that_is_dropped_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_module, "BULK_BYTES", 1)
+    path = write(folder(tmp_path / "store") / "a.jsonl", header("first"), user("1", None, "some words"))
+    index = indexed.open_or_create(tmp_path / "cache", pytest.fail)
+    assert index is not None
+    indexed.gather(scope_of(tmp_path / "store"), index, everything=True, may_fork=True)
+    _, shard = index.databases()[1]
+    write(path, header("second"), user("1", None, "other words"))
+    indexed.gather(scope_of(tmp_path / "store"), index, everything=True, may_fork=True)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        shard.execute("SELECT 1")
+    index.close()
+
+
 def bytes_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count the bytes that are read of files from now on."""
     read: list[int] = []

@@ -444,11 +444,14 @@ class Index:
         self.connection.execute("INSERT OR REPLACE INTO facts VALUES ('tools', ?)", (str(int(tools)),))
 
     def _remove_stray_shards(self) -> None:
-        """Delete shards that a process left behind before it could enter them."""
+        """Delete shards that are entered no more, or that a process left behind before it could enter them."""
         known = {name for _, name in self.shards()}
+        for name in self._open_shards.keys() - known:
+            self._open_shards.pop(name).close()
         for name in os.listdir(self.directory):
             if name.startswith(SHARD_PREFIX) and name.removesuffix("-journal") not in known:
-                with suppress(FileNotFoundError):
+                # Windows keeps what another process has open: it goes the next time.
+                with suppress(FileNotFoundError, PermissionError):
                     os.unlink(self.directory / name)
 
     @contextmanager
