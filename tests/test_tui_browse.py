@@ -436,3 +436,10 @@ async def test_a_line_can_be_edited_while_it_is_typed(demo: dict) -> None:
         await browser.press_at_once("left", "left", "left", "left", "delete", "end")
         assert browser.app.screen.query_one("#filter-input").value == "auth"  # type: ignore[attr-defined]
         assert browser.row_list("#sessions").count == 2
+
+
+async def test_many_problems_of_the_settings_do_not_hide_the_lists(demo: dict) -> None:
+    async with browsing(**demo, problems=[f"problem {number}" for number in range(20)]) as browser:
+        await browser.until(lambda: len(browser.toasts()) == 4)
+        assert browser.toasts()[:3] == ["problem 0", "problem 1", "problem 2"]
+        assert "17 more problems" in browser.toasts()[3]

@@ -14,6 +14,7 @@ from textual.events import Key
 
 from sessionbrowse.services.archive import Archived, archive
 from sessionbrowse.store.admission import Target
+from sessionbrowse.tui.screens.progress import ProgressScreen
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from tests.change_helpers import CONVERSATION, NOW_MS, Store, entry, header, lines_of
 from tests.tui_support import Driven, browsing, demo_options
@@ -625,3 +626,14 @@ async def test_in_the_demo_nothing_leaves_the_demo(tmp_path: Path) -> None:
         assert browser.row_list("#sessions").count == 29
     assert (tmp_path / "demo" / "sessionbrowse" / "state").is_dir()
     assert not (Path.home() / ".local" / "state" / "sessionbrowse" / "journal.jsonl").exists()
+
+
+async def test_work_that_is_done_before_its_window_stands_takes_the_window_away(tmp_path: Path) -> None:
+    async with browsing(**demo_options(tmp_path)) as browser:
+        for steps in range(8):
+            window = ProgressScreen("Work", lambda: None)
+            browser.app.push_screen(window)
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            window.finish()
+            await browser.until(lambda: browser.screen_name == "browse")

@@ -33,6 +33,7 @@ from sessionbrowse.tui.memory import Memory
 from sessionbrowse.tui.options import BrowseOptions as BrowseOptions
 from sessionbrowse.tui.outside.handed_over import HandedOver
 from sessionbrowse.tui.outside.terminal import driver_class, run_in_terminal, terminal_is_gone
+from sessionbrowse.tui.render import plural
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line, cut_left
 
@@ -56,6 +57,8 @@ OTHER_STYLES = Path(__file__).with_name("screens.tcss")
 """The styles of all screens but the first, which would have to wait until they are parsed."""
 OPENING_S = 0.25
 """How long the first paint waits for the rows of an index, which usually are there before it could begin."""
+MOST_PROBLEMS = 3
+"""So many problems of the settings are named when the browser opens: more would hide the lists."""
 
 
 class BrowseApp(App[int], inherit_bindings=False):
@@ -161,8 +164,11 @@ class BrowseApp(App[int], inherit_bindings=False):
         if self.companion is None:
             self.start_scan()
         self.screen.call_after_refresh(self._painted)
-        for problem in self._problems:
+        for problem in self._problems[:MOST_PROBLEMS]:
             self.say(problem, "warning")
+        if len(self._problems) > MOST_PROBLEMS:
+            more = plural(len(self._problems) - MOST_PROBLEMS, "more problem", "more problems")
+            self.say(f"The settings have {more}: sessionbrowse config and config --keys name them.", "warning")
         if not self.is_headless:
             self.set_interval(TERMINAL_CHECK_S, self._leave_if_terminal_is_gone)
             self._leave_on_signals()

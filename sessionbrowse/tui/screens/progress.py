@@ -49,12 +49,16 @@ class ProgressScreen(CommandScreen[None]):
     def finish(self) -> None:
         """Go away: the work is done."""
         self._finished = True
-        if self.is_attached and self.is_top:
-            self.dismiss(None)
+        self._go_if_finished()
 
     def on_screen_resume(self) -> None:
         """Go away if the work was done while another screen was on top."""
-        if self._finished and self.is_top:
+        self._go_if_finished()
+
+    def _go_if_finished(self) -> None:
+        # Taken away while it is still being built, it would look for parts that are gone.
+        if self._finished and self.is_mounted and self.is_top:
+            self._finished = False
             self.dismiss(None)
 
     def _show(self) -> None:

@@ -202,7 +202,7 @@ class SessionScreen(CommandScreen[None]):
         self._leave_if_gone()
 
     def _leave_if_gone(self) -> None:
-        if self._is_gone and self.is_top:
+        if self._is_gone and self.is_mounted and self.is_top:
             self.browser.say(f"{one_line(self.summary.title, 60)} is not in its place any more.", "warning")
             self.dismiss(None)
 
