@@ -90,13 +90,10 @@ class Lineage:
 
     def _found_chain(self) -> bool:
         ids, parents = self.ids, self.parents
-        return (
-            not self.is_linear
-            and parents[1:] == ids[:-1]
-            and parents[:1] == [None]
-            and None not in ids
-            and len(set(ids)) == len(ids)
-        )
+        if self.is_linear or parents[:1] != [None] or parents[1:] != ids[:-1]:
+            return False
+        known = set(ids)
+        return len(known) == len(ids) and None not in known
 
     def _parent(self, index: int) -> int:
         if self.is_linear or self._is_chain():
