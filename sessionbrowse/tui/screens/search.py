@@ -29,6 +29,8 @@ from sessionbrowse.tui.widgets.row_list import RowState
 PAGE_HITS = 60
 """So many hits are asked for at first, and so many more when the cursor comes near the end of them."""
 NEAR_END = 30
+ROOM_FOR_FILTERS = 114
+"""Columns in which the line has room to name filters too, beside what it says of the hits."""
 
 
 class SearchScreen(FoundScreen):
@@ -55,7 +57,8 @@ class SearchScreen(FoundScreen):
         self.tools = self.browser.options.settings.index_tools
         self.rows_list.border_title = "Results"
         self.text_view.border_title = "Preview"
-        self.line.open("› ", self.query_text, 'words, "a phrase", re:pattern, agent: project: role: after: …')
+        filters = ", agent: project: role: after: …" if self.app.size.width >= ROOM_FOR_FILTERS else ""
+        self.line.open("› ", self.query_text, f'words, "a phrase", re:pattern{filters}')
         self._show_lessons()
         self._show_state()
 
@@ -158,7 +161,9 @@ class SearchScreen(FoundScreen):
                     self._show_hits(top=False)
                 self._say_found()
             case Refused(stamp=stamp, sentence=sentence) if stamp == self._stamp:
-                self._problem = sentence
+                # What the letters before found is no answer to this.
+                self._problem, self._hits = sentence, []
+                self._show_hits(top=False)
                 self._say_found()
             case _:
                 return
@@ -186,6 +191,8 @@ class SearchScreen(FoundScreen):
         self.show_preview()
 
     def _empty_sentence(self) -> str:
+        if self._problem is not None:
+            return self._problem
         if self._is_searching:
             return "Searching …"
         searched = self._searched
