@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -156,7 +156,20 @@ def _value_of(kind: Any, value: object, name: str, problems: list[str]) -> objec
         return _settings_of(ResumeSettings, value, f"{name}.", problems)
     if kind == tuple[CustomCommand, ...] and isinstance(value, list):
         return _commands_of(value, name, problems)
+    if get_origin(kind) is dict and isinstance(value, dict):
+        return _entries_of(get_args(kind)[1], value, name, problems)
     return msgspec.convert(value, kind)
+
+
+def _entries_of(kind: Any, table: Mapping[str, object], name: str, problems: list[str]) -> dict[str, Any]:
+    """Return the entries that can be used; one that cannot does not take the others with it."""
+    good: dict[str, Any] = {}
+    for key, value in table.items():
+        try:
+            good[key] = msgspec.convert(value, kind)
+        except msgspec.ValidationError:
+            problems.append(f'"{name}.{key}" must be {_WANTED_EACH[name]}; it is ignored.')
+    return good
 
 
 def _commands_of(tables: list[Any], name: str, problems: list[str]) -> tuple[CustomCommand, ...]:
@@ -258,3 +271,6 @@ def _own_dir(kind: str, env: Mapping[str, str], home: Path | None, system: str =
     if Path(named).is_absolute():
         return Path(named) / APP
     return (home or Path(env.get("HOME") or Path.home())) / below_home / APP
+
+
+_WANTED_EACH = {"keys": 'a text such as "f6"', "agents": 'a list of texts such as ["npx", "pi"]'}

@@ -68,11 +68,11 @@ def test_every_setting_can_be_set(tmp_path: Path) -> None:
             '"roots" must be a list of texts such as ["~/old/.pi/agent"]; the default is used.',
         ),
         (
-            "keys = {rename = 2}",
+            "keys = 2",
             '"keys" must be a table of texts such as {rename = "f6"}; the default is used.',
         ),
         (
-            'agents = {pi = "pi"}',
+            'agents = "pi"',
             '"agents" must be a table of lists such as {pi = ["npx", "pi"]}; the default is used.',
         ),
     ],
@@ -81,6 +81,15 @@ def test_a_wrong_setting_is_named_and_the_others_hold(tmp_path: Path, line: str,
     loaded = load(tmp_path, f'date_style = "date"\n{line}\n')
     assert loaded.settings == Settings(date_style="date")
     assert loaded.problems == (f"{loaded.path}: {sentence}",)
+
+
+def test_a_wrong_key_or_program_is_named_and_the_others_hold(tmp_path: Path) -> None:
+    loaded = load(tmp_path, 'keys = {open = 3, rename = "f6"}\nagents = {omp = "omp", pi = ["npx", "pi"]}\n')
+    assert loaded.settings == Settings(keys={"rename": "f6"}, agents={"pi": ("npx", "pi")})
+    assert loaded.problems == (
+        f'{loaded.path}: "keys.open" must be a text such as "f6"; it is ignored.',
+        f'{loaded.path}: "agents.omp" must be a list of texts such as ["npx", "pi"]; it is ignored.',
+    )
 
 
 def test_each_setting_has_words_for_what_it_takes() -> None:
