@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from textual import events
+from textual.widgets import Input
 
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.store.scan import Batch
@@ -114,6 +116,17 @@ async def test_letters_are_text_while_a_filter_is_typed_and_arrows_still_move(de
         first = browser.row_list("#sessions").key
         await browser.press("down")
         assert browser.row_list("#sessions").key != first
+
+
+async def test_what_is_pasted_into_a_line_stands_there_once(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        for keys in (["slash"], ["escape", "ctrl+r", "ctrl+u"]):
+            await browser.press(*keys)
+            browser.app.post_message(events.Paste("two\nwords "))
+            await browser.settle()
+            field = browser.app.focused
+            assert isinstance(field, Input)
+            assert field.value == "two words"
 
 
 async def test_a_pattern_that_is_not_valid_says_so_while_it_is_typed(demo: dict) -> None:

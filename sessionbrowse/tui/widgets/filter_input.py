@@ -24,5 +24,5 @@ class FilterInput(Input):
         super()._watch_value(value)
 
     def _on_paste(self, event: events.Paste) -> None:
+        # Textual hands the event on to the field itself, which puts the text in.
         event.text = clean(event.text.strip())
-        super()._on_paste(event)
