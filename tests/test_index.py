@@ -21,7 +21,7 @@ from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES
 from sessionbrowse.model import tree
-from sessionbrowse.model.columns import Columns
+from sessionbrowse.model.columns import Columns, joined
 from sessionbrowse.model.session import Session
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.services import catalog, indexed
@@ -609,6 +609,35 @@ def test_a_session_that_grew_often_is_stored_as_few_runs(tmp_path: Path) -> None
     assert row is not None
     assert len(index.entry_parts(row)) <= MAX_RUNS
     index.close()
+
+
+def test_only_a_session_that_grew_by_calls_may_have_a_call_twice(tmp_path: Path) -> None:
+    """Whether one may decides whether a row of a tool's result takes a look at every answer of the file."""
+    path = write(
+        folder(tmp_path / "root") / "a.jsonl",
+        header("s1"),
+        answer("1", None, "Look", command="ls"),
+        result("2", "1", "out"),
+        user("3", "2", "on"),
+    )
+    found: list[Columns] = []
+    for more in (user("4", "3", "and on"), answer("5", "4", "Yes"), answer("6", "5", "Again", command="ls")):
+        indexed_summaries(tmp_path / "root", tmp_path / "cache")
+        append(path, more)
+        indexed_summaries(tmp_path / "root", tmp_path / "cache")
+        index = open_index(tmp_path / "cache")
+        assert index is not None
+        row = index.row_of(os.fspath(path))
+        assert row is not None
+        found.append(unpack(index.entry_parts(row)))
+        index.close()
+    assert [(columns.has_calls, columns.calls_repeat) for columns in found] == [
+        (True, False),
+        (True, False),
+        (True, True),
+    ]
+    assert joined(found[0], found[0]).calls_repeat, "each part has it once"
+    assert not joined(found[0], Columns()).calls_repeat
 
 
 def foreign_database(path: Path) -> bytes:

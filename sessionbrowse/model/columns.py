@@ -78,6 +78,7 @@ class Columns:
         self.some_times: dict[int, Time] = {}
         self.calls: list[str] = []
         self._calls_repeat: bool | None = None
+        self._has_calls = False
         self._heard = _Heard(self.kinds)
         self._answers: dict[tuple[str | None, str | None, str | None, bool, bool], int] = {}
 
@@ -127,6 +128,11 @@ class Columns:
         """Yield the timestamps that are known without reading, by index and `shift`."""
         known = enumerate(self.times) if self.times else self.some_times.items()
         return ((index + shift, time) for index, time in known)
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether there are tool calls."""
+        return self._has_calls or bool(self.calls)
 
     @property
     def calls_repeat(self) -> bool:
@@ -207,7 +213,8 @@ def joined(first: Columns, then: Columns) -> Columns:
     columns.kept = first.kept | {before + index: envelope for index, envelope in then.kept.items()}
     times = {index: time for part in (first, then) for index, time in part.known_times(0 if part is first else before)}
     columns.some_times = times
-    columns._calls_repeat = True
+    columns._has_calls = first.has_calls or then.has_calls
+    columns._calls_repeat = first.calls_repeat or then.calls_repeat or (first.has_calls and then.has_calls)
     return columns
 
 

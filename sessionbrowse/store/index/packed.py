@@ -56,6 +56,7 @@ class _PackedFacts(Struct, array_like=True):
     codes: bytes
     kept: dict[int, Envelope]
     times: dict[int, Time]
+    has_calls: bool
     calls_repeat: bool
 
 
@@ -71,7 +72,10 @@ class PackedColumns(Columns):
     def __init__(self, parts: Sequence[tuple[_PackedPlaces, _PackedFacts]]) -> None:
         super().__init__(parts[0][1].kinds if parts else ())
         self._parts = [facts for _, facts in parts]
-        self._calls_repeat = len(parts) > 1 or any(facts.calls_repeat for facts in self._parts)
+        with_calls = [facts for facts in self._parts if facts.has_calls]
+        self._has_calls = bool(with_calls)
+        # Which ids the calls of a part have is not stored: those of two parts may be the same.
+        self._calls_repeat = len(with_calls) > 1 or any(facts.calls_repeat for facts in with_calls)
         self.is_sound = len(parts) == 1 and self._parts[0].is_sound
         del self.ids, self.parent_ids
         for places, facts in parts:
@@ -147,6 +151,7 @@ def pack(columns: Columns) -> Part:
         pack_integers(codes),
         {place: each for place, each in columns.kept.items() if _is_stored(each, columns.sizes[place])},
         _sibling_times(columns, parents),
+        columns.has_calls,
         columns.calls_repeat,
     )
     return zlib.compress(_encode(places), _COMPRESSION), zlib.compress(_encode(facts), _COMPRESSION)

@@ -17,7 +17,7 @@ from sessionbrowse.model.summary import Summary
 from sessionbrowse.store.index import overview
 
 APPLICATION_ID = 0x5E551085
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 _WAIT_S = 2.0
