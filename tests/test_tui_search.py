@@ -73,6 +73,18 @@ async def test_each_letter_searches_anew_and_fewer_letters_find_more(demo: dict[
         assert browser.row_list("#found-rows").count > few > 0
 
 
+async def test_enter_that_comes_before_the_answer_opens_what_is_found_for_the_words(demo: dict[str, Any]) -> None:
+    async with searching(demo, "deploy") as browser:
+        assert browser.row_list("#found-rows").count
+        for words, opened in (("fired", "Alert noise"), ("cookie", "Refactor auth"), ("nothingsuch", "")):
+            await browser.press_at_once("ctrl+u", *words, "enter")
+            await browser.settle()
+            assert browser.screen_name == ("session" if opened else "search")
+            if opened:
+                assert opened in browser.screen_text().splitlines()[0]
+                await browser.press("escape")
+
+
 async def test_keys_that_come_at_once_are_all_kept(demo: dict[str, Any]) -> None:
     async with browsing(**demo) as browser:
         await browser.press_at_once("ctrl+f", *"cookie")

@@ -49,6 +49,7 @@ class SearchScreen(FoundScreen):
         self._searched: Searched | None = None
         self._asked_for = 0
         self._answered_stamp = 0
+        self._opens_first = False
         self._problem: str | None = None
         self._ended = False
 
@@ -81,7 +82,7 @@ class SearchScreen(FoundScreen):
     def here(self) -> Here:
         """Return what commands may ask."""
         return Here(
-            has_rows=bool(self._hits) or not self.query_text.strip(),
+            has_rows=bool(self._hits) or not self.query_text.strip() or self._is_unanswered,
             has_session=self.spot is not None,
             is_searching=self._is_searching,
         )
@@ -107,6 +108,11 @@ class SearchScreen(FoundScreen):
         return self._searched is None or not (
             self._searched.finished or self._searched.paused or self._searched.stopped
         )
+
+    @property
+    def _is_unanswered(self) -> bool:
+        """Whether nothing has been heard yet of what stands in the line."""
+        return self._is_searching and self._answered_stamp != self._stamp
 
     @property
     def busy(self) -> bool:
@@ -136,6 +142,7 @@ class SearchScreen(FoundScreen):
         searching = self.browser.searching
         self._stamp, self._searched, self._problem = searching.stamp(), None, None
         self._asked_for = PAGE_HITS
+        self._opens_first = False
         # An empty question makes the one before stale.
         searching.ask(Find(self._stamp, self.query_text, self.tools, PAGE_HITS))
         if not self.query_text.strip():
@@ -178,6 +185,9 @@ class SearchScreen(FoundScreen):
         # The rows of the letter before stay until there is something better: an empty list would flicker.
         self._hits = [*self._hits[: page.at], *page.hits]
         self._show_hits(top=is_new)
+        if self._opens_first and self._hits and self.is_top:
+            self._opens_first = False
+            super().do_open_found()
 
     def _show_hits(self, *, top: bool) -> None:
         keys = [(hit.path, hit.entry_index, hit.role) for hit in self._hits]
@@ -288,6 +298,10 @@ class SearchScreen(FoundScreen):
 
     def do_open_found(self) -> None:
         """Go to the entry in its session's tree; an example is put into the line."""
+        if self.typing and self._is_unanswered:
+            # What stands there was found for other words.
+            self._opens_first = True
+            return
         if self._hits:
             super().do_open_found()
             return
