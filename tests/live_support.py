@@ -70,9 +70,9 @@ def step_until(made: Live, condition: Callable[[], bool]) -> None:
         made.step(0.02)
 
 
-def index(root: Path, cache: Path) -> Heard:
+def index(root: Path, cache: Path, **more: Any) -> Heard:
     """Have a browser of before read everything into the index; return what it heard."""
-    made, heard = live(root, cache)
+    made, heard = live(root, cache, **more)
     if len(heard.rows) > AT_ONCE_FILES and not isinstance(heard.news[0], Opening):
         step_until(made, lambda: Indexing(len(heard.rows), len(heard.rows)) in heard.news)
     made.end()

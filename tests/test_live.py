@@ -27,6 +27,7 @@ from sessionbrowse.services.news import (
     encode,
 )
 from sessionbrowse.services.readings import AT_ONCE_FILES
+from sessionbrowse.store.remembered import ListView, remember, scope_key
 from sessionbrowse.store.watch import Watcher, is_remote, stamps
 from tests.live_support import Heard, index, live, step_until
 from tests.session_files import answer, header, user, written
@@ -71,6 +72,22 @@ def test_with_an_index_the_first_rows_come_before_any_file_is_looked_at(tmp_path
     assert opening.sessions == 3
     assert opening.folders == (Folder("/home/dev/webshop", 3, 0, opening.summaries[0].modified, ("pi",)),)
     assert heard.kinds() == ["Opening", "Found", "Indexed", "Complete"]
+
+
+def test_the_first_rows_come_in_the_order_in_which_the_list_was_left(tmp_path: Path) -> None:
+    root, state = store(tmp_path), str(tmp_path / "state")
+    append(session(root, "1.jsonl"), answer("b", "a", "long " * 100))
+    index(root, tmp_path / "cache")
+    remember(state, scope_key([str(root)], []), ListView(sort="size", given={"sort": "recent"}), {})
+
+    def first(**more: str) -> str:
+        opening = index(root, tmp_path / "cache", state=state, **more).news[0]
+        assert isinstance(opening, Opening)
+        return Path(opening.summaries[0].path).name
+
+    assert first(sort="recent") == "1.jsonl"
+    # Settings that were changed since come before what is remembered.
+    assert first(sort="name") == "0.jsonl"
 
 
 def test_what_changed_since_the_index_replaces_its_rows(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ a [link](https://example.com/x).
     assert laid_out(source) == [
         "Two ways",
         "",
-        "Some bold, slanted and `code`,",
+        "Some bold, slanted and code,",
         "a link (https://example.com/x).",
         "",
         "• one",
@@ -106,7 +106,7 @@ def test_roles_name_what_a_piece_is() -> None:
     spans = dict(inline_lines("a **b** *c* `d` ~~e~~ [f](g)")[0])
     assert spans["b"] == "strong"
     assert spans["c"] == "italic"
-    assert spans["d"] == "code"
+    assert spans["d"] == "inline-code"
     assert spans["e"] == "strike"
     assert spans["f"] == "link"
     assert spans[" (g)"] == "dim"

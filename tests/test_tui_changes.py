@@ -14,6 +14,7 @@ from textual.events import Key
 
 from sessionbrowse.services.archive import Archived, archive
 from sessionbrowse.store.admission import Target
+from sessionbrowse.tui.screens.dialogs import PromptScreen
 from sessionbrowse.tui.screens.progress import ProgressScreen
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from tests.change_helpers import CONVERSATION, NOW_MS, Store, entry, header, lines_of
@@ -274,6 +275,13 @@ async def test_a_fork_into_a_directory_that_is_not_there_is_refused_in_a_sentenc
         await browser.type("/nowhere/at/all")
         await browser.press("enter")
         assert browser.toasts() == ["There is no directory /nowhere/at/all; nothing was forked."]
+        # The dialog stands there again, with what was typed.
+        assert isinstance(browser.app.screen, PromptScreen)
+        assert browser.app.screen.line.value == "/nowhere/at/all"
+        await browser.press("ctrl+u")
+        await browser.type(str(store.home))
+        await browser.press("enter")
+        assert browser.toasts()[-1].startswith("Forked into")
 
 
 # ---- whole files -------------------------------------------------------------------------------------------
@@ -391,7 +399,9 @@ async def test_archived_sessions_leave_the_list_and_one_undo_brings_all_back(sto
         assert all((path.parent / "archive" / path.name).exists() for path in paths)
         assert browser.row_list("#sessions").count == 0
         assert "3 sessions are archived, out of the lists of pi. u undoes." in browser.toasts()[-1]
-        await browser.press("u")
+        await browser.press("x")
+        assert browser.row_list("#sessions").count == 3
+        await browser.press("x", "u")
         assert all(path.exists() for path in paths)
         assert browser.row_list("#sessions").count == 3
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from sessionbrowse.store.pins import Pins
 from sessionbrowse.tui.library import Library, parse_filter, same_names
 from tests.tui_support import NOW_MS, summary
 
@@ -54,6 +57,15 @@ def test_other_orders() -> None:
     assert titles(made.sessions(sort="cost"))[0] == "Refactor auth"
     assert titles(made.sessions(sort="size"))[0] == "Terraform drift"
     assert titles(made.sessions(sort="name"))[0] == "Refactor auth"
+
+
+def test_a_thread_that_holds_a_pinned_session_comes_first() -> None:
+    made = library(WEB, replace(FIX, id="fix"), replace(INFRA, modified=NOW_MS))
+    assert titles(made.sessions(sort="threaded"))[0] == "Terraform drift"
+    made.pins = Pins(own=frozenset([("pi", "fix")]))
+    rows = made.sessions(sort="threaded")
+    assert titles(rows) == ["Refactor auth", "fix the flaky test", "Terraform drift"]
+    assert [(row.prefix, row.pinned) for row in rows] == [("", False), ("╰─", True), ("", False)]
 
 
 def test_forks_hang_on_their_parent_and_carry_it_up_by_their_newest() -> None:

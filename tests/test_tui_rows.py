@@ -1,11 +1,12 @@
-"""The rows of the lists: their columns stay apart, whatever a session counts."""
+"""The rows of the lists, whose columns stay apart whatever a session counts, and the bar above them."""
 
 from __future__ import annotations
 
 import pytest
 
+from sessionbrowse.tui.browse_titles import Progress, facts_line
 from sessionbrowse.tui.library import SessionRow
-from sessionbrowse.tui.render import ListStyle, session_row
+from sessionbrowse.tui.render import ListStyle, bar, session_row
 from tests.tui_support import NOW_MS, summary
 
 
@@ -21,3 +22,19 @@ def test_the_columns_of_a_row_stay_apart_and_end_together(count: int, shown: str
     assert len(row) == 80
     facts = row[row.index("now") :]
     assert " ".join(facts.split()) == f"now {shown} $123,456.78"
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (120, "indexing ▰▰▰▰▰▰▰▱ 9,812/10,000 · 1,226/s   10,000 sessions · 112 folders"),
+        (80, "indexing ▰▰▰▰▰▰▰▱ 9,812/10,000 · 1,226/s   10,000 sessions"),
+        (60, "indexing ▰▰▰▰▰▰▰▱ 9,812/10,000 · 1,226/s"),
+        (40, "indexing 98%"),
+    ],
+)
+def test_the_upper_bar_says_what_it_has_room_for(width: int, shown: str) -> None:
+    under_way = Progress("indexing", 9_812, 10_000, began_ms=0, began_done=0, now_ms=8_000)
+    line = facts_line(10_000, 112, under_way, None, width)
+    assert "".join([text for text, _ in line]) == shown
+    assert "".join([text for text, _ in bar([("sessionbrowse › webshop", "")], line, width)]).rstrip().endswith(shown)

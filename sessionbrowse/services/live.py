@@ -39,6 +39,7 @@ from sessionbrowse.services.readings import Readings
 from sessionbrowse.store.discover import FoundFile, Skipped, is_session_name
 from sessionbrowse.store.in_use_now import sessions_in_use
 from sessionbrowse.store.index.overview import Brief
+from sessionbrowse.store.remembered import recall, scope_key
 from sessionbrowse.store.roots import real_surroundings
 from sessionbrowse.store.scan import link_parents, turns
 from sessionbrowse.store.watch import Watcher
@@ -59,7 +60,10 @@ GO_SECONDS = 2.0
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What the browser wants to see: roots and agents of the command line, places of the settings, the first order."""
+    """What the browser wants to see: roots and agents of the command line, places and order of the settings.
+
+    `state` is the directory in which is remembered how the browser was left; None where that does not count.
+    """
 
     home: str
     environ: dict[str, str]
@@ -68,6 +72,7 @@ class Request(Struct, frozen=True, kw_only=True):
     agents: Sequence[str] = ()
     extra_roots: Sequence[str] = ()
     sort: str = "recent"
+    state: str | None = None
     tools: bool = False
 
 
@@ -123,7 +128,8 @@ class Live:
         """
         self._places = scan_of(self._scope).places
         is_listed = _listed(self._places)
-        opened = self._request.sort in ("recent", "threaded") and self._open_in_brief(is_listed)
+        order = self._first_order()
+        opened = order == "recent" and self._open_in_brief(is_listed)
         if opened:
             self._wait_for_paint()
         summaries = [summary for summary in self._readings.remember(is_listed) if self._is_wanted(summary)]
@@ -131,12 +137,21 @@ class Live:
             return
         known = {summary.path: summary for summary in summaries}
         known.update({summary.path: summary for summary in link_parents(summaries)})
-        in_order = ordered(known.values(), self._request.sort if self._request.sort != "threaded" else "recent")
+        in_order = ordered(known.values(), order)
         if not opened:
             self._tell(Opening(tuple(in_order[:FIRST_ROWS]), _folders(in_order), len(in_order)))
             self._wait_for_paint()
         self._show(in_order)
         self._tell(Indexed())
+
+    def _first_order(self) -> str:
+        """Return the order in which the browser was left, unless the settings name another one since."""
+        order = self._request.sort
+        if self._request.state is not None:
+            view, _ = recall(self._request.state, scope_key(self._request.roots, self._request.agents))
+            order = view.sort if view is not None and view.holds("sort", order) else order
+        # A thread is as new as its newest session; relevance is an order of hits only.
+        return "recent" if order in ("threaded", "relevance") else order
 
     def _open_in_brief(self, is_listed: Callable[[str], bool]) -> bool:
         """Hand over the newest rows and the counts of all, without reading what is known of all; False for none."""

@@ -9,7 +9,10 @@ from textual.content import Content
 
 from sessionbrowse.tui.library import Filter
 from sessionbrowse.tui.render import CRUMB, folder_name, one_line, plural, progress
-from sessionbrowse.tui.spans import Line
+from sessionbrowse.tui.spans import Line, line_width
+
+LEAST_PLACE = 18
+"""Cells of the upper bar that are left to say where we are."""
 
 SORT_TITLES = {
     "recent": "newest",
@@ -90,14 +93,21 @@ def path_line(folder: str | None, home: str) -> Line:
     return line if folder is None else [*line, *CRUMB, (folder_title(folder, home), "dim")]
 
 
-def facts_line(sessions: int, folders: int, under_way: Progress | None, failure: str | None) -> Line:
-    """Return how many there are, and how the reading goes."""
-    line: Line = []
-    if failure is not None:
-        line.append((f"{failure}   ", "error"))
-    if under_way is not None:
-        line += [*under_way.shown(), ("   ", "")]
-    return [*line, (f"{plural(sessions, 'session')} · {plural(folders, 'folder')}", "dim")]
+def facts_line(sessions: int, folders: int, under_way: Progress | None, failure: str | None, width: int) -> Line:
+    """Return how many there are, and how the reading goes: as much of it as a bar of this width has room for."""
+    counts: Line = [(f"{plural(sessions, 'session')} · {plural(folders, 'folder')}", "dim")]
+    failed: Line = [(f"{failure}   ", "error")] if failure is not None else []
+    if under_way is None:
+        return [*failed, *counts]
+    gap: Line = [("   ", "")]
+    ways = (
+        [*under_way.shown(), *gap, *counts],
+        [*under_way.shown(), *gap, (plural(sessions, "session"), "dim")],
+        under_way.shown(),
+        [(f"{under_way.verb} {under_way.done * 100 // under_way.total}%", "accent")],
+    )
+    room = width - line_width(failed) - LEAST_PLACE
+    return [*failed, *next((way for way in ways if line_width(way) <= room), ways[-1])]
 
 
 def no_sessions_sentence(chosen: Chosen, key_of: Callable[[str], str]) -> str:

@@ -257,11 +257,19 @@ class Library:
         if not filter.is_empty:
             return [SessionRow(summary) for summary in self._matching(chosen, filter, sort)]
         if sort == "threaded":
-            holds = self.pins.holds
-            return [
-                SessionRow(summary, thread_prefix(lasts), pinned=holds(summary)) for summary, lasts in threads(chosen)
-            ]
+            return self._threads(chosen)
         return self._rows(chosen if sort == "recent" else ordered(chosen, sort), folding, now_ms, sort)
+
+    def _threads(self, chosen: list[Summary]) -> list[SessionRow]:
+        """Return the rows of threads, those first that hold what is pinned."""
+        holds = self.pins.holds
+        grown: list[list[SessionRow]] = []
+        for summary, lasts in threads(chosen):
+            if len(lasts) == 1:
+                grown.append([])
+            grown[-1].append(SessionRow(summary, thread_prefix(lasts), pinned=holds(summary)))
+        grown.sort(key=lambda thread: not any(row.pinned for row in thread))
+        return [row for thread in grown for row in thread]
 
     def _rows(
         self, chosen: list[Summary], folding: Folding | None, now_ms: float | None, sort: str

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from sessionbrowse.config import Settings, state_dir
+from sessionbrowse.config import Settings
 from sessionbrowse.store.remembered import ListView, SessionView, recall, remember, scope_key
 from sessionbrowse.tui.library import Folding, parse_filter
 
@@ -24,8 +23,8 @@ class Memory:
 
     def __init__(self, options: BrowseOptions) -> None:
         self._settings = options.settings
-        self._is_on = options.settings.restore and options.demo is None and options.pick is None
-        self._state = str(state_dir(options.environ, Path(options.home)))
+        self._is_on = options.restores
+        self._state = str(options.state)
         self._scope = scope_key(options.roots, options.agents)
         self._lists: ListView | None = None
         self._sessions: dict[str, SessionView] = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from sessionbrowse.config import INDEX_FILE, Settings, cache_dir
+from sessionbrowse.config import INDEX_FILE, Settings, cache_dir, state_dir
 
 if TYPE_CHECKING:
     from sessionbrowse.services.bench import Bench
@@ -57,6 +57,16 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
         return cache_dir(self.environ, Path(self.home)) if self.demo is None else Path(self.demo) / "cache"
 
     @property
+    def restores(self) -> bool:
+        """Whether the browser opens as it was left: not for the demo, nor while a session is picked."""
+        return self.settings.restore and self.demo is None and self.pick is None
+
+    @property
+    def state(self) -> Path:
+        """The directory of what the browser remembers."""
+        return state_dir(self.environ, Path(self.home))
+
+    @property
     def has_index(self) -> bool:
         """Whether there is an index to begin with."""
         return os.path.exists(self.cache / INDEX_FILE)
@@ -71,5 +81,6 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
             "agents": list(self.agents),
             "extra_roots": list(self.settings.roots),
             "sort": self.settings.sort,
+            "state": str(self.state) if self.restores else None,
             "tools": self.settings.index_tools,
         }

@@ -115,7 +115,8 @@ def session_badges(summary: Summary) -> Line:
     if summary.label_count:
         badges.append((f" ⚑{summary.label_count}", "label"))
     if summary.problem_count and summary.problem is None:
-        badges.append((f" ✗{summary.problem_count}", "error"))
+        # How many they are is known when the whole session was read: the list knows of bad lines only.
+        badges.append((" ✗", "error"))
     if summary.left_behind:
         badges.append((" ↯", "warning"))
     if summary.hidden:

@@ -89,17 +89,26 @@ def wrap_offsets(text: str, width: int) -> list[tuple[int, int]]:
 def _wrap_ascii(text: str, width: int) -> list[tuple[int, int]]:
     rows: list[tuple[int, int]] = []
     start, length = 0, len(text)
+    in_path = False
     while length - start > width:
         cut = text.rfind(" ", start, start + width + 1)
         # A break that leaves only the indentation behind would lose it; a word longer than the row is cut.
         if cut <= start or not text[start:cut].strip():
-            rows.append((start, start + width))
-            start += width
+            in_path = in_path or _begins_path(text, start)
+            slash = text.rfind("/", start + 1, start + width) if in_path else -1
+            end = slash + 1 if slash > start and text[start:slash].strip() else start + width
+            rows.append((start, end))
+            start = end
         else:
             rows.append((start, cut))
-            start = cut + 1
+            start, in_path = cut + 1, False
     rows.append((start, length))
     return rows
+
+
+def _begins_path(text: str, start: int) -> bool:
+    """Tell whether a path begins there, which is cut behind a slash: other long words may hold one anywhere."""
+    return text[start : start + 40].lstrip(" (\"'“").startswith(("/", "~/"))
 
 
 def _wrap_graphemes(text: str, graphemes: list[tuple[int, int, int]], width: int) -> list[tuple[int, int]]:
@@ -108,6 +117,7 @@ def _wrap_graphemes(text: str, graphemes: list[tuple[int, int, int]], width: int
     used = 0
     # Where this row could end, where the next would then start, and the cells up to there.
     break_end, break_next, break_used = -1, -1, 0
+    slash_end, slash_used, in_path = -1, 0, False
     after_wide = False
     for start, end, cells in graphemes:
         is_blank = text[start:end] == " "
@@ -117,15 +127,24 @@ def _wrap_graphemes(text: str, graphemes: list[tuple[int, int, int]], width: int
             continue
         while used + cells > width and start > row_start:
             # Before and after a wide character a line may break anywhere.
-            if ((cells == 2 or after_wide) and break_next != start) or break_end <= row_start:
+            if (cells == 2 or after_wide) and break_next != start:
                 rows.append((row_start, start))
                 row_start, used = start, 0
+            elif break_end <= row_start:
+                in_path = in_path or _begins_path(text, row_start)
+                cut, cut_used = (slash_end, slash_used) if in_path and slash_end > row_start else (start, used)
+                rows.append((row_start, cut))
+                row_start = cut
+                used -= cut_used
             else:
                 rows.append((row_start, break_end))
-                row_start = break_next
+                row_start, in_path = break_next, False
                 used -= break_used
+                slash_used -= break_used
             break_end = -1
         used += cells
+        if text[start:end] == "/":
+            slash_end, slash_used = end, used
         after_wide = cells == 2
         if is_blank:
             break_end, break_next, break_used = start, end, used

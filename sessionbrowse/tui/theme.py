@@ -180,6 +180,7 @@ LOOKS: dict[str, tuple[str, str, str]] = {
     "label": ("warning", "", ""),
     "branch": ("secondary", "", ""),
     "code": ("secondary", "", ""),
+    "inline-code": ("secondary", "", "bold"),
     "name": ("primary", "", ""),
     "string": ("success", "", ""),
     "number": ("accent", "", ""),

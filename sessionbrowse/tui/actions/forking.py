@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.fork import Forked, fork
 from sessionbrowse.text import clean, shorten_home
@@ -25,8 +24,12 @@ def ask_directory(
     at: str | None = None,
     parts: Sequence[Part] = (),
     show: Callable[[Forked], None] | None = None,
+    typed: str | None = None,
 ) -> None:
-    """Ask where the new sessions shall be at home, then fork all of `chosen`, or one up to the entry `at`."""
+    """Ask where the new sessions shall be at home, then fork all of `chosen`, or one up to the entry `at`.
+
+    `typed` is what was answered before and cannot be: it is asked again.
+    """
     browser = screen.browser
     own = chosen[0].cwd if len({summary.cwd for summary in chosen}) == 1 else ""
     offers = [shorten_home(path, browser.home) for path in browser.directories()]
@@ -38,15 +41,27 @@ def ask_directory(
         return [(f"{what}, as a new session of that directory; the source stays as it is.", "dim")]
 
     def answered(text: str | None) -> None:
-        if text is not None:
-            directory = expanded(text, browser.home) if text.strip() else None
-            _fork_all(screen, chosen, at, None if directory == own else directory, show)
+        if text is None:
+            return
+        directory = expanded(text, browser.home) if text.strip() else None
+        if directory is None or directory == own:
+            _fork_all(screen, chosen, at, None, show)
+            return
+
+        def looked(is_there: bool) -> None:
+            if is_there:
+                _fork_all(screen, chosen, at, directory, show)
+            else:
+                browser.say(f"There is no directory {clean(directory)}; nothing was forked.", "error")
+                ask_directory(screen, chosen, at=at, parts=parts, show=show, typed=text)
+
+        browser.desk.ask(lambda how: os.path.isdir(directory), looked)
 
     browser.push_screen(
         PromptScreen(
             "Fork up to here" if at is not None else "Fork",
             parts,
-            shorten_home(own, browser.home),
+            shorten_home(own, browser.home) if typed is None else typed,
             placeholder="the directory of the new session",
             hint=hint,
             offers=offers,
@@ -77,8 +92,6 @@ def _fork_all(
         place = place_of(summary, browser.source.places)
 
         def make(how: How) -> Forked:
-            if directory is not None and not os.path.isdir(directory):
-                raise RefusedWrite(f"There is no directory {clean(directory)}; nothing was forked.")
             return fork(summary.path, summary.agent, place, at=at, cwd=directory, bench=how.bench, group=how.group)
 
         return Item(named(summary), make)

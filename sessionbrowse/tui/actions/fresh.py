@@ -55,10 +55,9 @@ def read_again(paths: Iterable[str], known: Known) -> Fresh:
         if not path.endswith((".jsonl", ".ndjson", ".gz")):
             continue
         before = known(path)
-        if is_archived(path) and (before is None or not before.archived):
-            gone.add(path)  # out of the lists, as archived sessions are
-            continue
         summary = _read(path, before)
+        if summary is not None and is_archived(path):
+            summary = replace(summary, archived=True)  # in a scope of its own, out of the other lists
         if summary is None:
             gone.add(path)
         else:

@@ -327,7 +327,7 @@ def _spans(tokens: Sequence[Token], roles: str) -> list[Line]:
                 if token.content:
                     lines[-1].append((token.content, now))
             case "code_inline":
-                lines[-1] += [("`", "faint"), (token.content, f"{now} code".strip()), ("`", "faint")]
+                lines[-1].append((token.content, f"{now} inline-code".strip()))
             case "softbreak" | "hardbreak":
                 lines.append([])
             case "strong_open" | "em_open" | "s_open":

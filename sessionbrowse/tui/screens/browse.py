@@ -281,8 +281,9 @@ class BrowseScreen(CommandScreen[None]):
         return ("preview", 1) if self.pane == "preview" else ("projects", 1 if self.pane == "projects" else -1)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Give the panes the widths of their own where there is room."""
+        """Give the panes the widths of their own where there is room, and the bar what it has room for."""
         apply_widths(self)
+        self.refresh_header()
 
     @property
     def effective_sort(self) -> str:
@@ -317,7 +318,7 @@ class BrowseScreen(CommandScreen[None]):
         """Show where we are, how many sessions there are and how the reading goes."""
         sessions, folders = self.library.counts(hidden=self.hidden, archived=self.archived)
         left = path_line(self.folder, self.browser.home)
-        right = facts_line(sessions, folders, self._arrivals.under_way, self._arrivals.failure)
+        right = facts_line(sessions, folders, self._arrivals.under_way, self._arrivals.failure, self.size.width)
         self.query_one("#header", Bar).show([*left, *self.browser.scope_note()], right)
 
     def _chosen_rows(self) -> Chosen:

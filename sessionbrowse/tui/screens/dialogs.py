@@ -30,6 +30,10 @@ MOST_OFFERS = 6
 """Rows of suggestions that are seen at once below a line to type."""
 
 
+LEAST_ANSWER = 16
+"""Cells that an answer keeps beside what stands at its right."""
+
+
 class Choice(Struct, frozen=True):
     """An answer: what is given back for it, its clean text, what stands at the right, and its look."""
 
@@ -127,8 +131,8 @@ class AskScreen(Dialog[str | None]):
 
     def _render_choice(self, index: int, width: int, state: RowState) -> Line:
         choice = self._choices[index]
-        right: Line = [(choice.right, "dim")] if choice.right else []
-        return sides([(choice.text, choice.roles)], right, width, least=min(24, width))
+        right = fit([(choice.right, "dim")], max(0, width - LEAST_ANSWER - 1))
+        return sides([(choice.text, choice.roles)], right, width, least=LEAST_ANSWER)
 
     @on(RowList.Entered)
     def _entered(self, event: RowList.Entered) -> None:
