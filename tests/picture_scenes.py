@@ -64,6 +64,8 @@ CHANGES = (
     Scene("moved", "left G M"),
     Scene("moved-refused", "ctrl+u text:/nowhere/at/all enter", "escape", toasts=True),
     Scene("moved-shown", "M enter", "escape escape right"),
+    Scene("resume-missing", "left G right r"),
+    Scene("resume-elsewhere", "enter", "escape left g right"),
 )
 """What changes sessions, from the lists."""
 
@@ -83,6 +85,7 @@ SESSION = (
     Scene("session-found", "enter", "escape"),
     Scene("session-search-nothing", "slash text:zzz", "escape"),
     Scene("session-help", "question_mark", "escape"),
+    Scene("check-out-question", "g down c", "escape g"),
     Scene("label", "m", "escape"),
     Scene("fork-here", "f", "escape"),
     Scene("copy-entry", "Y", "escape"),
@@ -125,6 +128,14 @@ WALK = (
     *[("session", scene) for scene in SESSION],
 )
 """The screen that each picture is of, whatever window lies over it, and the picture."""
+
+_SHORT = ("browse", "help", "palette", "rename", "delete-many", "delete-for-good", "session")
+SHORT = (
+    *[(screen, scene) for screen, scene in WALK if scene.name.startswith(_SHORT)],
+    ("search", Scene("search-empty", "escape escape ctrl+f")),
+    *[("search", scene) for scene in SEARCH[1:4]],
+)
+"""One picture of each kind."""
 
 WALKS = (WALK, tuple([("session", scene) for scene in DAMAGE]))
 """Each from a store and a browser of its own on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import shutil
@@ -14,15 +15,16 @@ from typing import Any
 from unittest.mock import patch
 
 from msgspec import Struct
+from msgspec.structs import replace
 from textual._compositor import LayoutUpdate
 from textual.strip import Strip
 
-from sessionbrowse.config import Settings
+from sessionbrowse.config import CustomCommand, Settings
 from sessionbrowse.store.scan import Batch
 from sessionbrowse.tui import theme
 from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.screens.progress import ProgressScreen
-from tests.picture_scenes import WALK, WALKS, Scene
+from tests.picture_scenes import SHORT, WALK, WALKS, Scene
 from tests.picture_text import Frame, colours_of, frame, text_of
 from tests.search_support import index_of, searched_source
 from tests.tui_support import Driven, browsing, demo_options, fixed_source, summary
@@ -33,11 +35,13 @@ PREFIX = "sessionbrowse-"
 
 
 class Look(Struct, frozen=True):
-    """A size of the terminal, and the themes in which pictures are taken there."""
+    """A size of the terminal, the themes in which pictures are taken there, and of what; or a terminal of its kind."""
 
     name: str
     size: tuple[int, int]
     themes: tuple[str, ...]
+    walks: tuple[tuple[tuple[str, Scene], ...], ...] = WALKS
+    environ: dict[str, str] = {}
 
 
 LOOKS = {
@@ -46,6 +50,8 @@ LOOKS = {
         Look("120", (120, 40), ("dark", "light", "high-contrast")),
         Look("80", (80, 24), ("dark",)),
         Look("60", (60, 20), ("dark",)),
+        Look("terminal-colours", (100, 30), ("ansi",), (SHORT,)),
+        Look("no-colour", (100, 30), ("dark",), (SHORT,), {"NO_COLOR": "1"}),
     )
 }
 
@@ -139,10 +145,12 @@ async def album(name: str, *, drawn: bool = True) -> Album:
     look = LOOKS[name]
     taken = Album(look, drawn=drawn)
     # On a busy machine a sentence might be gone before its picture is taken.
-    with patch.object(BrowseApp, "NOTIFICATION_TIMEOUT", 3600.0):
-        for scenes in WALKS:
+    with patch.object(BrowseApp, "NOTIFICATION_TIMEOUT", 3600.0), patch.dict(os.environ, look.environ):
+        for scenes in look.walks:
             await _walk(taken, scenes)
-        await _states(taken)
+        if look.walks is WALKS:
+            await _modes(taken)
+            await _states(taken)
     return taken
 
 
@@ -150,6 +158,9 @@ async def _walk(taken: Album, scenes: Sequence[tuple[str, Scene]]) -> None:
     with Store() as store:
         options = demo_options(store.path, theme=taken.look.themes[0])
         options |= {"environ": _environ(store), "demo": str(store.path)}
+        program = store.path / "bin" / "pi"
+        program.parent.mkdir()
+        program.touch(mode=0o755)
         cache = store.path / "cache"
         index_of(store.path, cache)
         source = searched_source(options, store.path, cache)
@@ -167,7 +178,7 @@ async def _walk(taken: Album, scenes: Sequence[tuple[str, Scene]]) -> None:
 
 
 def _environ(store: Store) -> dict[str, str]:
-    return {"HOME": str(store.path / "home" / "dev"), "PATH": "", "TMPDIR": str(store.path)}
+    return {"HOME": str(store.path / "home" / "dev"), "PATH": str(store.path / "bin"), "TMPDIR": str(store.path)}
 
 
 def _screen_below(browser: Driven) -> str:
@@ -179,6 +190,23 @@ def _screen_below(browser: Driven) -> str:
 async def _go(browser: Driven, keys: str) -> None:
     for key in keys.split():
         await (browser.type(key[5:]) if key.startswith("text:") else browser.press(key))
+
+
+async def _modes(taken: Album) -> None:
+    """Take the pictures of what the command line and the settings make of the lists."""
+    own = CustomCommand(name="Count words", key="ctrl+e", run=("/bin/echo", "3,214 words"), output="toast")
+    with Store() as store:
+        options = demo_options(store.path, theme=taken.look.themes[0]) | {"environ": _environ(store)}
+        options |= {"size": taken.look.size, "demo": str(store.path)}
+        async with browsing(**options, pick=lambda path: None) as browser:
+            await taken.take(browser, "pick", store)
+        options["settings"] = replace(options["settings"], commands=(own,))
+        async with browsing(**options) as browser:
+            await _go(browser, "colon text:count")
+            await taken.take(browser, "own-command", store)
+            await _go(browser, "enter")
+            await browser.until(browser.toasts)
+            await taken.take(browser, "own-command-said", store)
 
 
 async def _states(taken: Album) -> None:

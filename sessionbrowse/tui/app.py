@@ -250,9 +250,11 @@ class BrowseApp(App[int], inherit_bindings=False):
 
     def say(self, sentence: str, severity: SeverityLevel = "information") -> None:
         """Show a sentence for some seconds; what it quotes may be foreign."""
-        # A sentence may name a path; where the home is told shortly, what matters has room.
-        sentence = re.sub(rf"(?<![\w./-]){re.escape(self.home)}(?=/)", "~", sentence) if self.home else sentence
-        self.notify(clean(sentence), severity=severity, markup=False)
+        self.notify(clean(self.in_short(sentence)), severity=severity, markup=False)
+
+    def in_short(self, sentence: str) -> str:
+        """Return a sentence with the home told shortly in the paths it names, so that what matters has room."""
+        return re.sub(rf"(?<![\w./-]){re.escape(self.home)}(?=/)", "~", sentence) if self.home else sentence
 
     def copy(self, content: str, what: str) -> None:
         """Put text on the clipboard of the terminal."""

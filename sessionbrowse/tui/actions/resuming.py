@@ -123,7 +123,7 @@ class Resuming:
         if screen.can_give(BY_ID["relocate"]):
             choices.append(Choice("relocate", "It was moved: tell all sessions of it …"))
         choices.append(Choice("fork", "Fork into another directory, and resume there …"))
-        parts: list[Part] = [LinePart([(clean(error.sentence), "warning")]), LinePart([])]
+        parts: list[Part] = [LinePart([(clean(screen.browser.in_short(error.sentence)), "warning")]), LinePart([])]
 
         def answered(key: str | None) -> None:
             if key == "elsewhere":
