@@ -389,7 +389,7 @@ def test_a_root_that_is_no_directory_is_refused_in_a_sentence(tmp_path: Path, na
     with pytest.raises(SessionBrowseError) as raised:
         find_places(surroundings(tmp_path), [str(tmp_path / name)])
     reason = "does not exist" if name == "missing" else "is not a directory"
-    assert str(raised.value) == f"--root {tmp_path / name}: this directory {reason}."
+    assert str(raised.value) == f"--root {tmp_path / name} {reason}."
 
 
 def test_an_empty_root_holds_nothing(tmp_path: Path):

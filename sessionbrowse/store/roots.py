@@ -96,7 +96,7 @@ def root_places(
         raise NotFound(f"--root {root}: the disk did not answer in time.")
     if not exists:
         reason = "is not a directory" if os.path.exists(top) else "does not exist"
-        raise NotFound(f"--root {root}: this directory {reason}.")
+        raise NotFound(f"--root {root} {reason}.")
     found: list[Place] = []
     try:
         for directory in _sessions_directories(top) or _stores_below(top) or [top]:
