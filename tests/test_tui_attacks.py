@@ -26,6 +26,12 @@ name = "Say it"
 key = "ctrl+e"
 run = ["printf", 'said: \033]52;c;aGFjaw==\007\033[2J\033[31m%s', "{path}"]
 output = "toast"
+
+[[commands]]
+name = "Say much"
+key = "ctrl+y"
+run = ["printf", 'answered \033]52;c;aGFjaw==\007\033[2J\033[31m\033]0;t\007\302\233\342\200\256[red]']
+output = "toast"
 """
 
 STEPS: list[tuple[str, tuple[str, ...], str, tuple[str, ...]]] = [
@@ -48,7 +54,14 @@ STEPS: list[tuple[str, tuple[str, ...], str, tuple[str, ...]]] = [
     ("changes", ("U",), "hange", (ESCAPE,)),
     ("ways to resume", ("R",), "esume", (ESCAPE,)),
     ("what to copy", ("Y",), "opy", (ESCAPE,)),
-    ("an own command", ("\x05",), "could not be", ()),
+    ("an own command that is told a path", ("\x05",), "said: ", ()),
+    ("one that cannot be", ("j", "\x05"), "could not be", ("k",)),
+    ("what an own command says", ("\x19",), "answered", ()),
+    ("a session to delete", ("\x04",), "Move to the trash", ()),
+    ("a deleted session", (ENTER,), "u undoes", ()),
+    ("what to bring back, with an entry that attacks", ("t",), "evil", (ESCAPE,)),
+    ("changes, with one that attacks", ("U",), "delete  π", (ESCAPE,)),
+    ("what was undone", ("u",), "Undone", ()),
     ("the archive", ("x",), "archived", ("x",)),
     ("checkpoints", ("'",), "Checkpoints", (ESCAPE,)),
     ("search", ("\x06", "markup"), "hit", (ESCAPE, ESCAPE)),
@@ -63,9 +76,14 @@ def attacked_home(home: Path) -> Path:
     first = hostile(folder / "2026-11-18T09-00-00-000Z_x.jsonl")
     lines = first.read_text().split("\n", 1)
     header = json.loads(lines[0])
-    for number, more in enumerate(({"parentSession": str(first)}, {"cwd": ATTACK, "parentSession": None})):
+    alone = {"parentSession": None}
+    nul = "\\u0000"
+    # No program can be given the NULs of the others.
+    others = (({"parentSession": str(first)}, nul), ({"cwd": ATTACK, **alone}, nul), ({"cwd": str(home), **alone}, ""))
+    for number, (more, kept) in enumerate(others):
         changed = json.dumps(header | {"id": f"{number}{ATTACK}"} | more)
-        (folder / f"2026-11-18T09-00-0{number + 1}-000Z_y.jsonl").write_text(f"{changed}\n{lines[1]}")
+        path = folder / f"2026-11-18T09-00-0{number + 1}-000Z_y.jsonl"
+        path.write_text(f"{changed}\n{lines[1]}".replace(nul, kept))
     settings = home / ".config" / "sessionbrowse"
     settings.mkdir(parents=True)
     (settings / "config.toml").write_text(OWN)
@@ -86,7 +104,7 @@ def assert_nothing_raw(seen: bytes) -> None:
 def test_no_list_dialog_or_search_sends_what_a_session_says_raw(tmp_path: Path, own_home: Path) -> None:
     store = attacked_home(own_home)
     with _browser(store, own_home) as browser:
-        browser.wait("3 sessions")
+        browser.wait("4 sessions")
         for what, keys, expected, leaving in STEPS:
             browser.press(*keys)
             try:
@@ -103,7 +121,7 @@ def test_no_list_dialog_or_search_sends_what_a_session_says_raw(tmp_path: Path, 
 def test_no_view_of_an_entry_sends_what_a_session_says_raw(tmp_path: Path, own_home: Path) -> None:
     store = attacked_home(own_home)
     with _browser(store, own_home) as browser:
-        browser.wait("3 sessions")
+        browser.wait("4 sessions")
         browser.press(ENTER)
         browser.wait("entries")
         browser.press("5", "g")
