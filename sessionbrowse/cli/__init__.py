@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     import argparse
 
 
+_LISTS = ("list", "projects")
+"""The commands that look at every session file, whatever else they do."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status. Never raises what a user can cause.
 
@@ -29,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if not words:
             return _browse()
+        if is_program and words[0] in _LISTS:
+            _look_ahead()
         from sessionbrowse.cli.parser import INTERFACES, parse
 
         arguments = parse(words)
@@ -59,6 +65,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.flush()
         os._exit(status)
     return status
+
+
+def _look_ahead() -> None:
+    """Have the disk asked meanwhile by another process: importing takes as long as ten thousand files."""
+    from sessionbrowse.store.ahead import AHEAD, STORES
+
+    home = os.path.expanduser("~")
+    AHEAD.start([f"{home}/{store}" for store in STORES])
 
 
 def _run_of(command: str | None) -> Callable[[argparse.Namespace], int]:

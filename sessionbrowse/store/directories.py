@@ -23,7 +23,7 @@ TIMEOUT_S = 1.0
 HUNG_S = 0.5
 TAKEOVER_S = 0.02
 MAX_THREADS = 64
-_FIRST_THREADS = 4
+_FIRST_THREADS = 2
 
 
 class Asker(Generic[T]):

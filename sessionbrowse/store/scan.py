@@ -104,8 +104,8 @@ def turns(
 
     The caller fills `found` with the first turn's sessions: the settings of their directories may name more places.
     """
-    seen: set[tuple[int, int]] = set()
     places = what.places
+    first: list[FoundFile] = []
     for turn in (1, 2):
         if turn == 2:
             if not what.follow_projects:
@@ -119,8 +119,11 @@ def turns(
             cancelled=cancelled,
             skipped=skipped,
         )
-        files = [file for file in newest_first(walk) if (file.device, file.inode) not in seen]
-        seen |= {(file.device, file.inode) for file in files}
+        files = newest_first(walk)
+        if turn == 2 and files:
+            seen = {(file.device, file.inode) for file in first}
+            files = [file for file in files if (file.device, file.inode) not in seen]
+        first = files
         yield places, files
 
 

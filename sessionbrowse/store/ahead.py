@@ -1,0 +1,136 @@
+"""A look ahead at the usual stores: another process asks about every file while this one still imports what it needs.
+
+Only the command line may use it, before a thread exists. What comes back is a folder's listing as `discover` makes it,
+for folders in which only session files and folders lie; all others are listed by who needs them. Any listing is used
+once: a second look is a look at the disk.
+"""
+
+from __future__ import annotations
+
+import gc
+import marshal
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from time import monotonic
+from typing import NoReturn, TypeAlias
+
+STORES = (".pi/agent/sessions", ".omp/agent/sessions", ".atomic/agent/sessions", ".indusagi/agent/sessions")
+"""Below the home directory: where sessions lie unless somebody says otherwise."""
+SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz")
+"""Names of files that may be sessions end so."""
+STALLED_S = 1.0
+"""So long from its start the other process is waited for: it may hang at its disk."""
+
+File: TypeAlias = tuple[str, int, int, int, int, int]
+"""Name, size, `mtime_ns`, `ctime_ns`, inode, device."""
+Listing: TypeAlias = tuple[list[File], list[str]]
+"""The files that may be sessions, and the folders, both sorted by name."""
+
+_SIZE = 8
+_PART = 1 << 16
+
+
+def file_of(name: str, status: os.stat_result) -> File:
+    """Return what a listing says about a file."""
+    return name, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
+
+
+class Ahead:
+    """The listings that another process makes; they are fetched when the first one is asked for."""
+
+    def __init__(self) -> None:
+        self.process = -1
+        self._answer = -1
+        self._until = 0.0
+        self._listings: dict[str, Listing] = {}
+
+    def start(self, roots: Sequence[str]) -> None:
+        """Let another process list these stores and the folders in them."""
+        if not hasattr(os, "fork") or sys.platform == "darwin":
+            return
+        with suppress(OSError):
+            answer, answering = os.pipe()
+            process = os.fork()
+            if not process:
+                _work(roots, answering)
+            os.close(answering)
+            self.process, self._answer = process, answer
+            self._until = monotonic() + STALLED_S
+
+    def take(self, directory: str) -> Listing | None:
+        """Return the listing of a directory, once; None if there is none."""
+        if self._answer >= 0:
+            self._fetch()
+        return self._listings.pop(directory, None)
+
+    def _fetch(self) -> None:
+        from select import select
+
+        with os.fdopen(self._answer, "rb", buffering=0) as pipe:
+            self._answer = -1
+            # The size first; all the rest then comes at one go.
+            if (
+                select([pipe], [], [], max(0.0, self._until - monotonic()))[0]
+                and len(size := pipe.read(_SIZE)) == _SIZE
+            ):
+                content = b"".join(iter(lambda: pipe.read(_PART), b""))
+                if len(content) == int.from_bytes(size, "little"):
+                    self._listings = marshal.loads(content)
+        if not self._listings:
+            with suppress(OSError):
+                os.kill(self.process, signal.SIGKILL)
+        with suppress(OSError):
+            os.waitpid(self.process, os.WNOHANG)
+
+
+AHEAD = Ahead()
+"""The one of this process; nothing is known ahead unless the command line started it."""
+
+
+def _work(roots: Sequence[str], answering: int) -> NoReturn:
+    """List, answer, and end: this is the other process."""
+    try:
+        gc.disable()
+        # Whoever reads what the command prints must not wait for this process too.
+        for descriptor in {0, 1, 2} - {answering}:
+            with suppress(OSError):
+                os.close(descriptor)
+        listings: dict[str, Listing] = {}
+        for root in roots:
+            listing = _listed(root)
+            if listing is None:
+                continue
+            listings[root] = listing
+            for name in listing[1]:
+                path = f"{root}/{name}"
+                below = _listed(path)
+                if below is not None:
+                    listings[path] = below
+        content = marshal.dumps(listings)
+        with os.fdopen(answering, "wb") as pipe:
+            pipe.write(len(content).to_bytes(_SIZE, "little") + content)
+    finally:
+        os._exit(0)
+
+
+def _listed(directory: str) -> Listing | None:
+    """Return the listing of a directory; None where there is anything that takes a closer look."""
+    files: list[File] = []
+    folders: list[str] = []
+    try:
+        # From here each file is one name away: asking by whole paths takes a quarter longer.
+        os.chdir(directory)
+        with os.scandir(".") as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+                elif not entry.is_file(follow_symlinks=False):
+                    return None
+                elif entry.name.endswith(SUFFIXES):
+                    files.append(file_of(entry.name, entry.stat(follow_symlinks=False)))
+    except OSError:
+        return None
+    return sorted(files), sorted(folders)
