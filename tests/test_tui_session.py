@@ -447,3 +447,13 @@ async def test_every_real_session_can_be_walked_through_in_every_view(corpus: Pa
             assert browser.screen_name == "session"
             await browser.press("5", "tab", "tab", "tab", "G", "escape", "down")
             assert browser.screen_name == "browse"
+
+
+async def test_a_click_on_the_name_of_a_view_shows_it(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        titles = next(line for line in browser.screen_text().split("\n") if "Context" in line)
+        row = browser.screen_text().split("\n").index(titles)
+        await browser.pilot.click(offset=(titles.index("Raw") + 1, row))
+        await browser.settle()
+        assert '"type": "message"' in browser.words("#view")

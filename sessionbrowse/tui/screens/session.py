@@ -443,7 +443,8 @@ class SessionScreen(CommandScreen[None]):
         for view in VIEWS:
             if title:
                 title.append((" │ ", "$sb-faint"))
-            title.append((view.capitalize(), "bold $primary" if view == self.view else "not bold $sb-dim"))
+            style = "bold $primary" if view == self.view else "not bold $sb-dim"
+            title.append((view.capitalize(), f"{style} @click=screen.look_at('{view}')"))
         self.text_view.border_title = Content.assemble(*title)
         session, index = self.session, self.index
         if session is not None and index is not None:
@@ -475,6 +476,10 @@ class SessionScreen(CommandScreen[None]):
         else:
             self.browser.memory.note_session(self)
             self.dismiss(None)
+
+    def action_look_at(self, view: str) -> None:
+        """Show the view whose name was clicked."""
+        self.show_view(next(known for known in VIEWS if known == view))
 
     def do_next_view(self) -> None:
         """Show the next view."""
