@@ -6,6 +6,8 @@ mixed from the theme's own colours, so Textual's themes work too.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from rich.color import Color as RichColor
 from rich.style import Style
 from textual.color import Color
@@ -208,7 +210,15 @@ _PLAIN = {
 
 
 def role_styles(variables: dict[str, str]) -> dict[str, Style]:
-    """Return how each role looks with a theme's variables."""
+    """Return how each role looks with a theme's variables; what they lack is mixed from its colours."""
+    return _role_styles(tuple(variables.items()))
+
+
+@lru_cache(maxsize=4)
+def _role_styles(given: tuple[tuple[str, str], ...]) -> dict[str, Style]:
+    # Every widget asks for the same.
+    variables = dict(given)
+    variables = {**missing_variables(variables), **variables}
     return {
         role: Style(color=_rich_color(variables, colour), bgcolor=_rich_color(variables, background))
         + Style.parse(variables.get(style, style) or "none")

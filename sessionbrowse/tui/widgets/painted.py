@@ -98,6 +98,5 @@ class Painted(ScrollView):
 
     def _role_style(self, role: str) -> Style:
         if not self._styles_by_role:
-            variables = self.app.theme_variables
-            self._styles_by_role = theme.role_styles({**theme.missing_variables(variables), **variables})
+            self._styles_by_role = theme.role_styles(self.app.theme_variables)
         return self._styles_by_role[role]
