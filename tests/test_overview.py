@@ -42,7 +42,7 @@ def gathered(root: Path, cache: Path) -> None:
 
 def quick(root: Path, cache: Path, *, hidden: bool = False, **chosen: Any) -> list[Summary] | None:
     found = overview.newest_sessions(
-        scope_of(root, hidden=hidden), cache, lambda briefs: listing.newest(briefs, **chosen), note=print
+        scope_of(root, hidden=hidden), cache, lambda found: listing.newest(found.briefs, **chosen), note=print
     )
     return indexed.with_first_messages(*found) if found is not None else None
 
@@ -139,7 +139,7 @@ def test_the_settings_of_a_sessions_project_name_further_places(tmp_path: Path) 
     assert index is not None
     indexed.gather(around, index, everything=True)
     index.close()
-    found = overview.newest_sessions(around, cache, lambda briefs: listing.newest(briefs), note=print)
+    found = overview.newest_sessions(around, cache, lambda found: listing.newest(found.briefs), note=print)
     assert found is not None
     assert {summary.id for summary in found[0]} == {"known", "far"}
 

@@ -34,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not words:
             return _browse()
         if is_program and words[0] in _LISTS:
+            gc.set_threshold(100_000)
             _look_ahead()
         from sessionbrowse.cli.parser import INTERFACES, parse
 

@@ -21,6 +21,7 @@ from sessionbrowse.text import clean
 
 if TYPE_CHECKING:
     from sessionbrowse.model.session import Session
+    from sessionbrowse.services.overview import Overview
     from sessionbrowse.store.index.overview import Brief
 
 
@@ -292,10 +293,15 @@ def _newest(
         return None
     from sessionbrowse.services.overview import newest_sessions
 
+    def choose(found: Overview) -> Sequence[Brief]:
+        # The arguments live as long as the program: taking ten thousand sessions apart takes longer than to print.
+        arguments.found = found
+        return listing.newest(found.briefs, cwd=cwd, named=arguments.named, limit=arguments.limit)
+
     return newest_sessions(
         scope,
         directory,
-        lambda briefs: listing.newest(briefs, cwd=cwd, named=arguments.named, limit=arguments.limit),
+        choose,
         skipped=_warn,
         note=note,
     )

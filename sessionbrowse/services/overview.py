@@ -35,7 +35,7 @@ class Overview(Struct, frozen=True):
 def newest_sessions(
     scope: Scope,
     directory: Path,
-    choose: Callable[[Sequence[Brief]], Sequence[Brief]],
+    choose: Callable[[Overview], Sequence[Brief]],
     *,
     skipped: Callable[[Skipped], None] = lambda _: None,
     note: Note = lambda _: None,
@@ -45,7 +45,7 @@ def newest_sessions(
     None if the index cannot tell: all sessions have to be gathered.
     """
     return _asked(
-        scope, directory, lambda index, found: _unpacked(index, found, choose(found.briefs)), skipped=skipped, note=note
+        scope, directory, lambda index, found: _unpacked(index, found, choose(found)), skipped=skipped, note=note
     )
 
 
@@ -92,10 +92,12 @@ def overview_of(scope: Scope, index: Index, skipped: Callable[[Skipped], None]) 
     what = scan_of(scope)
     by_path: dict[str, Brief] = {}
     files_by_path: dict[str, FoundFile] = {}
+    # Before the files, whose listings may still be under way in another process.
+    briefs = index.overview()
     for _, files in turns(what, by_path, skipped=skipped):
         if not files:
             continue
-        current = _current(index, files, what.override)
+        current = _current(index, briefs, files, what.override)
         if current is None:
             return None
         for file, brief in zip(files, current, strict=True):
@@ -107,10 +109,11 @@ def overview_of(scope: Scope, index: Index, skipped: Callable[[Skipped], None]) 
     return Overview(wanted, everyone, files_by_path)
 
 
-def _current(index: Index, files: list[FoundFile], override: str | None) -> list[Brief] | None:
+def _current(
+    index: Index, briefs: list[Brief] | None, files: list[FoundFile], override: str | None
+) -> list[Brief] | None:
     """Return the files in brief, as they are; None if they are more than a list can wait for."""
     for _ in range(2):
-        briefs = index.overview()
         if briefs is None:
             return None
         known = {brief.path: brief for brief in briefs}
@@ -141,6 +144,7 @@ def _current(index: Index, files: list[FoundFile], override: str | None) -> list
             index.update(changed, override)
         except IndexUnavailable:
             return None
+        briefs = index.overview()
     return None
 
 
