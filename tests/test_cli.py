@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.cli import main
+from sessionbrowse.cli.parser import Help, columns
 from sessionbrowse.demo import make_demo
 
 NOW_MS = 1_790_000_000_000
@@ -339,3 +342,13 @@ def test_the_printed_command_leads_a_shell_to_a_directory_with_odd_characters(ca
     script = line.split(" && ")[0] + " && pwd"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == f"{odd}\n"
+
+
+@pytest.mark.parametrize("named", ["132", "0", "wide", "-3", None])
+def test_help_is_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch, named: str | None) -> None:
+    if named is None:
+        monkeypatch.delenv("COLUMNS", raising=False)
+    else:
+        monkeypatch.setenv("COLUMNS", named)
+    assert columns() == shutil.get_terminal_size().columns
+    assert Help("sessionbrowse")._width == argparse.HelpFormatter("sessionbrowse")._width

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 
 from sessionbrowse import __version__
@@ -32,6 +34,27 @@ def _asked_for(argv: Sequence[str]) -> str | None:
     return ""
 
 
+class Help(argparse.HelpFormatter):
+    """Help as wide as the terminal, and no shutil to ask it, whose import takes longer than parsing."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=columns() - 2)
+
+
+def columns() -> int:
+    """Return the width of the terminal as `shutil.get_terminal_size` tells it."""
+    named = os.environ.get("COLUMNS", "")
+    if named.isdecimal() and int(named) > 0:
+        return int(named)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _COLUMNS  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):
+        return _COLUMNS
+
+
+_COLUMNS = 80
+
+
 class _NotAsked(argparse.ArgumentParser):
     """Stands for a command that was not asked for: making its parser takes time."""
 
@@ -58,6 +81,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
         epilog="REF is a session file's path, a session id, or the unique beginning of one. ENTRY is an entry's id, "
         "the unique beginning of one, or an exact label.",
         allow_abbrev=False,
+        formatter_class=Help,
     )
     parser.add_argument("--version", action="version", version=f"sessionbrowse {__version__}")
     where = _where()
@@ -70,7 +94,12 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
         if only not in (None, name):
             return _NotAsked()
         command = commands.add_parser(
-            name, help=help_text, description=help_text, parents=[where] if reads else [], allow_abbrev=False
+            name,
+            help=help_text,
+            description=help_text,
+            parents=[where] if reads else [],
+            allow_abbrev=False,
+            formatter_class=Help,
         )
         if json:
             command.add_argument("--json", action="store_true", help="print one JSON document")
@@ -201,7 +230,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
 
 
 def _where() -> argparse.ArgumentParser:
-    where = argparse.ArgumentParser(add_help=False)
+    where = argparse.ArgumentParser(add_help=False, formatter_class=Help)
     _add_where(where, default=argparse.SUPPRESS)
     return where
 

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -17,7 +17,6 @@ from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.store.discover import FoundFile
 from sessionbrowse.store.index.overview import Brief, read_overview, renew_overview
-from sessionbrowse.store.index.packed import Part, Places, unpack_places
 from sessionbrowse.store.index.schema import (
     SHARD_PREFIX,
     TEXT_TABLES,
@@ -27,6 +26,9 @@ from sessionbrowse.store.index.schema import (
     open_main,
     open_shard,
 )
+
+if TYPE_CHECKING:
+    from sessionbrowse.store.index.packed import Part, Places
 
 BULK_BYTES = 64 * 1024 * 1024
 """From this much on, several processes write shards of their own."""
@@ -180,6 +182,8 @@ class Index:
         Raises:
             ValueError: what the index holds is damaged.
         """
+        from sessionbrowse.store.index.packed import unpack_places
+
         return unpack_places([places for _, places in self._parts(row, "first, places")])
 
     def _parts(self, row: Held, columns: str) -> list[tuple[Any, ...]]:
