@@ -429,6 +429,7 @@ def test_the_settings_of_known_projects_lead_to_further_places(tmp_path: Path):
         ("atomic", "/atomic", f"settings sessionDir of {project}"),
     ]
     assert more_places(around, [str(project)], [*known, *more]) == []
+    assert more_places(around, [str(tmp_path / "gone")], known) == []
     assert more_places(around, [str(project)], known, agents=["atomic"]) == more[1:]
 
 

@@ -62,6 +62,8 @@ def more_places(
     """
     answers = exists_many((path for path in directories if os.path.isabs(path)), timeout_s)
     projects = tuple(path for path, exists in answers.items() if exists)
+    if not projects:
+        return []
     names = {name for agent in AGENTS.values() for name in agent.project_settings}
     contents = read_many([os.path.join(path, name) for path in projects for name in sorted(names)], timeout_s)
 
