@@ -647,3 +647,14 @@ async def test_work_that_is_done_before_its_window_stands_takes_the_window_away(
                 await asyncio.sleep(0)
             window.finish()
             await browser.until(lambda: browser.screen_name == "browse")
+
+
+async def test_keys_typed_before_a_question_stands_there_answer_it(store: Store) -> None:
+    path = store.session()
+    async with hands_on(store) as browser:
+        await browser.press_at_once("ctrl+d", "escape", "ctrl+r", *"at once", "enter")
+        assert names_in(path) == ["at once"]
+        assert browser.screen_name == "browse"
+        await browser.press_at_once("ctrl+d", "enter")
+        assert not path.exists()
+        assert browser.screen_name == "browse"

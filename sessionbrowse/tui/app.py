@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -91,6 +91,8 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.home = options.home
         self.demo_directory: Path | None = None
         self._has_picked = False
+        self._holds_keys = False
+        self._held_keys: deque[events.Key] = deque()
         self.library = Library(here=options.here)
         self.scan_lane = Lane("scan")
         self.news_lane = Lane("news")
@@ -215,10 +217,31 @@ class BrowseApp(App[int], inherit_bindings=False):
         before: of `/auth` typed at once, `auth` would reach the list as commands.
         """
         if isinstance(event, events.Key) and not event.is_forwarded:
+            if self._holds_keys:
+                self._held_keys.append(event)
+                return
             screen = self.screen
             if isinstance(screen, CommandScreen) and await screen.press(event):
                 return
         await super().on_event(event)
+
+    def hold_keys(self) -> None:
+        """Keep the keys for a question that is being prepared: they are the answer, not commands for the screen below.
+
+        `release_keys` must follow.
+        """
+        self._holds_keys = True
+
+    def release_keys(self) -> None:
+        """Carry out the keys that were kept, on the screen that stands there now."""
+        if self._holds_keys:
+            self.call_later(self._give_held_keys)
+
+    async def _give_held_keys(self) -> None:
+        self._holds_keys = False
+        # A key may ask something in its turn: the rest is for that question.
+        while self._held_keys and not self._holds_keys:
+            await self.on_event(self._held_keys.popleft())
 
     async def run_binding(self, key: str) -> bool:
         """Run what the focused widget itself binds to a key: moving and deleting in a line of text."""

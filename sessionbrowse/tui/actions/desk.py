@@ -155,8 +155,10 @@ class Desk:
         What the user stops is not asked.
         """
         stop = threading.Event()
+        self._browser.hold_keys()
 
         def taken(value: Any, error: Exception | None) -> None:
+            self._browser.release_keys()
             if stop.is_set():
                 self._browser.say("Stopped; nothing was changed.")
             elif error is not None:
@@ -181,6 +183,7 @@ class Desk:
         screen = ProgressScreen(title, stop.set)
 
         def show() -> None:
+            browser.release_keys()
             if not isinstance(browser.screen, ProgressScreen):
                 browser.push_screen(screen)
 
