@@ -34,6 +34,11 @@ class Typed:
             found = kept
         return found
 
+    def know(self, summaries: Iterable[Summary]) -> None:
+        """Take the sessions' fields before a word is typed."""
+        for summary in summaries:
+            self._text(summary)
+
     def _text(self, summary: Summary) -> str:
         known = self._lowered.get(summary.path)
         if known is not None and known[0] is summary:

@@ -105,6 +105,8 @@ class Library:
         # For each letter that was typed behind the one before: what stood in the line, and its hits.
         self._hits: list[tuple[str, list[Summary]]] = []
         self._typed = Typed()
+        # The folders with their counts, and the row of all, for (hidden too, archived).
+        self._grouped: dict[tuple[bool, bool], tuple[list[ProjectRow], ProjectRow]] = {}
 
     def __len__(self) -> int:
         return len(self._summaries)
@@ -155,18 +157,18 @@ class Library:
         """Return the number of sessions and of projects."""
         if self._opening is not None:
             return self._opening.sessions, len(self._opening.folders)
-        shown = self._visible(hidden, archived)
-        return len(shown), len({self.project_of(summary.cwd) for summary in shown})
+        rows, whole = self._all_projects(hidden, archived)
+        return whole.sessions, len(rows)
 
     def know_repositories(self, repositories: Mapping[str, str]) -> None:
         """Take the repositories of directories, by directory."""
         self._repositories = {**self._repositories, **repositories}
-        self._forget()
+        self._regroup()
 
     def group_by_repository(self, wanted: bool) -> None:
         """Make one project of each repository, or of each directory."""
         self.by_repository = wanted
-        self._forget()
+        self._regroup()
 
     def project_of(self, cwd: str) -> str:
         """Return the project that a session's directory belongs to."""
@@ -190,16 +192,21 @@ class Library:
         if self._opening is not None:
             rows, whole = self._first_projects(self._opening)
         else:
+            rows, whole = self._all_projects(hidden, archived)
+        if filter is not None and not filter.is_empty:
+            rows = [row for row in rows if _matches(filter, row.cwd or "")]
+        return [whole, *rows]
+
+    def _all_projects(self, hidden: bool, archived: bool) -> tuple[list[ProjectRow], ProjectRow]:
+        known = self._grouped.get((hidden, archived))
+        if known is None:
             groups: dict[str, list[Summary]] = {}
             shown = self._visible(hidden, archived)
             for summary in shown:
                 groups.setdefault(self.project_of(summary.cwd), []).append(summary)
             rows = [self._project(cwd, members) for cwd, members in groups.items()]
-            whole = self._project(None, shown)
-        if filter is not None and not filter.is_empty:
-            rows = [row for row in rows if _matches(filter, row.cwd or "")]
-        rows.sort(key=lambda row: (not row.is_here, -(row.modified or 0), row.cwd or ""))
-        return [whole, *rows]
+            known = self._grouped[hidden, archived] = _by_activity(rows), self._project(None, shown)
+        return known
 
     def _first_projects(self, opening: Opening) -> tuple[list[ProjectRow], ProjectRow]:
         rows = [
@@ -216,7 +223,7 @@ class Library:
         ]
         agents = tuple(sorted({agent for row in rows for agent in row.agents}))
         modified = max([row.modified or 0 for row in rows], default=None)
-        return rows, ProjectRow(None, opening.sessions, sum([row.named for row in rows]), modified, agents)
+        return _by_activity(rows), ProjectRow(None, opening.sessions, sum([row.named for row in rows]), modified, agents)
 
     def _project(self, cwd: str | None, members: Sequence[Summary]) -> ProjectRow:
         return ProjectRow(
@@ -306,6 +313,10 @@ class Library:
             self._asked, self._chosen = asked, ordered(chosen, "recent")
         return self._chosen
 
+    def prepare_filter(self) -> None:
+        """Make ready what the first letter of a filter needs."""
+        self._typed.know(self._chosen)
+
     def _matching(self, chosen: list[Summary], filter: Filter, sort: str) -> list[Summary]:
         """Return the hits of a filter; another letter at its end is looked for among the hits so far only."""
         query, text = filter.query, filter.text
@@ -322,6 +333,10 @@ class Library:
 
     def _forget_all(self) -> None:
         self._families = None
+        self._regroup()
+
+    def _regroup(self) -> None:
+        self._grouped = {}
         self._forget()
 
     def _forget(self) -> None:
@@ -364,6 +379,10 @@ def _with_ages(rows: list[SessionRow], now_ms: float) -> list[SessionRow]:
             until = groups.start(group)
             rows[number] = replace(row, group=group)
     return rows
+
+
+def _by_activity(rows: list[ProjectRow]) -> list[ProjectRow]:
+    return sorted(rows, key=lambda row: (not row.is_here, -(row.modified or 0), row.cwd or ""))
 
 
 def _matches(filter: Filter, cwd: str) -> bool:

@@ -35,6 +35,9 @@ class ListFilter:
         hint = "a folder's name" if screen.filtered == "projects" else 'words, "a phrase", re:pattern'
         screen.query_one(FilterLine).open("/", screen.filters[screen.filtered].text, hint, replacing=True)
         say_found(screen)
+        if screen.filtered == "sessions":
+            # In the pause before the first letter, which would wait for it.
+            screen.after_frame(screen.library.prepare_filter)
 
     def do_accept_filter(self) -> None:
         """Give the keys back to the list."""
@@ -55,7 +58,10 @@ def set_query(screen: BrowseScreen, pane: str, text: str, *, keep_line: bool = F
     """Filter a list; the line that is typed in stays open while it is typed."""
     screen.filters[pane] = parse_filter(text)
     if pane == "projects":
-        screen.refresh_rows()
+        # The sessions stay, but where the cursor has to go to another folder.
+        screen.refresh_projects()
+        say_found(screen)
+        screen.update_footer()
     else:
         # The best hit is what a filter is typed for; without one the cursor stays on what was found.
         found = screen.sessions_list.key if screen.filters[pane].is_empty else None

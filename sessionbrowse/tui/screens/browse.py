@@ -224,6 +224,12 @@ class BrowseScreen(CommandScreen[None]):
 
     def refresh_rows(self, *, top: bool = False) -> None:
         """Compute all rows anew; the cursors stay on their rows, or go to the `top`."""
+        self.refresh_projects()
+        self.refresh_sessions(top=top)
+        self.refresh_header()
+
+    def refresh_projects(self) -> None:
+        """Compute the rows of the folders anew; the cursor stays on its row."""
         self._projects = rows_left(
             self, "projects", lambda query: self.library.projects(query, hidden=self.hidden, archived=self.archived)
         )
@@ -231,8 +237,7 @@ class BrowseScreen(CommandScreen[None]):
         self._go_to_wanted_folder(keys)
         self._ambiguous = same_names([row.cwd for row in self._projects if row.cwd])
         self.projects_list.set_rows(keys, cursor=("folder", self.folder))
-        self.refresh_sessions(top=top)
-        self.refresh_header()
+        self.projects_list.border_subtitle = f"{max(0, len(self._projects) - 1):,}"
 
     def refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
         """Compute the rows of the sessions anew; the cursor stays on its row, or goes to the `top` or to `cursor`."""
@@ -301,7 +306,6 @@ class BrowseScreen(CommandScreen[None]):
             # Only the first rows are here, but all are counted.
             count, folded = next((row.sessions for row in self._projects if row.cwd == self.folder), count), 0
         self.sessions_list.border_subtitle = f"{count:,}" + (f" + {folded:,} folded" if folded else "")
-        self.projects_list.border_subtitle = f"{max(0, len(self._projects) - 1):,}"
 
     def _count_selected(self) -> tuple[int, int]:
         """Return how many selected sessions are shown, and how many are not."""
