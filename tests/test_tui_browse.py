@@ -154,6 +154,18 @@ async def test_folders_can_be_filtered_too(demo: dict) -> None:
         assert browser.words("#projects") == "▌ All folders 32 notes-app 5"
 
 
+async def test_the_sessions_follow_when_a_filter_takes_their_folder_away(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("left", "down", "down")
+        assert "Sessions · infra" in browser.screen_text()
+        await browser.press("slash", *"webshop")
+        chosen = browser.rows("#projects")[1]
+        assert "webshop" in chosen
+        assert "▌" in chosen
+        assert "Sessions · webshop" in browser.screen_text()
+        assert "1 match" in browser.screen_text()
+
+
 async def test_ctrl_s_goes_through_the_orders_and_threads_hang_forks_on_their_parent(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.press("ctrl+s")

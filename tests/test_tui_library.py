@@ -107,6 +107,20 @@ def test_a_rescan_forgets_what_is_gone_and_keeps_what_was_found() -> None:
     assert made.counts() == (2, 2)
 
 
+def test_folders_are_counted_anew_when_sessions_or_repositories_change() -> None:
+    known = library(WEB, INFRA)
+    assert (known.counts(), [row.cwd for row in known.projects()]) == ((2, 2), [None, "/home/u/web", "/srv/infra"])
+    known.add([FIX, STAGE])
+    assert (known.counts(), known.counts(hidden=True)) == ((3, 2), (4, 2))
+    known.replace([replace(INFRA, modified=NOW_MS)], [FIX.path])
+    assert [(row.cwd, row.sessions) for row in known.projects()] == [(None, 2), ("/srv/infra", 1), ("/home/u/web", 1)]
+    known.know_repositories({"/srv/infra": "/home/u/web"})
+    known.group_by_repository(True)
+    assert [(row.cwd, row.sessions) for row in known.projects()] == [(None, 2), ("/home/u/web", 2)]
+    known.keep_only([WEB.path])
+    assert known.counts() == (1, 1)
+
+
 def test_folders_of_the_same_name_are_told_apart() -> None:
     assert same_names(["/a/web", "/b/web", "/c/infra"]) == {"/a/web", "/b/web"}
 

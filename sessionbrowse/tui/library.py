@@ -223,7 +223,9 @@ class Library:
         ]
         agents = tuple(sorted({agent for row in rows for agent in row.agents}))
         modified = max([row.modified or 0 for row in rows], default=None)
-        return _by_activity(rows), ProjectRow(None, opening.sessions, sum([row.named for row in rows]), modified, agents)
+        return _by_activity(rows), ProjectRow(
+            None, opening.sessions, sum([row.named for row in rows]), modified, agents
+        )
 
     def _project(self, cwd: str | None, members: Sequence[Summary]) -> ProjectRow:
         return ProjectRow(
