@@ -126,6 +126,23 @@ def test_a_longer_query_looks_among_what_was_found_and_another_filter_keeps_it(t
     assert shorter.entries == 5
 
 
+def test_a_letter_taken_back_shows_the_rows_that_were_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = story(tmp_path)
+    everything = make_rows(session, TreeState(), None, job())
+    first = make_rows(session, TreeState(query="need"), everything, job())
+    longer = make_rows(session, TreeState(query="needle fo"), first, job())
+    other = make_rows(session, TreeState("no-tools", "needle fo"), longer, job())
+    assert first is not None and longer is not None and everything is not None
+    monkeypatch.setattr("sessionbrowse.tui.tree_search.found_inside", None)
+    again = make_rows(session, TreeState(query="need"), longer, job())
+    assert again is not None and again.unfolded is first.unfolded
+    cleared = make_rows(session, TreeState(), longer, job())
+    assert cleared is not None and cleared.unfolded is everything.unfolded
+    filtered = make_rows(session, TreeState("no-tools", "need"), other, job())
+    assert filtered is not None
+    assert ([row.index for row in filtered.rows if row.matches], filtered.found) == ([3], first.found)
+
+
 def test_what_nobody_waits_for_is_not_made(tmp_path: Path) -> None:
     session = story(tmp_path)
     lane = Lane("rows", lambda outcome: None)
@@ -135,7 +152,8 @@ def test_what_nobody_waits_for_is_not_made(tmp_path: Path) -> None:
 
 
 def test_a_search_that_takes_long_hands_over_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sessionbrowse.tui.tree_search.FIRST_SECONDS", -1.0)
+    for name in ("FIRST_SECONDS", "SOON_SECONDS", "MORE_SECONDS"):
+        monkeypatch.setattr(f"sessionbrowse.tui.tree_search.{name}", -1.0)
     monkeypatch.setattr("sessionbrowse.tui.tree_search.PART_ENTRIES", 2)
     session = story(tmp_path)
     handed: list[TreeRows] = []
@@ -148,6 +166,7 @@ def test_a_search_that_takes_long_hands_over_what_it_has(tmp_path: Path, monkeyp
 
 def test_hits_around_the_cursor_are_handed_over_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sessionbrowse.tui.tree_search.FIRST_HITS", 10)
+    monkeypatch.setattr("sessionbrowse.tui.tree_search.SOON_SECONDS", 60.0)
     monkeypatch.setattr("sessionbrowse.tui.tree_search.PART_ENTRIES", 20)
     lines = [user(str(n), str(n - 1) if n else None, f"number {n} {'needle' if n % 2 else ''}") for n in range(90)]
     session = open_session(write(folder(tmp_path) / "a.jsonl", header(), *lines))

@@ -44,10 +44,10 @@ def rows(
     # A last entry without an id leads no active path, but its place in the order is a leaf's.
     path = session.active_branch() if leaf is None else session.branch(leaf)
     leaf = session.leaf if leaf is None else leaf
-    kept = shown(session, filter, leaf)
+    kept: bytes | bytearray = shown(session, filter, leaf)
     is_chain = session.is_chain
     order = range(len(kept)) if is_chain else display_order(session, leaf)
-    shown_hits = kept
+    shown_hits: bytes | bytearray = kept
     if hits is not None or words(query):
         if hits is None:
             candidates = [index for index in order if kept[index]]
@@ -105,7 +105,7 @@ class _Shape(Struct, frozen=True, eq=False):
     last: list[int]
 
 
-def _shape(parents: list[int], order: Sequence[int], kept: bytearray) -> _Shape:
+def _shape(parents: list[int], order: Sequence[int], kept: bytes | bytearray) -> _Shape:
     size = len(parents) + 1
     nearest, above, count, last = [ROOT] * size, [ROOT] * size, [0] * size, [ROOT] * size
     chosen: list[int] = []
@@ -161,7 +161,7 @@ def _places(shape: _Shape, *, is_omp: bool) -> Iterator[_Place]:
         yield index, level, None, trail
 
 
-def _with_branch_points(session: Session, order: Sequence[int], kept: bytearray, hits: bytearray) -> bytearray:
+def _with_branch_points(session: Session, order: Sequence[int], kept: bytes | bytearray, hits: bytearray) -> bytearray:
     shape = _shape(session.parents, order, kept)
     left = bytearray(hits)
     seen = bytearray(len(kept))
@@ -175,7 +175,7 @@ def _with_branch_points(session: Session, order: Sequence[int], kept: bytearray,
     return left
 
 
-def _shown_hits(session: Session, kept: bytearray, hits: Collection[int]) -> bytearray:
+def _shown_hits(session: Session, kept: bytes | bytearray, hits: Collection[int]) -> bytearray:
     """Return flags of the hits that have a row. An answer's calls show in the rows of their results."""
     flags = bytearray(len(kept))
     for index in hits:

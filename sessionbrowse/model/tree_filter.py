@@ -44,11 +44,23 @@ _ORDINARY_ENDS = frozenset({None, "", "stop", "toolUse"})
 _USER_PROMPT_TYPES = frozenset({"skill-prompt", "collab-prompt"})
 
 
-def shown(session: Session, filter_name: str, leaf: int | None) -> bytearray:
+def shown(session: Session, filter_name: str, leaf: int | None) -> bytes:
     """Return 1 for every entry that a filter shows, 0 for the others; an unknown filter is the default one.
 
     No filter shows pi's `usage` entries, nor answers without text, unless one is the leaf or ended by an error.
     """
+    key = (filter_name, leaf)
+    kept = _SHOWN.get(session)
+    if kept is None or kept[0] != key:
+        kept = _SHOWN[session] = (key, _shown(session, filter_name, leaf))
+    return kept[1]
+
+
+# Each letter of a search asks again. A session does not change once it is made.
+_SHOWN: WeakKeyDictionary[Session, tuple[tuple[str, int | None], bytes]] = WeakKeyDictionary()
+
+
+def _shown(session: Session, filter_name: str, leaf: int | None) -> bytes:
     columns = session.columns
     match filter_name:
         case "all":
@@ -64,7 +76,7 @@ def shown(session: Session, filter_name: str, leaf: int | None) -> bytearray:
         case _:
             hidden = _HIDDEN_BY_DEFAULT[session.rules.tree]
             flags = _by_kind(session, [kind.type not in hidden for kind in columns.kinds.all])
-    return _without_silent_entries(session, flags, leaf, without_tools=filter_name == "no-tools")
+    return bytes(_without_silent_entries(session, flags, leaf, without_tools=filter_name == "no-tools"))
 
 
 def found(session: Session, query: str, candidates: Collection[int]) -> list[int]:

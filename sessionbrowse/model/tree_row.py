@@ -76,7 +76,7 @@ class Rows(Sequence[Row]):
     @cached_property
     def _ends(self) -> list[int]:
         """The position behind the last row below each row; what is below a row follows it."""
-        position_of = {row.index: position for position, row in enumerate(self._rows)}
+        position_of = self.position_of
         ends = list(range(1, len(self._rows) + 1))
         for position in range(len(ends) - 1, -1, -1):
             above = self._above[self._rows[position].index]
@@ -98,14 +98,22 @@ class Rows(Sequence[Row]):
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows)
 
+    @cached_property
     def indexes(self) -> Sequence[int]:
         """The entries of all rows."""
         return [row.index for row in self._rows]
 
+    @cached_property
+    def position_of(self) -> dict[int, int]:
+        """The position of every row by its entry."""
+        return dict(zip(self.indexes, range(len(self)), strict=True))
+
+    @cached_property
     def hits(self) -> list[int]:
         """The positions of rows that are no mere ancestors of a hit."""
         return [position for position, row in enumerate(self._rows) if row.matches]
 
+    @cached_property
     def connected(self) -> list[int]:
         """The positions of rows with a connector: where branches begin."""
         return [position for position, row in enumerate(self._rows) if row.connector is not None]
@@ -145,14 +153,17 @@ class ChainRows(Rows):
     def __iter__(self) -> Iterator[Row]:
         return map(self._row, self._indexes)
 
+    @cached_property
     def indexes(self) -> Sequence[int]:
         """The entries of all rows."""
         return self._indexes
 
+    @cached_property
     def hits(self) -> list[int]:
         """The positions of rows that are no mere ancestors of a hit: all of them."""
         return list(range(len(self._indexes)))
 
+    @cached_property
     def connected(self) -> list[int]:
         """The positions of rows with a connector: none."""
         return []

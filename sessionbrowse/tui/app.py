@@ -51,6 +51,8 @@ ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
 
 KEPT_SESSIONS = 6
 """Opened sessions that are kept for coming back to."""
+YOUNG_OBJECTS = 5_000
+"""New objects after which cycles are looked for: among all of an open session that takes as long as two frames."""
 TERMINAL_CHECK_S = 2.0
 """How often the terminal is asked whether it is still there."""
 OTHER_STYLES = Path(__file__).with_name("screens.tcss")
@@ -179,6 +181,7 @@ class BrowseApp(App[int], inherit_bindings=False):
         """Go on with all that could wait until the first rows stand there."""
         gc.enable()
         gc.freeze()
+        gc.set_threshold(YOUNG_OBJECTS)
         self.read_styles()
         if self.companion is not None:
             self.companion.ask("go")

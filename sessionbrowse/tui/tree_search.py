@@ -14,11 +14,16 @@ from sessionbrowse.model.inside import found_inside
 from sessionbrowse.model.session import Session
 from sessionbrowse.tui.jobs import Job
 
-FIRST_SECONDS = 0.15
-"""Rows of a search that takes longer are shown from then on, each time after twice as long."""
+FIRST_SECONDS = 0.012
+"""What is found by then around the cursor, be it nothing, is shown, unless all is looked at soon."""
+SOON_SECONDS = 0.05
+MORE_SECONDS = 0.15
+"""What is found of a longer search is shown from then on, each time after twice as long."""
+FRAME_SECONDS = 0.01
+"""What was handed over is painted before the search goes on: two threads would take turns."""
 FIRST_HITS = 60
 """So many hits around the cursor fill the screen: they are shown at once."""
-PART_ENTRIES = 400
+PART_ENTRIES = 200
 """Entries that are looked at before those further away from the cursor."""
 
 
@@ -34,7 +39,7 @@ class TreeRows(Struct, frozen=True):
     """The rows that belong to a state, and as they are where nothing is folded.
 
     `found` are all entries that hold the query, shown or not. `behind` of the `entries` were looked at; all of them
-    where `finished`.
+    where `finished`. `earlier` are finished rows of a query that begins this one.
     """
 
     state: TreeState
@@ -45,6 +50,7 @@ class TreeRows(Struct, frozen=True):
     behind: int = 0
     entries: int = 0
     finished: bool = True
+    earlier: TreeRows | None = None
 
 
 def make_rows(
@@ -55,22 +61,21 @@ def make_rows(
     `before` are the rows on the screen: what they do not hold, a longer query does not find either. What is looked
     for is looked for around the entry `cursor` first.
     """
-    if before is not None and (before.session is not session or not before.finished):
-        before = None
+    before = _known(session, state.query, before)
     if before is not None and (state.filter, state.query) == (before.state.filter, before.state.query):
         return replace(before, state=state, rows=before.unfolded.with_folded(state.folded))
     if not state.query:
         unfolded = _unfolded(session, state, None)
         return TreeRows(state, unfolded.with_folded(state.folded), unfolded, session)
+    if before is not None and state.query == before.state.query:
+        return _made(session, state, before.found, before.entries, before.entries, before.earlier)
     among: Sequence[int] = range(len(session.parents))
-    if before is not None and before.state.query:
-        if state.query == before.state.query:
-            return _made(session, state, before.found, before.entries, before.entries, finished=True)
-        if state.query.startswith(before.state.query) and session.rules.tree != "omp":
-            among = before.found
+    if before is not None and before.state.query and session.rules.tree != "omp":
+        among = before.found
     found: dict[int, list[int]] = {}
-    behind, patience, is_first = 0, FIRST_SECONDS, True
-    due = time.monotonic() + patience
+    behind, is_first, patience = 0, True, MORE_SECONDS
+    started = time.monotonic()
+    due = started + FIRST_SECONDS
     for part in _parts(len(among), bisect_left(among, cursor) if cursor is not None else len(among)):
         found[part.start] = []
         for _, more in found_inside(session, state.query, among[part.start : part.stop], job.cancelled):
@@ -78,12 +83,26 @@ def make_rows(
         if job.cancelled():
             return None
         behind += len(part)
-        is_enough = is_first and sum(map(len, found.values())) >= FIRST_HITS
-        if behind < len(among) and (is_enough or time.monotonic() >= due):
-            job.emit(_made(session, state, _in_order(found), behind, len(among), finished=False))
-            patience, is_first = (patience if is_enough else patience * 2), False
+        if behind == len(among):
+            break
+        now = time.monotonic()
+        is_due = now >= due
+        if is_first:
+            is_due &= (now - started) * len(among) > SOON_SECONDS * behind
+            is_due |= sum(map(len, found.values())) >= FIRST_HITS
+        if is_due:
+            job.emit(_made(session, state, _in_order(found), behind, len(among), before))
+            time.sleep(FRAME_SECONDS)
             due = time.monotonic() + patience
-    return _made(session, state, _in_order(found), len(among), len(among), finished=True)
+            is_first, patience = False, patience * 2
+    return _made(session, state, _in_order(found), len(among), len(among), before)
+
+
+def _known(session: Session, query: str, rows: TreeRows | None) -> TreeRows | None:
+    """Return the rows, or those before them, that are finished and of a query that begins the new one."""
+    while rows is not None and not (rows.session is session and rows.finished and query.startswith(rows.state.query)):
+        rows = rows.earlier
+    return rows
 
 
 def _parts(count: int, at: int) -> list[range]:
@@ -97,11 +116,11 @@ def _in_order(found: dict[int, list[int]]) -> list[int]:
 
 
 def _made(
-    session: Session, state: TreeState, found: Sequence[int], behind: int, entries: int, *, finished: bool
+    session: Session, state: TreeState, found: Sequence[int], behind: int, entries: int, earlier: TreeRows | None
 ) -> TreeRows:
     unfolded = _unfolded(session, state, found)
     rows = unfolded.with_folded(state.folded)
-    return TreeRows(state, rows, unfolded, session, tuple(found), behind, entries, finished)
+    return TreeRows(state, rows, unfolded, session, tuple(found), behind, entries, behind == entries, earlier)
 
 
 def _unfolded(session: Session, state: TreeState, hits: Sequence[int] | None) -> tree.Rows:

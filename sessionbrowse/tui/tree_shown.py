@@ -38,14 +38,13 @@ class ShownTree(Struct, frozen=True, eq=False):
 
 
 def shown_tree(made: TreeRows) -> ShownTree:
-    """Return what is asked of rows again and again."""
-    indexes = made.rows.indexes()
+    """Return what is asked of rows again and again; the rows keep it, for those that come back unfolded."""
     return ShownTree(
         made=made,
         rows=made.rows,
-        position_of=dict(zip(indexes, range(len(indexes)), strict=True)),
-        branch_points=made.rows.connected(),
-        hits=made.rows.hits() if made.state.query else [],
+        position_of=made.rows.position_of,
+        branch_points=made.rows.connected,
+        hits=made.rows.hits if made.state.query else [],
     )
 
 

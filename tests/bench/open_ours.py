@@ -25,8 +25,8 @@ def main(path: str, *, indexed: bool) -> None:
     session = _from_index(path) if indexed else open_session(path, "pi")
     rows = tree.rows(session, keep_ancestors=True)
     # What the screen asks of all rows, and the texts of those around the leaf.
-    dict(zip(rows.indexes(), range(len(rows)), strict=True))
-    rows.connected()
+    _ = rows.position_of
+    _ = rows.connected
     texts = [tree.row_text(session, row.index) for row in rows[-SHOWN:]]
     seconds = time.perf_counter() - started
     print(json.dumps({"seconds": seconds, "count": len(session.ids), "shown": len(texts)}))

@@ -80,6 +80,7 @@ class SessionScreen(CommandScreen[None]):
         self.label_times = False
         self.marked: int | None = None
         self._wanted = (index, entry_id)
+        self._stood: int | None = None
         self._left: SessionView | None = None
         self._is_gone = False
         self.widths: dict[str, int] = {}
@@ -241,7 +242,7 @@ class SessionScreen(CommandScreen[None]):
             self._wanted = (None, outcome.value.leaf_id if at_end else before.ids[index])
         if before is not None and len(outcome.value.ids) < len(before.ids):
             # It was rewritten: its rows are entries of another file.
-            self.shown = NOTHING_SHOWN
+            self.shown, self._stood = NOTHING_SHOWN, None
             self.tree_list.set_rows([])
         self.session = outcome.value
         self.marked = None if self.marked is not None and self.marked >= len(self.session.ids) else self.marked
@@ -280,7 +281,7 @@ class SessionScreen(CommandScreen[None]):
         session = self.session
         if session is None:
             return
-        before, cursor = self.shown.made, self.index
+        before, cursor = self.shown.made, self._standing
         self.lane("rows").ask(lambda job: make_rows(session, state, before, job, cursor))
 
     def take_rows(self, outcome: Outcome) -> None:
@@ -288,17 +289,22 @@ class SessionScreen(CommandScreen[None]):
         if outcome.error is not None:
             raise outcome.error
         made: TreeRows = outcome.value
-        before = self.index
+        before = self._stood = self._standing
         self.shown = shown_tree(made)
         self._restyle()
         cursor = self.cursor_for(before)
         empty = no_rows_sentence(self.session, self.state, self.shown, self.browser.keys.key_of)
-        self.tree_list.set_rows(self.rows.indexes(), cursor=cursor, empty=empty)
+        self.tree_list.set_rows(self.rows.indexes, cursor=cursor, empty=empty)
         self.tree_list.border_title = tree_title(self.state)
         self.tree_list.border_subtitle = f"{len(self.rows):,}"
         self._refresh_view()
         if self.query_one(FilterLine).display:
             self.say_found()
+
+    @property
+    def _standing(self) -> int | None:
+        """The entry under the cursor, or where it stood before there were no rows."""
+        return self._stood if self.index is None else self.index
 
     def cursor_for(self, before: int | None) -> int | None:
         """Return the entry that the cursor goes to: what was asked for, `before`, or the leaf; the nearest shown."""
