@@ -14,16 +14,16 @@ from sessionbrowse.model.inside import found_inside
 from sessionbrowse.model.session import Session
 from sessionbrowse.tui.jobs import Job
 
-FIRST_SECONDS = 0.012
+FIRST_SECONDS = 0.008
 """What is found by then around the cursor, be it nothing, is shown, unless all is looked at soon."""
 SOON_SECONDS = 0.05
 MORE_SECONDS = 0.15
 """What is found of a longer search is shown from then on, each time after twice as long."""
-FRAME_SECONDS = 0.01
+FRAME_SECONDS = 0.03
 """What was handed over is painted before the search goes on: two threads would take turns."""
 FIRST_HITS = 60
 """So many hits around the cursor fill the screen: they are shown at once."""
-PART_ENTRIES = 200
+PART_ENTRIES = 100
 """Entries that are looked at before those further away from the cursor."""
 
 

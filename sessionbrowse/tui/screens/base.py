@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -74,7 +74,7 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         super().__init__(name=name)
         self._lanes: dict[str, Lane] = {}
         self._was_shown_before = False
-        self._is_held = False
+        self._held = 0
         self._after_frame: list[Callable[[], object]] = []
 
     def _post_register(self, app: App[Any]) -> None:
@@ -160,25 +160,30 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
             # Keys may come faster than a screen is laid out.
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._mounted_event.wait(), MOUNT_SECONDS)
-        # All that a key does is painted at once: bars that follow the cursor would come a frame late.
-        self._is_held = True
+        async with self._in_one_frame():
+            return await self._carry_out(event)
+
+    @asynccontextmanager
+    async def _in_one_frame(self) -> AsyncIterator[None]:
+        """Paint all that is done here at once: bars that follow the cursor would come a frame late."""
+        self._held += 1
         try:
             with self.browser.batch_update():
-                done = await self._carry_out(event)
+                yield
                 for _ in range(HOPS):
                     await asyncio.sleep(0)
         finally:
-            self._is_held = False
-            waiting, self._after_frame = self._after_frame, []
-            for callback in waiting:
-                self.call_after_refresh(callback)
+            self._held -= 1
+            if not self._held:
+                waiting, self._after_frame = self._after_frame, []
+                for callback in waiting:
+                    self.call_after_refresh(callback)
             # The end of a batch tells the app only, and the screen paints.
             self.browser.screen.check_idle()
-        return done
 
     def after_frame(self, callback: Callable[[], object]) -> None:
         """Call back when what is to be seen now is painted."""
-        if self._is_held:
+        if self._held:
             self._after_frame.append(callback)
         else:
             self.call_after_refresh(callback)
@@ -325,15 +330,16 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         lane.connect(lambda outcome: self.post_message(self.Delivered(outcome)))
 
     @on(Delivered)
-    def _delivered(self, message: Delivered) -> None:
+    async def _delivered(self, message: Delivered) -> None:
         message.stop()
         outcome = message.outcome
         lane = self._lanes.get(outcome.lane)
         if lane is None or not lane.is_current(outcome):
             return
         name = f"take_{outcome.lane}"
-        getattr(self._owner(name), name)(outcome)
-        self.update_footer()
+        async with self._in_one_frame():
+            getattr(self._owner(name), name)(outcome)
+            self.update_footer()
 
     @property
     def busy(self) -> bool:
