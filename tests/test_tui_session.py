@@ -226,6 +226,18 @@ async def test_a_search_keeps_the_branch_points_above_its_hits(demo: dict) -> No
         assert browser.row_list("#tree").count > 20
 
 
+async def test_the_cursor_is_back_on_its_row_when_a_search_that_found_nothing_is_cleared(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("home", "down", "down", "down")
+        stood = browser.row_list("#tree").key
+        await browser.press("slash")
+        await browser.type("zzzz")
+        assert browser.row_list("#tree").count == 0
+        await browser.press("escape")
+        assert browser.row_list("#tree").key == stood
+
+
 async def test_a_search_finds_what_tools_gave_back_and_shows_it_marked(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
