@@ -132,12 +132,16 @@ def test_a_letter_taken_back_shows_the_rows_that_were_there(tmp_path: Path, monk
     first = make_rows(session, TreeState(query="need"), everything, job())
     longer = make_rows(session, TreeState(query="needle fo"), first, job())
     other = make_rows(session, TreeState("no-tools", "needle fo"), longer, job())
-    assert first is not None and longer is not None and everything is not None
+    assert first is not None
+    assert longer is not None
+    assert everything is not None
     monkeypatch.setattr("sessionbrowse.tui.tree_search.found_inside", None)
     again = make_rows(session, TreeState(query="need"), longer, job())
-    assert again is not None and again.unfolded is first.unfolded
+    assert again is not None
+    assert again.unfolded is first.unfolded
     cleared = make_rows(session, TreeState(), longer, job())
-    assert cleared is not None and cleared.unfolded is everything.unfolded
+    assert cleared is not None
+    assert cleared.unfolded is everything.unfolded
     filtered = make_rows(session, TreeState("no-tools", "need"), other, job())
     assert filtered is not None
     assert ([row.index for row in filtered.rows if row.matches], filtered.found) == ([3], first.found)

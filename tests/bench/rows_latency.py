@@ -57,8 +57,7 @@ def _in_lists(opened: Terminal, titles: list[str], what: str, many: int) -> list
         _press(terminal, [DOWN] * many + [UP] * (many // 2), cursor)
         _press(terminal, [PAGE_DOWN] * many + [PAGE_UP] * many, page)
         _press(terminal, [ORDER, ORDER] * (many // 4), order)
-        # A second Escape would go on to the few folders.
-        _type(terminal, letters, [ESCAPE])
+        _type(terminal, letters)
     return [
         *_lines(f"{what}: cursor", cursor),
         *_lines(f"{what}: page", page),
@@ -74,7 +73,7 @@ def _in_tree(opened: Terminal, titles: list[str], what: str, many: int) -> list[
         terminal.until_quiet(2.0)
         _press(terminal, [UP] * many + [DOWN] * (many // 2), cursor)
         _press(terminal, [PAGE_UP] * many + [PAGE_DOWN] * (many // 2), page)
-        _type(terminal, letters, [ESCAPE, ESCAPE])
+        _type(terminal, letters)
     return [
         *_lines(f"{what}: cursor", cursor),
         *_lines(f"{what}: page", page),
@@ -95,14 +94,14 @@ def _in_folds(opened: Terminal, titles: list[str], what: str, many: int) -> list
     return _lines(f"{what}: fold", fold)
 
 
-def _type(terminal: Terminal, taken: Keys, leaving: list[str]) -> None:
+def _type(terminal: Terminal, taken: Keys) -> None:
     for word in WORDS:
         terminal.press("/")
         terminal.until_quiet(QUIET_SECONDS)
         _press(terminal, [*word, BACKSPACE], taken)
-        for key in leaving:
-            terminal.press(key)
-            terminal.until_quiet(QUIET_SECONDS)
+        # A second Escape would go on to the few folders, or leave the tree.
+        terminal.press(ESCAPE)
+        terminal.until_quiet(QUIET_SECONDS)
 
 
 def _press(terminal: Terminal, keys: list[str], taken: Keys) -> None:
