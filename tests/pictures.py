@@ -47,9 +47,10 @@ class Look(Struct, frozen=True):
 LOOKS = {
     look.name: look
     for look in (
-        Look("120", (120, 40), ("dark", "light", "high-contrast")),
-        Look("80", (80, 24), ("dark",)),
-        Look("60", (60, 20), ("dark",)),
+        # What a theme does to a screen it does at every size: a theme for each size shows both.
+        Look("120", (120, 40), ("dark",)),
+        Look("80", (80, 24), ("light",)),
+        Look("60", (60, 20), ("high-contrast",)),
         Look("terminal-colours", (100, 30), ("ansi",), (SHORT,)),
         Look("no-colour", (100, 30), ("dark",), (SHORT,), {"NO_COLOR": "1"}),
     )
@@ -106,9 +107,10 @@ class Album:
         self._drawn = drawn
 
     async def take(self, browser: Driven, scene: str, store: Store, *, background: bool = True) -> None:
-        """Take a picture in each theme; the screen is left in the first of them."""
+        """Take a picture in each theme, and in that of the README; the screen is left in the first of them."""
         frames = []
-        first, *others = self.look.themes
+        readme = [name for size, of, name in README_PICTURES.values() if (size, of) == (self.look.name, scene)]
+        first, *others = dict.fromkeys([*self.look.themes, *readme])
         for name in (first, *others):
             await _show_in(browser, name, background)
             frames.append(frame(name, _strips(browser), browser.app.theme_variables))
