@@ -29,11 +29,11 @@ needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is no
 
 
 def until_there(path: Path) -> str:
-    """Return what another process writes into a file, once it is whole."""
+    """Return what another process writes into a file, once it is there."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
-        if path.exists() and (text := path.read_text()).endswith("\n"):
-            return text
+        if path.exists():
+            return path.read_text()
         os.sched_yield()
     raise AssertionError(f"{path} was never written")
 
@@ -41,7 +41,8 @@ def until_there(path: Path) -> str:
 def agent(folder: Path, body: str = "") -> Path:
     """A stand-in for an agent that tells where and how it was started."""
     program = folder / "pi"
-    program.write_text(f'#!/bin/sh\n{{ pwd; echo "$PI_DIR"; for word; do echo "$word"; done; }} > "$TOLD"\n{body}\n')
+    told = '{ pwd; echo "$PI_DIR"; for word; do echo "$word"; done; } > "$TOLD.part"; mv "$TOLD.part" "$TOLD"'
+    program.write_text(f"#!/bin/sh\n{told}\n{body}\n")
     program.chmod(0o755)
     return program
 
