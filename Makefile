@@ -22,8 +22,9 @@ run: $(VENV)/.run
 
 setup: $(VENV)/.dev
 
+# Tests in terminals wait as much as they work: one worker more than there are cores.
 test: $(VENV)/.dev
-	@$(PY) -m pytest -q -n auto $(ARGS)
+	@$(PY) -m pytest -q -n "$$($(PY) -c 'import os; print((os.cpu_count() or 1) + 1)')" --dist worksteal $(ARGS)
 
 check: lint types
 	@$(MAKE) --no-print-directory test

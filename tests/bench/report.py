@@ -52,7 +52,7 @@ def results(lines: list[Line], peers: Peers, rounds: int) -> str:
 {sum(1 for line in bars if line.met)} of {len(bars)} bars met. Median (minimum – maximum) of {rounds} rounds or more.
 A ratio is ours to the peer's, or the other way round where it says "faster": the median over the pairs, which were run
 by turns. Page cache warm. PSS is that of all processes together, measured in runs of its own. The stores are made up
-from the figures of real sessions (`figures.py`).
+from the figures of real sessions (`figures.py`). Bars that are not met are answered in `OUT_OF_REACH.md`.
 
 {machine(peers)}
 
