@@ -37,6 +37,10 @@ PREVIEW_DELAY = 0.12
 """Seconds the cursor rests on a row before its session is opened for the preview."""
 
 
+HURRY_SECONDS = 0.002
+"""So soon behind an answer it is painted, with what comes right behind it."""
+
+
 class Spot(Struct, frozen=True):
     """An entry of a session, or the session itself (`index` None), and what it is."""
 
@@ -70,6 +74,7 @@ class FoundScreen(CommandScreen[None]):
         self._preview_due = False
         self._previewed: tuple[object, str] | None = None
         self._waiting_for: tuple[object, str] | None = None
+        self._hurries = False
         self.was_shown = False
 
     def compose(self) -> ComposeResult:
@@ -154,6 +159,14 @@ class FoundScreen(CommandScreen[None]):
     def _answered(self, message: Answered) -> None:
         message.stop()
         self.take_answer(message.answer)
+        if not self._hurries:
+            self._hurries = True
+            self.set_timer(HURRY_SECONDS, self._paint_answer)
+
+    def _paint_answer(self) -> None:
+        # The letter was painted just before: by itself Textual would wait a sixtieth of a second from there, or two.
+        self._hurries = False
+        self._on_timer_update()
 
     # -- the preview --------------------------------------------------------------------------------------------
 
