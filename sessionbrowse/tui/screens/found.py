@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 PREVIEW_DELAY = 0.12
 """Seconds the cursor rests on a row before its session is opened for the preview."""
 
-
 HURRY_SECONDS = 0.002
 """So soon behind an answer it is painted, with what comes right behind it."""
 
@@ -164,7 +163,7 @@ class FoundScreen(CommandScreen[None]):
             self.set_timer(HURRY_SECONDS, self._paint_answer)
 
     def _paint_answer(self) -> None:
-        # The letter was painted just before: by itself Textual would wait a sixtieth of a second from there, or two.
+        # The letter was painted just before: from there the next frame would wait its time, or twice that.
         self._hurries = False
         self._on_timer_update()
 
