@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -16,9 +17,11 @@ from sessionbrowse.services import catalog, indexed
 from sessionbrowse.services.search import search
 from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.packed import unpack
+from sessionbrowse.store.index.schema import IndexBusy
 from tests.index_support import answer, append, folder, header, scope_of, user, write
 
 ROUNDS = 200
+PATIENCE_SECONDS = 30.0
 SESSIONS = 60
 
 # The real code in a process of its own, with bounds so low that a small store is written as a large one is.
@@ -89,13 +92,27 @@ def assert_like_fresh(root: Path, cache: Path, other: Path) -> None:
     for directory in (cache, other):
         index = indexed.open_or_create(directory, said.append)
         assert index is not None
-        found = indexed.gather(scope_of(root), index, everything=True)
+        found = gathered(root, index)
         summaries = indexed.with_first_messages(found.summaries, found.cut)
         assert {summary.path: summary for summary in summaries} == expected
         contents.append((entries_of(index), hits_in(index, found, "word7"), hits_in(index, found, "turn1")))
         index.close()
     assert contents[0] == contents[1]
     assert said == []
+
+
+def gathered(root: Path, index: Index) -> indexed.Gathered:
+    """Bring the index up to date, when the last worker of a process that was killed has found out and lets go of it."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        busy: list[IndexBusy] = []
+        found = indexed.gather(scope_of(root), index, everything=True, busy=busy.append)
+        if not busy:
+            return found
+        # The list is right all the same.
+        assert {summary.path for summary in found.summaries} == found.files.keys()
+        assert time.monotonic() < end, busy
+        os.sched_yield()
 
 
 def entries_of(index: Index) -> dict[str, object]:
