@@ -154,7 +154,7 @@ async def test_a_project_that_was_moved_is_told_from_one_that_is_gone() -> None:
     source = msgspec.structs.replace(
         fixed_source(listed),
         exists_many=lambda paths: dict.fromkeys(paths, False),
-        moved=lambda gone, known: {"/src/web": "/work/web"},
+        moved=lambda gone, known: {"/src/web": "/moved/web"},
     )
     async with browsing(source) as browser:
         rows = browser.rows("#projects")

@@ -220,13 +220,18 @@ class BrowseApp(App[int], inherit_bindings=False):
         before: of `/auth` typed at once, `auth` would reach the list as commands.
         """
         if isinstance(event, events.Key) and not event.is_forwarded:
-            if self._holds_keys:
+            if self._holds_keys or self._held_keys:
+                # Behind those that came before it, which wait until the question stands there.
                 self._held_keys.append(event)
-                return
-            screen = self.screen
-            if isinstance(screen, CommandScreen) and await screen.press(event):
-                return
+            else:
+                await self._carry_out(event)
+            return
         await super().on_event(event)
+
+    async def _carry_out(self, key: events.Key) -> None:
+        screen = self.screen
+        if not isinstance(screen, CommandScreen) or not await screen.press(key):
+            await super().on_event(key)
 
     def hold_keys(self) -> None:
         """Keep the keys for a question that is being prepared: they are the answer, not commands for the screen below.
@@ -238,13 +243,13 @@ class BrowseApp(App[int], inherit_bindings=False):
     def release_keys(self) -> None:
         """Carry out the keys that were kept, on the screen that stands there now."""
         if self._holds_keys:
+            self._holds_keys = False
             self.call_later(self._give_held_keys)
 
     async def _give_held_keys(self) -> None:
-        self._holds_keys = False
-        # A key may ask something in its turn: the rest is for that question.
+        # The answer, or a key, may ask something in its turn: the rest is for that question.
         while self._held_keys and not self._holds_keys:
-            await self.on_event(self._held_keys.popleft())
+            await self._carry_out(self._held_keys.popleft())
 
     async def run_binding(self, key: str) -> bool:
         """Run what the focused widget itself binds to a key: moving and deleting in a line of text."""
