@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.model.summary import Summary
 from sessionbrowse.services import catalog
-from sessionbrowse.store import feed, parallel
+from sessionbrowse.store import feed, feed_together, parallel
 from sessionbrowse.store.parallel import chunked, fork_map
 from sessionbrowse.store.scan import summarise_path
 from tests.index_support import answer, entry, folder, header, line_of, result, scope_of, user, write
@@ -37,8 +40,29 @@ ORDINARY = [
 ]
 
 
-def both_ways(path: Path, agent: str) -> tuple[Summary | None, Summary | None]:
-    return summarise_path(str(path), lambda _: agent), summarise_path(str(path), lambda _: agent, by_records=True)
+def both_ways(path: Path, agent: str, *, part: int = 700, room: int = 10_000) -> tuple[Summary | None, Summary | None]:
+    """The quick list and the careful one; the quick one is the same if several processes read parts of the file."""
+    quick = summarise_path(str(path), lambda _: agent)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(feed_together, "fork_map", last_part_first)
+        patched.setattr(feed_together, "HEAD_BYTES", 100)
+        patched.setattr(feed_together, "PART_BYTES", part)
+        patched.setattr(feed_together, "ROOM_BYTES", room)
+        assert summarise_path(str(path), lambda _: agent, workers=2) == quick
+    return quick, summarise_path(str(path), lambda _: agent, by_records=True)
+
+
+def last_part_first(
+    chunks: list[list[int]],
+    work: Callable[[list[int]], Any],
+    workers: int,
+    *,
+    pack: Callable[[Any], Any],
+    unpack: Callable[[Any], Any],
+) -> Iterator[Any]:
+    """Do in one process what `fork_map` does in several: every answer travels, none comes when its turn is."""
+    for chunk in reversed(chunks):
+        yield unpack(marshal.loads(marshal.dumps(pack(work(chunk)))))
 
 
 @given(st.data(), st.sampled_from(list(AGENTS)), st.sampled_from([None, 1, 2, 3]))
@@ -94,9 +118,17 @@ STRANGE = [
     st.sampled_from(list(AGENTS)),
     st.sampled_from([64, 301, 1000, feed.BUFFER_BYTES]),
     st.booleans(),
+    st.sampled_from([200, 700, 3000]),
+    st.sampled_from([0, 3000, 1_000_000]),
 )
 def test_lines_that_are_no_one_record_are_summed_up_the_same_wherever_a_block_ends(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], agent: str, block: int, ends: bool
+    tmp_path_factory: pytest.TempPathFactory,
+    lines: list[bytes],
+    agent: str,
+    block: int,
+    ends: bool,
+    part: int,
+    room: int,
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "strange.jsonl"
     content = line_of(header("a")) + b"".join(lines)
@@ -104,7 +136,7 @@ def test_lines_that_are_no_one_record_are_summed_up_the_same_wherever_a_block_en
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(feed, "BUFFER_BYTES", block)
         patched.setattr(feed, "_spare_buffers", [])
-        quick, careful = both_ways(path, agent)
+        quick, careful = both_ways(path, agent, part=part, room=room)
     assert quick == careful
 
 
@@ -140,6 +172,48 @@ def test_several_processes_give_the_list_of_one(tmp_path: Path, monkeypatch: pyt
     together = {summary.path: summary for summary in catalog.all_summaries(scope_of(tmp_path), parallel=True)}
     assert together == alone
     assert len(together) == 30
+
+
+def test_several_processes_read_one_large_file_as_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    image = [{"type": "image", "data": "A" * 300_000, "mimeType": "image/png"}]
+    told = [entry("session_info", f"n{number}", None, name=f"name {number}") for number in range(20)]
+    lines = [
+        each
+        for number in range(20)
+        for each in (user(f"u{number}", None, "q"), answer(f"a{number}", f"u{number}", "r"), told[number])
+    ]
+    pictures = [user(f"i{number}", None, image) for number in range(3)]
+    path = write(folder(tmp_path) / "a.jsonl", header("a"), *lines, *pictures, *lines[:7])
+    path.write_bytes(path.read_bytes() + b'{"type":"mess')
+    alone = list(catalog.all_summaries(scope_of(tmp_path)))
+    monkeypatch.setattr("sessionbrowse.store.scan.workers_for", lambda _: 2)
+    monkeypatch.setattr("sessionbrowse.store.scan.MIN_SHARED_BYTES", 1)
+    monkeypatch.setattr(feed_together, "HEAD_BYTES", 500)
+    monkeypatch.setattr(feed_together, "PART_BYTES", 2000)
+    forks: list[int] = []
+    fork = os.fork
+
+    def counted() -> int:
+        forks.append(fork())
+        return forks[-1]
+
+    monkeypatch.setattr(os, "fork", counted)
+    assert list(catalog.all_summaries(scope_of(tmp_path), parallel=True)) == alone
+    assert len(forks) == 1
+    assert (alone[0].entry_count, alone[0].name, alone[0].problem_count) == (70, "name 1", 1)
+
+
+def test_a_part_that_ends_in_a_very_long_line_goes_on_behind_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(
+        tmp_path / "a.jsonl", header("a"), user("1", None, "q"), user("2", "1", "x" * 900_000), user("3", "2", "y")
+    )
+    monkeypatch.setattr(feed_together, "MAX_SEARCHED_BYTES", 1000)
+    quick, careful = both_ways(path, "pi")
+    assert quick == careful
+    assert quick is not None
+    assert quick.entry_count == 3
 
 
 def test_what_a_process_that_died_left_is_done_again() -> None:

@@ -5,7 +5,7 @@ One statement for each line would cost more than decoding the line: everything h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from itertools import compress
 from operator import add
@@ -15,7 +15,14 @@ from typing import Any
 from msgspec import Struct
 
 from sessionbrowse.format.envelope import whole
-from sessionbrowse.format.listing_line import ListedUsage, beyond_ascii, decode_each
+from sessionbrowse.format.listing_line import (
+    ListedCustom,
+    ListedModelChange,
+    ListedUsage,
+    beyond_ascii,
+    decode_each,
+)
+from sessionbrowse.model.left_behind import is_move
 from sessionbrowse.text import parse_time
 
 SUBAGENT = "task"
@@ -37,6 +44,26 @@ class Block(Struct):
     messages: list[Any]
     kinds: bytes
     refused: list[int]
+
+
+class Run(Struct):
+    """What a list counts of consecutive ordinary lines, whatever came before them, as plain values.
+
+    `end` is where the last one ends in the file, newline included. `models` are the answers of each model by number,
+    `choices` the changes of the model as number, provider, model and role, `moves` the numbers of entries that going
+    elsewhere in the tree leaves. `moment` is the time of the last message, 0 where there is none.
+    """
+
+    end: int
+    ids: list[str]
+    parents: list[str | None]
+    kinds: bytes
+    models: dict[str, list[int]]
+    choices: list[tuple[int, str | None, str | None, str | None]]
+    moves: list[int]
+    moment: float
+    tokens: int
+    costs: list[float]
 
 
 class Refused:
@@ -80,6 +107,50 @@ def odd_lines(block: Block, *, cut_at_separators: bool) -> list[int]:
     return sorted({*odd, *block.refused}) if odd else block.refused
 
 
+def stretches(block: Block, *, cut_at_separators: bool) -> Iterator[tuple[int, int, bool]]:
+    """Yield a block's runs of ordinary lines and each odd line, in order: the first's number, the next's, which."""
+    begin = 0
+    for odd in odd_lines(block, cut_at_separators=cut_at_separators):
+        if begin < odd:
+            yield begin, odd, True
+        yield odd, odd + 1, False
+        begin = odd + 1
+    if begin < len(block.lines):
+        yield begin, len(block.lines), True
+
+
+def run_of(block: Block, begin: int, end: int, end_offset: int) -> Run:
+    """Return what the ordinary lines `begin` to `end` of a block tell; the last one ends at `end_offset`."""
+    entries, messages, kinds = block.entries[begin:end], block.messages[begin:end], block.kinds[begin:end]
+    answers = of_kind(messages, kinds, ANSWER)
+    moment = last_moment(of_kind(entries, kinds, ANSWER), answers)
+    if USER in kinds:
+        moment = max(moment, last_moment(of_kind(entries, kinds, USER), of_kind(messages, kinds, USER)))
+    used = [answer.usage for answer in answers if answer.usage is not None]
+    others = of_kind(range(len(kinds)), kinds, OTHER) if OTHER in kinds else []
+    return Run(
+        end=end_offset,
+        ids=[entry.id for entry in entries],
+        parents=[entry.parentId for entry in entries],
+        kinds=kinds,
+        models=_models_of(answers, of_kind(range(len(kinds)), kinds, ANSWER)),
+        choices=[
+            (number, entry.provider, entry.modelId or entry.model, entry.role)
+            for number in others
+            if (entry := entries[number]).__class__ is ListedModelChange
+        ],
+        moves=[
+            number
+            for number in others
+            if (entry := entries[number]).__class__ is ListedCustom and is_move("custom", entry.customType)
+        ],
+        moment=moment,
+        tokens=tokens_of(used),
+        # An answer without a price costs nothing.
+        costs=[usage.cost.total for usage in used if usage.cost is not None],
+    )
+
+
 def last_moment(entries: Sequence[Any], messages: Sequence[Any]) -> float:
     """Return the latest time of messages, in milliseconds: their own, else their entries'; 0 where there is none."""
     own: list[float | None] = [message.timestamp for message in messages]
@@ -101,10 +172,22 @@ def tokens_of(used: Sequence[ListedUsage]) -> int:
         return sum(map(whole, sums))
 
 
-def add_costs(cost: float, used: Sequence[ListedUsage]) -> float:
-    """Return the cost with that of calls added one by one, so that the sum is the same to the last bit."""
-    # An answer without a price costs nothing.
-    return reduce(add, [usage.cost.total for usage in used if usage.cost is not None], cost)
+def add_costs(cost: float, costs: Sequence[float]) -> float:
+    """Return the cost with others added one by one, so that the sum is the same to the last bit."""
+    return reduce(add, costs, cost)
+
+
+def _models_of(answers: list[Any], numbers: list[int]) -> dict[str, list[int]]:
+    """Return the numbers of ordinary answers by their models: mostly, all are of one."""
+    names = [answer.model for answer in answers]
+    makers = [answer.provider for answer in answers]
+    if names and names[0] and names.count(names[0]) == makers.count(makers[0]) == len(names):
+        return {f"{makers[0]}/{names[0]}": numbers}
+    models: dict[str, list[int]] = {}
+    for number, provider, model in zip(numbers, makers, names, strict=True):
+        if model:
+            models.setdefault(f"{provider}/{model}", []).append(number)
+    return models
 
 
 def _is_odd_text(line: bytes, cut_at_separators: bool) -> bool:

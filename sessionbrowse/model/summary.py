@@ -13,26 +13,21 @@ from sessionbrowse.format.entries import Json
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
-from sessionbrowse.format.listing_line import (
-    ListedCustom,
-    ListedModelChange,
-    decode_listed,
-)
+from sessionbrowse.format.listing_line import decode_listed
 from sessionbrowse.model.columns import Columns, Kind
 from sessionbrowse.model.left_behind import is_move
 from sessionbrowse.model.lineage import Lineage
 from sessionbrowse.model.ordinary_lines import (
-    ANSWER,
     OTHER,
     USER,
     Block,
+    Run,
     add_costs,
     decode_block,
-    last_moment,
     messages_only,
-    odd_lines,
     of_kind,
-    tokens_of,
+    run_of,
+    stretches,
 )
 from sessionbrowse.model.reading import Reader, Record, is_workflow_stage
 from sessionbrowse.model.session import next_name
@@ -166,18 +161,48 @@ class Summariser:
         if begin:
             lines = lines[begin:]
         block = decode_block(lines, self.decode)
-        odd = odd_lines(block, cut_at_separators=self._rules.list_splits_at_separators)
-        begin = 0
-        for end in [*odd, len(lines)]:
-            if begin < end:
-                self._fold(block, begin, end, offset)
-                self.folded(block, begin, end, offset)
-                offset += sum(map(len, lines[begin:end]))
-            if end < len(lines):
-                offset = self._add_line(lines[end], offset)
-            begin = end + 1
-        self._reader.bytes_read = offset
-        self._reader.torn = False
+        for begin, end, is_ordinary in stretches(block, cut_at_separators=self.cuts_at_separators):
+            if not is_ordinary:
+                offset = self._add_line(lines[begin], offset)
+                continue
+            if self._first is None and USER in block.kinds:
+                self._find_first(lines[begin:end], block.kinds[begin:end], offset)
+            end_offset = offset + sum(map(len, lines[begin:end]))
+            self.add_run(run_of(block, begin, end, end_offset))
+            self.folded(block, begin, end, offset)
+            offset = end_offset
+
+    @property
+    def takes_runs(self) -> bool:
+        """Whether all that ordinary lines can tell from here on is what `add_run` takes, whoever read them."""
+        return self._first is not None and self._takes_ordinary_lines()
+
+    @property
+    def cuts_at_separators(self) -> bool:
+        """Whether a line with a line separator of Unicode's is an odd one."""
+        return self._rules.list_splits_at_separators
+
+    def add_run(self, run: Run) -> None:
+        """Take ordinary lines, but for the first message, which may be among them."""
+        lineage = self._lineage
+        index = self._entries
+        lineage.ids += run.ids
+        lineage.parents += run.parents
+        lineage.is_message += messages_only(run.kinds)
+        for name, numbers in run.models.items():
+            lineage.models.update(dict.fromkeys([index + number for number in numbers], (name, False)))
+        for number, provider, model, role in run.choices:
+            choice = self._choice(provider, model, role)
+            if choice is not None:
+                lineage.models[index + number] = choice
+        lineage.moves.update([index + number for number in run.moves])
+        self._entries += len(run.kinds)
+        self._messages += len(run.kinds) - run.kinds.count(OTHER)
+        self._active_ms = max(self._active_ms or 0, run.moment) or self._active_ms
+        self._tokens += run.tokens
+        self._cost = add_costs(self._cost, run.costs)
+        self._reader.skip_ordinary(len(run.kinds))
+        self._reader.bytes_read, self._reader.torn = run.end, False
 
     def folded(self, block: Block, begin: int, end: int, offset: int) -> None:
         """Take notice of the ordinary lines `begin` to `end` of a block, which were counted; they begin at `offset`."""
@@ -248,43 +273,6 @@ class Summariser:
             and not reader.is_transcript
         )
 
-    def _fold(self, block: Block, begin: int, end: int, offset: int) -> None:
-        """Take the lines `begin` to `end` of a block, which are ordinary and begin at `offset`."""
-        lineage = self._lineage
-        index = self._entries
-        entries, messages, kinds = block.entries[begin:end], block.messages[begin:end], block.kinds[begin:end]
-        if self._first is None and USER in kinds:
-            self._find_first(block.lines[begin:end], kinds, offset)
-        if OTHER in kinds:
-            for number in of_kind(range(len(kinds)), kinds, OTHER):
-                self._note_change(index + number, entries[number])
-        lineage.ids += [entry.id for entry in entries]
-        lineage.parents += [entry.parentId for entry in entries]
-        lineage.is_message += messages_only(kinds)
-        self._entries += len(kinds)
-        self._messages += len(kinds) - kinds.count(OTHER)
-        self._reader.skip_ordinary(len(kinds))
-        answers = of_kind(messages, kinds, ANSWER)
-        moment = last_moment(of_kind(entries, kinds, ANSWER), answers)
-        if USER in kinds:
-            moment = max(moment, last_moment(of_kind(entries, kinds, USER), of_kind(messages, kinds, USER)))
-        self._active_ms = max(self._active_ms or 0, moment) or self._active_ms
-        used = [answer.usage for answer in answers if answer.usage is not None]
-        self._tokens += tokens_of(used)
-        self._cost = add_costs(self._cost, used)
-        self._fold_models(answers, of_kind(range(index, index + len(kinds)), kinds, ANSWER))
-
-    def _fold_models(self, answers: list[Any], indexes: list[int]) -> None:
-        """Note the models of ordinary answers: mostly, all are of one."""
-        models = self._lineage.models
-        names = [answer.model for answer in answers]
-        makers = [answer.provider for answer in answers]
-        if names and names[0] and names.count(names[0]) == makers.count(makers[0]) == len(names):
-            models.update(dict.fromkeys(indexes, (f"{makers[0]}/{names[0]}", False)))
-        else:
-            named = zip(indexes, makers, names, strict=True)
-            models.update({index: (f"{provider}/{model}", False) for index, provider, model in named if model})
-
     def _find_first(self, lines: list[bytes], kinds: bytes, offset: int) -> None:
         """Look for the first message in ordinary lines that begin at `offset`."""
         for number in of_kind(range(len(kinds)), kinds, USER):
@@ -345,14 +333,6 @@ class Summariser:
         if envelope.type == "label" and envelope.target_id is not None:
             self._labels[envelope.target_id] = bool(envelope.text)
         elif is_move(envelope.type, envelope.custom_type):
-            self._lineage.moves.add(index)
-
-    def _note_change(self, index: int, entry: Any) -> None:
-        if entry.__class__ is ListedModelChange:
-            model = self._choice(entry.provider, entry.modelId or entry.model, entry.role)
-            if model is not None:
-                self._lineage.models[index] = model
-        elif entry.__class__ is ListedCustom and is_move("custom", entry.customType):
             self._lineage.moves.add(index)
 
     def _choice(self, provider: str | None, model: str | None, role: str | None) -> tuple[str, bool] | None:

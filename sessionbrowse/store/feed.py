@@ -4,48 +4,65 @@ from __future__ import annotations
 
 import io
 import os
+from typing import Protocol
 
 from sessionbrowse.format.big_line import BigLine
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
-from sessionbrowse.model.summary import Summariser
 
 BUFFER_BYTES = MAX_LISTED_LINE_BYTES + 1
 """What a listed line may have with its newline: a full buffer without a newline is a line to be streamed."""
 
+ENDLESS = 1 << 62
+"""Beyond the end of any file."""
+
 _spare_buffers: list[tuple[io.BytesIO, bytearray]] = []
 
 
-def feed_lines(descriptor: int, summariser: Summariser, offset: int = 0) -> None:
-    """Feed the whole lines of an open file from `offset` to its end, and a last line without newline as torn."""
+class TakesLines(Protocol):
+    """Who is fed: what the methods of a `Summariser` take."""
+
+    def add_lines(self, lines: list[bytes], offset: int) -> None:
+        """Take whole lines, each with its newline, the first one at `offset` of the file."""
+
+    def add_block(self, block: LineBlock) -> None:
+        """Take a line that is too large, or torn."""
+
+
+def feed_lines(descriptor: int, taker: TakesLines, offset: int = 0, end: int = ENDLESS) -> None:
+    """Feed the whole lines of an open file from `offset` to its end, and a last line without newline as torn.
+
+    `offset` and `end` are beginnings of lines.
+    """
     # Fresh buffers for each file cost more in page faults than reading the file does.
     buffers = _spare_buffers.pop() if _spare_buffers else _new_buffers()
     buffer, pieces = buffers
     with buffer.getbuffer() as view:
         held = 0
         while True:
-            got = os.preadv(descriptor, [view[held:BUFFER_BYTES]], offset + held)
+            room = max(0, min(BUFFER_BYTES, end - offset))
+            got = os.preadv(descriptor, [view[held:room]], offset + held)
             held += got
             lines, rest = _lines(buffer, view, held)
             size = len(rest) - 1
             if lines:
-                summariser.add_lines(lines, offset)
+                taker.add_lines(lines, offset)
                 offset += held - size
             elif held == BUFFER_BYTES:
                 line = BigLine()
                 line.feed(rest, size)
                 next_line = _feed_rest(descriptor, line, offset, pieces)
-                summariser.add_block(LineBlock(offset, [line.reduced()], line.size, torn=next_line is None))
+                taker.add_block(LineBlock(offset, [line.reduced()], line.size, torn=next_line is None))
                 if next_line is None:
                     held = 0
                     break
                 offset += line.size + 1
-                rest, size = next_line, len(next_line)
+                rest, size = next_line, max(0, min(len(next_line), end - offset))
             view[:size] = memoryview(rest)[:size]
             held = size
             if not got:
                 break
         if held:
-            summariser.add_block(LineBlock(offset, [bytes(view[:held])], torn=True))
+            taker.add_block(LineBlock(offset, [bytes(view[:held])], torn=True))
     _spare_buffers.append(buffers)
 
 
