@@ -8,12 +8,14 @@ from msgspec import Struct
 class Scene(Struct, frozen=True):
     """A picture: the keys that lead to it from where the one before left off, and those that lead away again.
 
-    `text:…` types a text, with `_` for a blank. A picture that shows toasts says so: else they are taken away.
+    `text:…` types a text, with `_` for a blank. `window` is the title of the window that stands over the screen then.
+    A picture that shows toasts says so: else they are taken away.
     """
 
     name: str
     keys: str = ""
     back: str = ""
+    window: str = ""
     toasts: bool = False
 
 
@@ -35,37 +37,37 @@ BROWSE = (
     Scene("zoom", "z", "z"),
     Scene("pinned", "p", "p"),
     Scene("archived-nothing", "x", "x"),
-    Scene("help", "question_mark", "escape"),
-    Scene("palette", "colon"),
-    Scene("palette-found", "text:so"),
-    Scene("palette-nothing", "text:zzz", "escape"),
+    Scene("help", "question_mark", "escape", window="Keys that work here"),
+    Scene("palette", "colon", window="Commands"),
+    Scene("palette-found", "text:so", window="Commands"),
+    Scene("palette-nothing", "text:zzz", "escape", window="Commands"),
 )
 """The lists and what lies over them."""
 
 CHANGES = (
-    Scene("rename", "ctrl+r", "escape"),
-    Scene("fork", "f"),
-    Scene("fork-refused", "text:/nowhere enter", toasts=True),
-    Scene("copy-menu", "Y", "escape"),
-    Scene("resume-choices", "R", "escape"),
-    Scene("trash-empty", "t", "escape"),
-    Scene("changes-empty", "U", "escape"),
+    Scene("rename", "ctrl+r", "escape", window="Rename"),
+    Scene("fork", "f", window="Fork"),
+    Scene("fork-refused", "text:/nowhere enter", "escape", window="Fork", toasts=True),
+    Scene("copy-menu", "Y", "escape", window="Copy"),
+    Scene("resume-choices", "R", "escape", window="Resume in pi"),
+    Scene("trash-empty", "t", "escape", window="In the trash: choose what to bring back"),
+    Scene("changes-empty", "U", "escape", window="Changes that can be taken back"),
     Scene("nothing-to-undo", "u", toasts=True),
     Scene("selected", "space space space"),
-    Scene("rename-many", "ctrl+r", "escape"),
-    Scene("delete-many", "ctrl+d"),
-    Scene("delete-for-good", "down down enter", "escape escape"),
-    Scene("delete", "g down down ctrl+d"),
+    Scene("rename-many", "ctrl+r", "escape", window="Rename"),
+    Scene("delete-many", "ctrl+d", window="Delete 3 sessions?"),
+    Scene("delete-for-good", "down down enter", "escape escape", window="Delete for good"),
+    Scene("delete", "g down down ctrl+d", window="Delete session?"),
     Scene("deleted", "enter", toasts=True),
-    Scene("trash", "t", "escape u"),
+    Scene("trash", "t", "escape u", window="In the trash: choose what to bring back"),
     Scene("archived-toast", "a", toasts=True),
     Scene("archived", "x", "x"),
-    Scene("changes", "U", "escape u"),
-    Scene("moved", "left G M"),
-    Scene("moved-refused", "ctrl+u text:/nowhere/at/all enter", "escape", toasts=True),
-    Scene("moved-shown", "M enter", "escape escape right"),
-    Scene("resume-missing", "left G right r"),
-    Scene("resume-elsewhere", "enter", "escape left g right"),
+    Scene("changes", "U", "escape u", window="Changes that can be taken back"),
+    Scene("moved", "left G M", window="Project moved"),
+    Scene("moved-nowhere", "ctrl+u text:/nowhere/at/all enter", "escape", window="Project moved"),
+    Scene("moved-shown", "M enter", "escape escape right", window="Project moved"),
+    Scene("resume-missing", "left G right r", window="The directory is gone"),
+    Scene("resume-elsewhere", "enter", "escape left g right", window="Resume in another directory"),
 )
 """What changes sessions, from the lists."""
 
@@ -84,13 +86,13 @@ SESSION = (
     Scene("session-search", "slash text:cookie"),
     Scene("session-found", "enter", "escape"),
     Scene("session-search-nothing", "slash text:zzz", "escape"),
-    Scene("session-help", "question_mark", "escape"),
-    Scene("check-out-question", "g down c", "escape g"),
-    Scene("label", "m", "escape"),
-    Scene("fork-here", "f", "escape"),
-    Scene("copy-entry", "Y", "escape"),
-    Scene("resume-from-entry", "R", "escape"),
-    Scene("session-rename", "ctrl+r", "escape"),
+    Scene("session-help", "question_mark", "escape", window="Keys that work here"),
+    Scene("check-out-question", "g down c", "escape g", window="Between a call and its result"),
+    Scene("label", "m", "escape", window="Label"),
+    Scene("fork-here", "f", "escape", window="Fork up to here"),
+    Scene("copy-entry", "Y", "escape", window="Copy"),
+    Scene("resume-from-entry", "R", "escape", window="Resume in pi"),
+    Scene("session-rename", "ctrl+r", "escape", window="Rename"),
     Scene("session-no-damage", "exclamation_mark", toasts=True),
 )
 """A session's tree, what stands beside it, and what lies over it."""
@@ -101,7 +103,7 @@ SEARCH = (
     Scene("search-results", "tab"),
     Scene("search-preview", "tab", "slash"),
     Scene("search-nothing", "ctrl+u text:zzzq"),
-    Scene("search-help", "tab question_mark", "escape"),
+    Scene("search-help", "tab question_mark", "escape", window="Keys that work here"),
     Scene("search-bad-pattern", "slash ctrl+u r e colon left_parenthesis", "ctrl+u escape"),
 )
 """The search through all sessions."""
@@ -115,10 +117,18 @@ CHECKPOINTS = (
 
 DAMAGE = (
     Scene("damaged", "slash text:import space text:product enter enter"),
-    Scene("damage", "exclamation_mark", "escape"),
+    Scene("damage", "exclamation_mark", "escape", window="Damage in this file"),
     Scene("damaged-raw", "enter tab tab"),
 )
 """A session whose file is damaged."""
+
+OTHERS = (
+    Scene("resume-in-use", "G r", "escape", window="Resume in pi"),
+    Scene("delete-in-use", "g ctrl+d", window="Delete session?"),
+    Scene("trash-refused", "enter", "escape", window="The trash does not take it"),
+    Scene("in-use", "enter m text:mine enter", "escape escape", window="In use"),
+)
+"""What is asked where other programs are at work, or the trash takes nothing."""
 
 WALK = (
     *[("browse", scene) for scene in BROWSE],
@@ -129,7 +139,7 @@ WALK = (
 )
 """The screen that each picture is of, whatever window lies over it, and the picture."""
 
-_SHORT = ("browse", "help", "palette", "rename", "delete-many", "delete-for-good", "session")
+_SHORT = ("browse", "help", "palette", "selected", "rename", "delete-many", "delete-for-good", "session")
 SHORT = (
     *[(screen, scene) for screen, scene in WALK if scene.name.startswith(_SHORT)],
     ("search", Scene("search-empty", "escape escape ctrl+f")),

@@ -24,7 +24,9 @@ from sessionbrowse.store.scan import Batch
 from sessionbrowse.tui import theme
 from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.screens.progress import ProgressScreen
-from tests.picture_scenes import SHORT, WALK, WALKS, Scene
+from tests.change_helpers import CONVERSATION, entry, header
+from tests.change_helpers import Store as OtherStore
+from tests.picture_scenes import OTHERS, SHORT, WALK, WALKS, Scene
 from tests.picture_text import Frame, colours_of, frame, text_of
 from tests.search_support import index_of, searched_source
 from tests.tui_support import Driven, browsing, demo_options, fixed_source, summary
@@ -153,6 +155,7 @@ async def album(name: str, *, drawn: bool = True) -> Album:
         if look.walks is WALKS:
             await _modes(taken)
             await _states(taken)
+            await _others(taken)
     return taken
 
 
@@ -170,6 +173,7 @@ async def _walk(taken: Album, scenes: Sequence[tuple[str, Scene]]) -> None:
             for screen, scene in scenes:
                 await _go(browser, scene.keys)
                 assert _screen_below(browser) == screen, scene
+                assert _window(browser) == scene.window, scene
                 if not scene.toasts:
                     browser.app.clear_notifications()
                     await browser.settle()
@@ -187,6 +191,12 @@ def _screen_below(browser: Driven) -> str:
     """Return the name of the screen that fills the terminal, below the windows over it."""
     names = [screen.name or "" for screen in browser.app.screen_stack]
     return [name for name in names if name in {of for of, _ in WALK}][-1]
+
+
+def _window(browser: Driven) -> str:
+    """Return what the window over the screen is called; "" where there is none."""
+    titles = [str(widget.border_title or "") for widget in browser.app.screen.query(".window")]
+    return titles[0] if titles else ""
 
 
 async def _go(browser: Driven, keys: str) -> None:
@@ -209,6 +219,29 @@ async def _modes(taken: Album) -> None:
             await _go(browser, "enter")
             await browser.until(browser.toasts)
             await taken.take(browser, "own-command-said", store)
+
+
+async def _others(taken: Album) -> None:
+    """Take the pictures of what is asked where others are in the way: programs at work, and a trash that is full."""
+    with Store() as store, patch("send2trash.send2trash", side_effect=OSError("there is no room in it")):
+        project = store.path / "webshop"
+        project.mkdir()
+        others = OtherStore(store.path)
+        others.environ = _environ(store)
+        heads = [[header(cwd=str(project), id=f"019beea{hour}")] for hour in (7, 8)]
+        late_label = entry("label", "0000000a", "00000003", targetId="00000003", label="here")
+        others.session(entries=[*CONVERSATION, late_label], head=heads[0])
+        written = others.session("omp", head=heads[1], slot="Written to now")
+        others.process(4242, ["bun", "/usr/lib/node_modules/omp/cli.js"], cwd=str(project), holds=written)
+        others.process(4243, ["pi"], cwd=str(project))
+        options: dict[str, Any] = {"size": taken.look.size, "settings": Settings(theme=taken.look.themes[0])}
+        options |= {"bench": others.bench, "environ": others.environ, "home": str(others.home), "here": str(project)}
+        async with browsing(roots=[str(others.home)], **options) as browser:
+            for scene in OTHERS:
+                await _go(browser, scene.keys)
+                assert _window(browser) == scene.window, scene
+                await taken.take(browser, scene.name, store)
+                await _go(browser, scene.back)
 
 
 async def _states(taken: Album) -> None:

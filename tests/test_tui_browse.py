@@ -374,6 +374,20 @@ async def test_a_machine_without_sessions_is_offered_the_demo(own_home: Path) ->
         assert not made.exists()
 
 
+async def test_on_a_small_screen_every_place_that_was_looked_at_can_be_reached(own_home: Path) -> None:
+    async with browsing(home=str(own_home), environ={"HOME": str(own_home)}, size=(60, 20)) as browser:
+        assert ".pindusagi" not in browser.screen_text()
+        await browser.press("G")
+        assert "~/.pindusagi/sessions  missing" in browser.screen_text()
+
+
+async def test_a_sentence_of_three_lines_stands_whole_above_the_keys(tmp_path: Path) -> None:
+    async with browsing(roots=[str(tmp_path)], size=(60, 20)) as browser:
+        browser.app.say("“Terraform drift after the mail incident” is archived, out of the lists of pi. u undoes.")
+        await browser.settle()
+        assert "undoes." in browser.screen_text()
+
+
 async def test_an_empty_root_says_that_there_is_nothing(tmp_path: Path) -> None:
     async with browsing(roots=[str(tmp_path)]) as browser:
         assert browser.screen_name == "browse"

@@ -123,6 +123,16 @@ async def test_a_rename_beside_a_running_pi_goes_ahead_with_a_note(store: Store)
         assert project in browser.toasts()[-1]
 
 
+async def test_a_suggestion_looks_chosen_only_while_it_stands_in_the_line(tmp_path: Path) -> None:
+    async with browsing(**demo_options(tmp_path)) as browser:
+        await browser.press("f")
+        assert browser.row_list("#dialog-rows").looks_focused
+        await browser.type("/nowhere")
+        assert not browser.row_list("#dialog-rows").looks_focused
+        await browser.press("down")
+        assert browser.row_list("#dialog-rows").looks_focused
+
+
 async def test_the_list_of_changes_takes_back_the_chosen_one(store: Store) -> None:
     path = store.session()
     other = store.session(name="2026-08-14T08-00-00-000Z_019beea6.jsonl", head=[header(id="019beea6")])

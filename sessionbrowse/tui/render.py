@@ -154,7 +154,7 @@ def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
     return (" ", "")
 
 
-_LEAST_TITLE = 20
+_LEAST_TITLE = 10
 """Cells of a title that the name of an age leaves it at least."""
 
 _LEAST_WIDTH: dict[RowField, int] = {

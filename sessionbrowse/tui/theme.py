@@ -99,6 +99,8 @@ THEMES = (
             "sb-cursor-text": "#000000",
             "sb-cursor-blurred": "#5a5a5a",
             "sb-cursor-blurred-text": "#ffffff",
+            # The cursor's row is as yellow as matches are elsewhere.
+            "sb-match-background": "#5ce1ff",
             "scrollbar": "#b0b0b0",
             "scrollbar-hover": "#ffffff",
             "scrollbar-active": "#ffffff",
@@ -138,6 +140,8 @@ THEMES = (
             "sb-cursor-blurred": "ansi_default",
             "sb-cursor-blurred-style": "underline",
             "sb-selection": "ansi_bright_black",
+            "sb-match": "ansi_black",
+            "sb-match-background": "ansi_yellow",
             "input-cursor-background": "ansi_default",
             "input-cursor-foreground": "ansi_default",
             "input-cursor-text-style": "reverse",
@@ -187,7 +191,7 @@ LOOKS: dict[str, tuple[str, str, str]] = {
     "string": ("success", "", ""),
     "number": ("accent", "", ""),
     "keyword": ("secondary", "", ""),
-    "match": ("background", "warning", ""),
+    "match": ("sb-match", "sb-match-background", ""),
     "rule": ("sb-border", "", ""),
     "pi": ("primary", "", ""),
     "omp": ("accent", "", ""),
@@ -251,6 +255,8 @@ def missing_variables(variables: dict[str, str]) -> dict[str, str]:
             "sb-cursor-blurred": "ansi_default",
             "sb-cursor-blurred-style": "underline",
             "sb-selection": "ansi_bright_black",
+            "sb-match": "ansi_black",
+            "sb-match-background": "ansi_yellow",
         }
     return {
         **_PLAIN,
@@ -260,4 +266,6 @@ def missing_variables(variables: dict[str, str]) -> dict[str, str]:
         "sb-cursor": background.blend(primary, 0.25, alpha=1).hex,
         "sb-cursor-blurred": background.blend(foreground, 0.1, alpha=1).hex,
         "sb-selection": background.blend(primary, 0.4, alpha=1).hex,
+        "sb-match": variables["background"],
+        "sb-match-background": variables["warning"],
     }

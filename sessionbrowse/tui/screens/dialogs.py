@@ -240,7 +240,16 @@ class PromptScreen(Dialog[str | None]):
         self._shown = offers
         self.rows.set_rows(offers, cursor=self._text)
 
+    def focus_changed(self) -> None:
+        """Let the cursor look as if it had the keys only where its suggestion stands in the line and will be taken."""
+        super().focus_changed()
+        self._tell_rows()
+
+    def _tell_rows(self) -> None:
+        self.rows.lend_keys(self.typing and self._text in self._shown)
+
     def _say(self) -> None:
+        self._tell_rows()
         hint = self._hint(self._text)
         self.query_one("#dialog-hint", TextView).show([LinePart(hint)] if hint else [])
 

@@ -56,7 +56,7 @@ class WelcomeScreen(CommandScreen[None]):
             LinePart([("This is a browser for the sessions of pi, omp, atomic and indusagi.", "")]),
             LinePart([]),
         ]
-        # What can be done stands above what was looked at: a small screen cuts the end off.
+        # What can be done stands above what was looked at: a small screen shows the beginning.
         offers = (
             ("demo", "open the demo: made-up sessions in a directory of their own, to try everything without fear"),
             ("reload", "look again"),
@@ -71,7 +71,8 @@ class WelcomeScreen(CommandScreen[None]):
             for root in roots[:4]:
                 shown = clean(text.shorten_home(root, self.browser.home))
                 missing: Line = [("  missing", "warning")] if self._exists.get(root) is False else []
-                parts.append(LinePart([("  ", ""), agent_span(agent), (f" {agent:<9}", ""), (shown, "dim"), *missing]))
+                line: Line = [("  ", ""), agent_span(agent), (f" {agent:<9}", ""), (shown, "dim"), *missing]
+                parts.append(LinePart(line, indent=14))
         self.query_one(TextView).show(parts, keep_place=True)
 
     def nearest_places(self) -> tuple[str, ...]:
