@@ -123,6 +123,23 @@ async def test_the_tree_follows_at_its_end_and_stays_elsewhere(tmp_path: Path) -
         assert followed == [1, 2, 1], "on the leaf it goes with it, elsewhere it stays"
 
 
+async def test_what_is_read_stays_where_it_is_while_the_session_grows(tmp_path: Path) -> None:
+    root = store(tmp_path, 1)
+    path = session(root, 0)
+    long = "\n".join([f"line {number}" for number in range(300)])
+    append(path, user("b", "a", long, 2), answer("c", "b", "first answer", 3))
+    async with live_browser(root) as driven:
+        await driven.press("enter")
+        await until(lambda: driven.screen_name == "session" and driven.row_list("#tree").count == 3)
+        await driven.press("up", "enter", "pagedown", "pagedown")
+        read = driven.rows("#view")
+        assert "line 50" in "\n".join(read)
+        append(path, user("d", "c", "second question", 4))
+        await until(lambda: driven.row_list("#tree").count == 4)
+        await driven.settle()
+        assert driven.rows("#view") == read
+
+
 async def test_the_preview_of_a_session_that_grew_while_it_was_open_is_read_when_it_is_seen(tmp_path: Path) -> None:
     root = store(tmp_path, 1)
     path = session(root, 0)

@@ -97,6 +97,25 @@ async def test_the_preview_stands_at_the_match(demo: dict[str, Any]) -> None:
         assert "cookie" in browser.words("#found-view").lower()
 
 
+async def test_the_preview_stands_at_what_was_said_not_at_a_fact_with_the_same_word(demo: dict[str, Any]) -> None:
+    async with searching(demo, "token", size=(80, 24)) as browser:
+        # The compaction's heading says how many tokens there were before it.
+        assert "Tokens are stored as SHA-256" in browser.words("#found-view")
+
+
+async def test_the_entry_that_enter_lands_on_stands_at_the_match_until_another_is_looked_at(
+    demo: dict[str, Any],
+) -> None:
+    async with searching(demo, "stored token", size=(100, 14)) as browser:
+        await browser.press("enter")
+        assert browser.screen_name == "session"
+        assert "Tokens are stored as SHA-256" in browser.words("#view")
+        await browser.press("tab", "shift+tab")
+        assert "Tokens are stored as SHA-256" in browser.words("#view")
+        await browser.press("up")
+        assert browser.rows("#view")[1].split()[0] == "id", "another entry shows from its top"
+
+
 async def test_enter_lands_on_the_entry_and_escape_comes_back_to_the_same_hit(demo: dict[str, Any]) -> None:
     async with searching(demo, "cookie") as browser:
         await browser.press("down")

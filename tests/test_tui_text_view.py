@@ -6,6 +6,7 @@ import time
 
 from textual.app import App, ComposeResult
 
+from sessionbrowse.tui.reading.folds import Fold
 from sessionbrowse.tui.reading.parts import LazyPart, LinePart, Part, text_parts
 from sessionbrowse.tui.widgets.text_view import TextView
 
@@ -132,3 +133,39 @@ async def test_a_megabyte_in_one_line_is_wrapped_where_it_is_seen() -> None:
         await pilot.pause()
         assert time.perf_counter() - started < 1
         assert any(row.endswith("end") for row in app.shown())
+
+
+async def test_the_same_document_again_stays_at_its_place_with_what_is_open() -> None:
+    def fold(number: int) -> Fold:
+        rows = [LinePart([(f"inside {number}.{row}", "")]) for row in range(3)]
+        return Fold([(f"fold {number}", "")], lambda: rows)
+
+    def built(number: int) -> list[Part]:
+        # How many rows a lazy part holds is not known before it is seen.
+        return [LinePart([(f"block {number}", "")]), *[LinePart([("word", "")])] * (number % 9), fold(number)]
+
+    def document(blocks: int) -> list[Part]:
+        return [fold(0), *[LazyPart(lambda number=number: built(number), about=3) for number in range(1, blocks)]]
+
+    app = TextApp()
+    async with app.run_test(size=(40, 12)) as pilot:
+        app.text.show(document(80))
+        app.text.go_last()
+        app.text.move(-60)
+        app.text.go_spot(1)
+        app.text.toggle_spot()
+        app.text.go_spot(1)
+        await pilot.pause()
+        before, spot = app.shown(), app.text.spot
+        assert any("inside" in row for row in before)
+        assert isinstance(spot, Fold)
+        app.text.show(document(81), keep_place=True)
+        await pilot.pause()
+        assert app.shown() == before
+        after = app.text.spot
+        assert isinstance(after, Fold)
+        assert after.rows(40) == spot.rows(40)
+        app.text.show(document(81))
+        await pilot.pause()
+        assert app.shown()[0].endswith("fold 0"), "another document begins at its top"
+        assert not any("inside" in row for row in app.shown())

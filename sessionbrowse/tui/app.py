@@ -330,8 +330,10 @@ class BrowseApp(App[int], inherit_bindings=False):
         rows = self.library.projects()
         return [row.cwd for row in rows if row.cwd and self.exists.get(row.cwd) is not False]
 
-    def show_session(self, summary: Summary, index: int | None = None, entry_id: str | None = None) -> None:
-        """Go into a session, to an entry if one is given; where one is to be picked, this is it."""
+    def show_session(
+        self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
+    ) -> None:
+        """Go into a session, to an entry and what it was found for; where a session is to be picked, this is it."""
         if self.options.pick is not None:
             # Keys that come together may ask twice.
             if not self._has_picked:
@@ -341,7 +343,7 @@ class BrowseApp(App[int], inherit_bindings=False):
             return
         from sessionbrowse.tui.screens.session import SessionScreen
 
-        self.push_screen(SessionScreen(summary, index, entry_id))
+        self.push_screen(SessionScreen(summary, index, entry_id, searched))
 
     def show_search(self, text: str = "") -> None:
         """Show the search as it was left, or search for a text."""

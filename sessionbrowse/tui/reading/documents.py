@@ -34,7 +34,7 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.reading.json_style import style_json
 from sessionbrowse.tui.reading.markdown import markdown_parts
 from sessionbrowse.tui.reading.messages import content_parts, message_heading, message_parts, spent_line
-from sessionbrowse.tui.reading.parts import FittedPart, LazyPart, LinePart, Part, text_parts, warm
+from sessionbrowse.tui.reading.parts import FactPart, FittedPart, LazyPart, LinePart, Part, text_parts, warm
 from sessionbrowse.tui.reading.texts import Reading, extra_parts, folded_value, pretty_json, value_parts
 from sessionbrowse.tui.reading.tools import call_parts
 from sessionbrowse.tui.render import GLYPHS, folder_name, one_line, plural
@@ -61,7 +61,7 @@ def rule(label: str = "", roles: str = "dim") -> Part:
 
 def fact(key: str, value: Line, *, width: int = 9) -> Part:
     """Return a line of a header: the name of a fact and its value."""
-    return LinePart([(f"{key:<{width}} ", "dim"), *value], indent=width + 1)
+    return FactPart([(f"{key:<{width}} ", "dim"), *value], indent=width + 1)
 
 
 # ---- an entry -------------------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def entry_heading(session: Session, index: int, entry: Entry, now_ms: float) -> 
         kind.append((f"   ⚑ {clean(mark.text)}", "label strong"))
     if index == session.leaf:
         kind.append(("   ← leaf", "accent"))
-    parts: list[Part] = [LinePart(kind)]
+    parts: list[Part] = [FactPart(kind)]
     parent = session.parents[index]
     above: Line = [(clean(session.ids[parent] or "?"), "")] if parent != ROOT else [("none: a root", "dim")]
     if parent == ROOT and envelope.parent_id is not None:

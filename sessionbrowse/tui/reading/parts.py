@@ -63,6 +63,10 @@ class LinePart:
         return "".join([text for text, _ in self._line])
 
 
+class FactPart(LinePart):
+    """A line that tells something of an entry: nobody said it, so no search looks for its words there."""
+
+
 class FittedPart:
     """One row that is made for the width at hand: a rule, a bar, a line with a right side."""
 

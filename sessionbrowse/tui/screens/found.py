@@ -242,7 +242,7 @@ class FoundScreen(CommandScreen[None]):
         """Go to the entry in its session's tree."""
         spot = self.spot
         if spot is not None:
-            self.browser.show_session(spot.summary, spot.index, spot.entry_id)
+            self.browser.show_session(spot.summary, spot.index, spot.entry_id, self.searched_for)
 
     def do_leave_found(self) -> None:
         """Go back to where the search was asked for."""

@@ -19,7 +19,7 @@ from sessionbrowse.tui.actions.fresh import Fresh
 from sessionbrowse.tui.actions.widths import apply_widths
 from sessionbrowse.tui.command import Here
 from sessionbrowse.tui.jobs import Job, Outcome
-from sessionbrowse.tui.marked import apart
+from sessionbrowse.tui.marked import apart, marks_of
 from sessionbrowse.tui.memory import tree_filter_of
 from sessionbrowse.tui.places import SESSION, TREE, VIEW
 from sessionbrowse.tui.reading.parts import Part
@@ -43,7 +43,7 @@ from sessionbrowse.tui.tree_shown import NOTHING_SHOWN, shown_tree
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
-from sessionbrowse.tui.widgets.text_view import TextView
+from sessionbrowse.tui.widgets.text_view import Marks, TextView
 
 NARROW = 80
 """Columns below which a line says only what matters most."""
@@ -70,7 +70,9 @@ class SessionScreen(CommandScreen[None]):
         "own:OwnCommands",
     )
 
-    def __init__(self, summary: Summary, index: int | None = None, entry_id: str | None = None) -> None:
+    def __init__(
+        self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
+    ) -> None:
         super().__init__(name="session")
         self.summary = summary
         self.session: Session | None = None
@@ -80,6 +82,8 @@ class SessionScreen(CommandScreen[None]):
         self.label_times = False
         self.marked: int | None = None
         self._wanted = (index, entry_id)
+        self._came_for = (index, entry_id, searched)
+        self._looked_at: tuple[object, ...] = ()
         self._stood: int | None = None
         self._left: SessionView | None = None
         self._is_gone = False
@@ -440,9 +444,22 @@ class SessionScreen(CommandScreen[None]):
             sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
             self.text_view.show([], empty=one_line(sentence))
             return
-        searched = tuple(self.state.query.lower().split()) if self.view == "entry" else ()
-        marks = (lambda row: apart(hits_in(row, searched))) if searched else None
-        self.text_view.show(outcome.value, marks=marks)
+        session, index = self.session, self.index
+        looked_at = (self.view, index, session.ids[index] if session and index is not None else None, self.marked)
+        before, self._looked_at = self._looked_at, (*looked_at, self.state.query)
+        # A session that grows is read again at each line: what is being read stays under the eye.
+        self.text_view.show(outcome.value, keep_place=self._looked_at == before, marks=self._marks())
+
+    def _marks(self) -> Marks | None:
+        """Return what is marked in the entry: what the tree is searched for, or the hit that led here."""
+        session = self.session
+        if self.view != "entry" or session is None:
+            return None
+        if self.state.query:
+            searched = tuple(self.state.query.lower().split())
+            return lambda row: apart(hits_in(row, searched))
+        index, entry_id, query = self._came_for
+        return marks_of(query) if query and find_again(session, index, entry_id) == self.index else None
 
     def _title_view(self) -> None:
         title: list[tuple[str, str]] = []

@@ -17,7 +17,7 @@ from textual.strip import Strip
 from sessionbrowse.tui.reading.folds import Fold
 from sessionbrowse.tui.reading.images import ImagePart
 from sessionbrowse.tui.reading.measured import Measured
-from sessionbrowse.tui.reading.parts import Part, overlay
+from sessionbrowse.tui.reading.parts import FactPart, Part, overlay
 from sessionbrowse.tui.spans import Line, line_width, wrap_words
 from sessionbrowse.tui.widgets.painted import Painted
 
@@ -57,17 +57,25 @@ class TextView(Painted, can_focus=True):
         empty: str | None = None,
         marks: Marks | None = None,
     ) -> None:
-        """Show another document, from its top unless `keep_place`, or where the first of the `marks` stands."""
+        """Show another document, from its top or where the first of the `marks` stands.
+
+        With `keep_place` it is the same one as it is now: what is read stays where it is, what is open stays open.
+        """
         self._marks = marks
         if empty is not None:
             self.empty = empty
-        top = self.scroll_offset.y if keep_place else 0
-        self._width = self.room
+        before, place = self._measured, self._measured.place_of(self.scroll_offset.y)
+        spot = before.path_of(self._spot) if keep_place and self._spot is not None else None
         self._spot = None
-        self._measured = Measured(parts, self._width, open_all=self._measured.open_all)
+        self._width = self.room
+        opened = before.opened if keep_place else None
+        self._measured = Measured(parts, self._width, open_all=before.open_all, opened=opened)
+        top = self._measured.row_of(place) if keep_place and self.scroll_offset.y else 0
         self._update_size()
         self._settle(top)
-        if marks is not None:
+        if spot is not None:
+            self._spot = self._measured.part_at(spot)
+        if marks is not None and not keep_place:
             self._reveal(marks)
         self.refresh()
 
@@ -82,7 +90,7 @@ class TextView(Painted, can_focus=True):
                 looked_at += len(hidden)
                 if any(map(marks, hidden.split("\n"))):
                     measured.toggle(index)
-            else:
+            elif not isinstance(part, FactPart):
                 measured.measure(index)
                 rows = ["".join([text for text, _ in row]) for row in measured.rows(index)]
                 looked_at += sum(map(len, rows))
@@ -134,7 +142,7 @@ class TextView(Painted, can_focus=True):
 
     def _measure_from(self, top: int) -> tuple[bool, int]:
         measured = self._measured
-        index = self._index_at(top)
+        index = self._measured.index_at(top)
         if index >= len(measured.parts):
             return False, top
         position = measured.tops[index]
@@ -155,9 +163,6 @@ class TextView(Painted, can_focus=True):
             self._update_size()
         return changed, top
 
-    def _index_at(self, row: int) -> int:
-        return max(0, bisect_right(self._measured.tops, row) - 1)
-
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Measure what came into view."""
         super().watch_scroll_y(old_value, new_value)
@@ -171,7 +176,7 @@ class TextView(Painted, can_focus=True):
             self._settle(self.scroll_offset.y)
             return
         top = self.scroll_offset.y
-        index = self._index_at(top)
+        index = self._measured.index_at(top)
         into = top - self._measured.tops[index]
         self._width = width
         self._measured.fit(width)
@@ -269,7 +274,7 @@ class TextView(Painted, can_focus=True):
     def toggle_all(self) -> None:
         """Open or close every fold; the part at the top stays there."""
         top = self.scroll_offset.y
-        index = self._index_at(top)
+        index = self._measured.index_at(top)
         part = self._measured.parts[index] if self.has_parts else None
         self._measured.toggle_all()
         at = next((at for at, other in enumerate(self._measured.parts) if other is part), None)
@@ -285,7 +290,7 @@ class TextView(Painted, can_focus=True):
         measured = self._measured
         index = self._spot_index()
         if index is None:
-            index = self._index_at(self.scroll_offset.y) - (step > 0)
+            index = self._measured.index_at(self.scroll_offset.y) - (step > 0)
         at = index + step
         while 0 <= at < len(measured.parts):
             before = len(measured.parts)
@@ -344,7 +349,7 @@ class TextView(Painted, can_focus=True):
         return self.paint(line, width, "cursor-blurred" if self._is_chosen(row) else "").apply_offsets(0, row)
 
     def _is_chosen(self, row: int) -> bool:
-        index = self._index_at(row)
+        index = self._measured.index_at(row)
         measured = self._measured
         if not self.has_focus or index >= len(measured.parts) or measured.tops[index] != row:
             return False
