@@ -78,3 +78,13 @@ def test_it_runs_in_the_sessions_directory_or_at_home(tmp_path: Path) -> None:
     assert directory_for(str(tmp_path), "/home/u") == str(tmp_path)
     assert directory_for(str(tmp_path / "gone"), "/home/u") == "/home/u"
     assert directory_for("", "/home/u") == "/home/u"
+
+
+@pytest.mark.parametrize("value", ["half \udc00 a surrogate", "a\0b"])
+def test_a_value_that_no_program_can_be_given_stops_only_the_command_that_asks_for_it(
+    value: str, tmp_path: Path
+) -> None:
+    for run in (("echo", "{id}"), "echo {id}"):
+        with pytest.raises(CommandFailed, match=r"Mine cannot be run: the session's \{id\} holds a character"):
+            quietly(run, tmp_path, id=value)
+    assert quietly("echo {path} ${SESSIONBROWSE_ID-none}", tmp_path, id=value, path="/there") == "/there none"

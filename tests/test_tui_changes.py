@@ -193,6 +193,16 @@ async def go_to(browser: Driven, text: str) -> None:
     await browser.press("escape")
 
 
+async def test_an_entry_is_labelled_where_its_text_has_the_keys(store: Store) -> None:
+    store.session()
+    async with hands_on(store) as browser:
+        await browser.press("enter")
+        await go_to(browser, "first answer")
+        await browser.press("enter", "m", *"here", "enter")
+        assert "⚑ here" in browser.rows("#view")[0]
+        assert any("first answer" in row and "⚑ here" in row for row in browser.rows("#tree"))
+
+
 async def test_a_label_is_set_changed_and_taken_away_in_the_tree(store: Store) -> None:
     path = store.session()
     async with hands_on(store) as browser:
@@ -364,6 +374,7 @@ async def test_thirty_deleted_sessions_come_back_by_one_undo(store: Store) -> No
         await browser.press("u")
         assert [path.read_bytes() for path in paths] == contents
         assert browser.row_list("#sessions").count == 30
+        assert browser.toasts() == ["Undone: the deletion of 30 sessions."], "no older sentence offers to undo"
 
 
 async def test_for_good_needs_the_word(store: Store) -> None:
@@ -620,7 +631,7 @@ async def test_changes_asked_for_at_once_are_all_made_in_order(store: Store) -> 
         assert names_in(path) == ["one", "two", "three"]
         await browser.press_at_once("u", "u", "u")
         assert names_in(path)[-1] == ""
-        assert len(browser.toasts()) == 6
+        assert browser.toasts() == ["Undone: the new name of “first question”."], "the newest change is told of"
 
 
 async def test_a_session_whose_file_goes_away_by_a_change_is_left(store: Store) -> None:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 from sessionbrowse.services.companion import Companion
 from sessionbrowse.services.news import Complete, Found
@@ -21,15 +20,18 @@ from tests.tui_support import NOW_MS, Driven
 
 
 @asynccontextmanager
-async def live_browser(root: Path, **options: Any) -> AsyncIterator[Driven]:
-    """Run the browser of a root with a companion in a thread."""
-    made = BrowseOptions(roots=[str(root)], home=str(root.parent), environ={}, now_ms=lambda: float(NOW_MS), **options)
+async def live_browser(root: Path | None, home: Path | None = None) -> AsyncIterator[Driven]:
+    """Run the browser of a root, or of a home without any session, with a companion in a thread."""
+    roots = [str(root)] if root is not None else []
+    home = home or (root.parent if root is not None else None)
+    assert home is not None
+    made = BrowseOptions(roots=roots, home=str(home), environ={"HOME": str(home)}, now_ms=lambda: float(NOW_MS))
     companion = ThreadCompanion(made.request())
     app = BrowseApp(made, None, companion)
     try:
         async with app.run_test(size=(120, 30), notifications=True) as pilot:
             driven = Driven(app, pilot)
-            await until(lambda: app.library.counts()[0] > 0 and not app.library.is_opening)
+            await until(lambda: (app.library.counts()[0] > 0) == (root is not None) and not app.library.is_opening)
             await driven.settle()
             yield driven
     finally:
@@ -268,3 +270,22 @@ def test_a_companion_that_is_a_program_tells_the_same(tmp_path: Path) -> None:
         paths |= {summary.path for summary in news.summaries}
     companion.end()
     assert len(paths) == 3
+
+
+async def test_who_was_greeted_sees_the_first_session_and_is_not_greeted_again_when_all_are_gone(
+    tmp_path: Path,
+) -> None:
+    agent = tmp_path / ".pi" / "agent"
+    (agent / "sessions").mkdir(parents=True)
+    async with live_browser(None, tmp_path) as driven:
+        await until(lambda: driven.screen_name == "welcome")
+        store(agent.parent, 1).rename(agent / "made")
+        (agent / "made" / "sessions" / "--home-dev-webshop--").rename(agent / "sessions" / "--home-dev-webshop--")
+        await until(lambda: driven.screen_name == "browse" and driven.row_list("#sessions").count == 1)
+        await driven.press("ctrl+d", "enter")
+        await until(lambda: not driven.app.library.counts()[0])
+        await driven.press("f5")
+        await driven.settle()
+        assert driven.screen_name == "browse"
+        await driven.press("u")
+        await until(lambda: driven.row_list("#sessions").count == 1)

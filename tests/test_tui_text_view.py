@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from textual.app import App, ComposeResult
 
@@ -145,7 +146,7 @@ async def test_the_same_document_again_stays_at_its_place_with_what_is_open() ->
         return [LinePart([(f"block {number}", "")]), *[LinePart([("word", "")])] * (number % 9), fold(number)]
 
     def document(blocks: int) -> list[Part]:
-        return [fold(0), *[LazyPart(lambda number=number: built(number), about=3) for number in range(1, blocks)]]
+        return [fold(0), *[LazyPart(partial(built, number), about=3) for number in range(1, blocks)]]
 
     app = TextApp()
     async with app.run_test(size=(40, 12)) as pilot:

@@ -29,15 +29,24 @@ def words_of(command: CustomCommand, values: Mapping[str, str]) -> tuple[str, ..
 
     In a line for the shell a placeholder becomes a variable in double quotes, so that whatever stands around it, and
     whatever the value holds, the value is no part of the line that the shell reads.
+
+    Raises:
+        CommandFailed: a placeholder stands for what no program can be given.
     """
+    for name in sorted(placeholders_of(command)):
+        if not _can_be_given(values.get(name, "")):
+            raise CommandFailed(
+                f"{clean(command.name)} cannot be run: the session's {{{name}}} holds a character that no program can "
+                "be given."
+            )
     if isinstance(command.run, str):
         return ("sh", "-c", _PLACEHOLDER.sub(lambda found: f'"${{{_variable(found[1])}}}"', command.run))
     return tuple([_PLACEHOLDER.sub(lambda found: values.get(found[1], ""), word) for word in command.run])
 
 
 def variables_of(values: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables in which a command finds the values."""
-    return {_variable(name): values.get(name, "") for name in PLACEHOLDERS}
+    """Return the variables in which a command finds the values that a program can be given."""
+    return {_variable(name): values.get(name, "") for name in PLACEHOLDERS if _can_be_given(values.get(name, ""))}
 
 
 def run_quietly(command: CustomCommand, values: Mapping[str, str], directory: str, environ: Mapping[str, str]) -> str:
@@ -70,6 +79,14 @@ def run_quietly(command: CustomCommand, values: Mapping[str, str], directory: st
 def directory_for(cwd: str, home: str) -> str:
     """Return where a command runs: in the session's directory, or at home where that is gone."""
     return cwd if cwd and os.path.isdir(cwd) else home
+
+
+def _can_be_given(value: str) -> bool:
+    """Tell whether a value can be a word or variable of a program; half a surrogate and NUL, as in a file, cannot."""
+    try:
+        return b"\0" not in os.fsencode(value)
+    except UnicodeEncodeError:
+        return False
 
 
 def _variable(name: str) -> str:

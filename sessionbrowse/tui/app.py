@@ -33,6 +33,7 @@ from sessionbrowse.tui.memory import Memory
 from sessionbrowse.tui.options import BrowseOptions as BrowseOptions
 from sessionbrowse.tui.outside.handed_over import HandedOver
 from sessionbrowse.tui.outside.terminal import driver_class, run_in_terminal, terminal_is_gone
+from sessionbrowse.tui.places import WELCOME
 from sessionbrowse.tui.render import plural
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line, cut_left
@@ -93,6 +94,7 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.home = options.home
         self.demo_directory: Path | None = None
         self._has_picked = False
+        self._has_met = False
         self._holds_keys = False
         self._held_keys: deque[events.Key] = deque()
         self.library = Library(here=options.here)
@@ -283,6 +285,12 @@ class BrowseApp(App[int], inherit_bindings=False):
         """Show a sentence for some seconds; what it quotes may be foreign."""
         self.notify(clean(self.in_short(sentence)), severity=severity, markup=False)
 
+    def unsay(self) -> None:
+        """Take back what was said before a change: "u undoes" would now be about another one."""
+        for notice in list(self._notifications):
+            if notice.severity == "information":
+                self._unnotify(notice, refresh=False)
+
     def in_short(self, sentence: str) -> str:
         """Return a sentence with the home told shortly in the paths it names, so that what matters has room."""
         return re.sub(rf"(?<![\w./-]){re.escape(self.home)}(?=/)", "~", sentence) if self.home else sentence
@@ -415,16 +423,23 @@ class BrowseApp(App[int], inherit_bindings=False):
             self.demo_directory = None
 
     def scanned(self, sessions: int, skipped: Sequence[tuple[str, str]]) -> None:
-        """Say what could not be read, with reasons; greet a user who has no session anywhere."""
+        """Say what could not be read, with reasons; greet a user who has no session anywhere, and had none before."""
         before, self._skipped = self._skipped, tuple(skipped)
         if skipped and self._skipped != before:
             (path, reason), others = skipped[0], f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
             self.say(f"Not looked at: {path} ({reason}){others}.", "warning")
-        if not sessions and not self.options.roots:
+        if sessions:
+            self.met()
+        elif not self._has_met and not self.options.roots and self.screen.name != WELCOME:
             from sessionbrowse.tui.screens.welcome import WelcomeScreen
 
-            if not isinstance(self.screen, WelcomeScreen):
-                self.push_screen(WelcomeScreen())
+            self.push_screen(WelcomeScreen())
+
+    def met(self) -> None:
+        """Greet no more: there are sessions."""
+        self._has_met = True
+        if self.screen.name == WELCOME:
+            self.pop_screen()
 
     def _keep_view(self) -> None:
         """Keep how everything is left. That it cannot be kept is no reason to stay."""

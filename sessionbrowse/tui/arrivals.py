@@ -85,6 +85,8 @@ class Arrivals:
         before = len(library)
         changed = [summary for summary in summaries if library.get(summary.path) not in (None, summary)]
         library.add(summaries)
+        if not before and len(library):
+            screen.browser.met()
         if changed and not library.is_opening:
             self.announcing.add(changed, ())
         elif not before:

@@ -283,6 +283,7 @@ class Desk:
         sentences = [plan.told(bulk.done)]
         if any(one.undo_id is not None for one in bulk.done) and not isinstance(bulk.done[0], Undone | Restored):
             sentences.append(f"{self._browser.keys.key_of('undo')} undoes.")
+        self._browser.unsay()
         self._browser.say(" ".join([sentence for sentence in (*sentences, *bulk.notes[:MOST_REASONS]) if sentence]))
 
     def _tell_failures(self, plan: Plan, failed: Sequence[Failed[Item]]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from sessionbrowse.config import CustomCommand
+from sessionbrowse.errors import CommandFailed
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.own_commands import directory_for, placeholders_of, run_quietly, variables_of, words_of
 from sessionbrowse.services.resume import ResumeCommand
@@ -73,10 +74,13 @@ class OwnCommands:
         if command.output == "toast":
             self._run_quietly(command, values)
             return
+        try:
+            words = words_of(command, values)
+        except CommandFailed as error:
+            browser.say(str(error), "error")
+            return
         directory = directory_for(values["cwd"], browser.home)
-        browser.lend_terminal(
-            ResumeCommand(clean(command.name), words_of(command, values), directory, variables_of(values))
-        )
+        browser.lend_terminal(ResumeCommand(clean(command.name), words, directory, variables_of(values)))
         self._screen.reload()
 
     def _run_quietly(self, command: CustomCommand, values: dict[str, str]) -> None:

@@ -23,7 +23,7 @@ class WelcomeScreen(CommandScreen[None]):
     """The first screen of a machine without sessions."""
 
     def __init__(self) -> None:
-        super().__init__(name="welcome")
+        super().__init__(name=WELCOME)
         self._exists: dict[str, bool | None] = {}
 
     def compose(self) -> ComposeResult:
@@ -41,6 +41,11 @@ class WelcomeScreen(CommandScreen[None]):
         roots = [place.root for place in self.browser.source.places]
         exists_many = self.browser.source.exists_many
         self.lane("places").ask(lambda job: exists_many(roots))
+
+    def on_screen_resume(self) -> None:
+        """Go if sessions came while the help stood above."""
+        if len(self.browser.library):
+            self.dismiss(None)
 
     def take_places(self, outcome: Outcome) -> None:
         """Mark the places that are missing."""
