@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import re
 import signal
 import threading
-from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -45,13 +43,13 @@ if TYPE_CHECKING:
     from sessionbrowse.services.resume import ResumeCommand
     from sessionbrowse.tui.actions.desk import Desk
     from sessionbrowse.tui.command import Command
+    from sessionbrowse.tui.held_keys import HeldKeys
+    from sessionbrowse.tui.opened import OpenedSessions
     from sessionbrowse.tui.searching import Searching
     from sessionbrowse.tui.sources import Source
 
 ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
 
-KEPT_SESSIONS = 6
-"""Opened sessions that are kept for coming back to."""
 YOUNG_OBJECTS = 5_000
 """New objects after which cycles are looked for: among all of an open session that takes as long as two frames."""
 TERMINAL_CHECK_S = 2.0
@@ -95,15 +93,12 @@ class BrowseApp(App[int], inherit_bindings=False):
         self.demo_directory: Path | None = None
         self._has_picked = False
         self._has_met = False
-        self._holds_keys = False
-        self._held_keys: deque[events.Key] = deque()
         self.library = Library(here=options.here)
         self.scan_lane = Lane("scan")
         self.news_lane = Lane("news")
         self._skipped: tuple[tuple[str, str], ...] = ()
         self.handed = HandedOver(options.environ.get("TMPDIR"))
         self.exists: dict[str, bool | None] = {}
-        self._opened: OrderedDict[tuple[str, str | None], tuple[tuple[int, int], Session]] = OrderedDict()
         self._leaving = False
         self.animation_level = "none"
 
@@ -130,6 +125,18 @@ class BrowseApp(App[int], inherit_bindings=False):
         from sessionbrowse.tui.actions.desk import Desk
 
         return Desk(self)
+
+    @cached_property
+    def _opened(self) -> OpenedSessions:
+        from sessionbrowse.tui.opened import OpenedSessions
+
+        return OpenedSessions(lambda path, agent: self.source.open_session(path, agent))
+
+    @cached_property
+    def _held_keys(self) -> HeldKeys:
+        from sessionbrowse.tui.held_keys import HeldKeys
+
+        return HeldKeys(self._carry_out)
 
     def get_default_screen(self) -> Screen[Any]:
         """Return the first screen, with the rows that are there already."""
@@ -222,11 +229,7 @@ class BrowseApp(App[int], inherit_bindings=False):
         before: of `/auth` typed at once, `auth` would reach the list as commands.
         """
         if isinstance(event, events.Key) and not event.is_forwarded:
-            if self._holds_keys or self._held_keys:
-                # Behind those that came before it, which wait until the question stands there.
-                self._held_keys.append(event)
-            else:
-                await self._carry_out(event)
+            await self._held_keys.take(event)
             return
         await super().on_event(event)
 
@@ -240,18 +243,12 @@ class BrowseApp(App[int], inherit_bindings=False):
 
         `release_keys` must follow.
         """
-        self._holds_keys = True
+        self._held_keys.hold()
 
     def release_keys(self) -> None:
         """Carry out the keys that were kept, on the screen that stands there now."""
-        if self._holds_keys:
-            self._holds_keys = False
-            self.call_later(self._give_held_keys)
-
-    async def _give_held_keys(self) -> None:
-        # The answer, or a key, may ask something in its turn: the rest is for that question.
-        while self._held_keys and not self._holds_keys:
-            await self._carry_out(self._held_keys.popleft())
+        if self._held_keys.let_go():
+            self.call_later(self._held_keys.give)
 
     async def run_binding(self, key: str) -> bool:
         """Run what the focused widget itself binds to a key: moving and deleting in a line of text."""
@@ -322,16 +319,7 @@ class BrowseApp(App[int], inherit_bindings=False):
 
     def open_session(self, path: str, agent: str | None) -> Session:
         """Return a session, read anew only if its file changed. For background threads."""
-        status = os.stat(path) if os.path.exists(path) else None
-        version = (status.st_mtime_ns, status.st_size) if status is not None else (0, 0)
-        known = self._opened.get((path, agent))
-        if known is not None and known[0] == version and status is not None:
-            return known[1]
-        session = self.source.open_session(path, agent)
-        self._opened[path, agent] = (version, session)
-        while len(self._opened) > KEPT_SESSIONS:
-            self._opened.popitem(last=False)
-        return session
+        return self._opened.open(path, agent)
 
     def directories(self) -> list[str]:
         """Return the directories of projects, newest first, without those that are known to be gone."""
@@ -391,7 +379,7 @@ class BrowseApp(App[int], inherit_bindings=False):
                     failure = f"{command.argv[0]} could not be started: {error}"
         except SuspendNotSupported:
             failure = f"This terminal cannot be lent to {command.agent}. Run there: {command.shell_line()}"
-        self._opened.clear()
+        self._opened.forget()
         if failure is not None:
             self.say(failure, "error")
 
