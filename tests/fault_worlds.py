@@ -16,11 +16,11 @@ from sessionbrowse import SessionManager
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.manager.means import Means
 from sessionbrowse.services.archive import archive, unarchive
-from sessionbrowse.services.catalog import Scope
 from sessionbrowse.services.delete import Into, delete
 from sessionbrowse.services.fork import fork
 from sessionbrowse.services.relocate import relocate
 from sessionbrowse.services.restore import restore
+from sessionbrowse.services.scope import Scope
 from sessionbrowse.services.trashes import own_trash
 from sessionbrowse.services.undo import undo
 from tests.change_helpers import CONVERSATION, LONG_AGO_NS, NOW_MS, Store, header, line, target, user

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sessionbrowse.agents import Disk, Surroundings
-from sessionbrowse.services.catalog import Scope
+from sessionbrowse.services.scope import Scope
 
 
 def scope_of(root: Path, **more: Any) -> Scope:

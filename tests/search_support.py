@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sessionbrowse.services import indexed
-from sessionbrowse.services.catalog import Scope
+from sessionbrowse.services import index_access, indexed
+from sessionbrowse.services.scope import Scope
 from sessionbrowse.services.search_link import Receive
 from sessionbrowse.services.search_server import SearchServer
 from sessionbrowse.store.roots import real_surroundings
@@ -38,7 +38,7 @@ def scope_below(root: Path) -> Scope:
 
 def index_of(root: Path, directory: Path) -> None:
     """Make the index of the sessions below a directory."""
-    index = indexed.open_or_create(directory, print)
+    index = index_access.open_or_create(directory, print)
     assert index is not None
     indexed.gather(scope_below(root), index, everything=True)
     index.close()

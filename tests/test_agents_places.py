@@ -17,10 +17,10 @@ from sessionbrowse.agents import (
     Place,
     Surroundings,
     attribute,
-    marks_of_head,
 )
 from sessionbrowse.agents.dotenv import expand, layered, parse
 from sessionbrowse.agents.indusagi import slug_of
+from sessionbrowse.agents.marks import marks_of_head
 
 
 @pytest.fixture

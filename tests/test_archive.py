@@ -17,8 +17,8 @@ from sessionbrowse.services.archive import archive, unarchive
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store.archive import archived_path, original_path
 from sessionbrowse.store.discover import discover
-from sessionbrowse.store.scan import summarise_path
 from sessionbrowse.store.session_file import open_session
+from sessionbrowse.store.summarise import summarise_path
 from tests.change_helpers import PROJECT, Store, target
 from tests.file_helpers import own_system_trash, picture
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sessionbrowse.format import big_line
 from sessionbrowse.format.big_line import BigLine, is_deep, reduce_line, without_deepest
-from sessionbrowse.format.codec import loads
 from sessionbrowse.format.envelope import Envelope, read_envelope
+from sessionbrowse.format.json_value import loads
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=40),

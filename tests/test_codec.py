@@ -11,15 +11,8 @@ import pytest
 
 from sessionbrowse.format import entries as e
 from sessionbrowse.format.big_line import MAX_DEPTH
-from sessionbrowse.format.codec import (
-    BadJson,
-    build,
-    content_from_json,
-    decode_line,
-    from_json,
-    loads,
-    message_from_json,
-)
+from sessionbrowse.format.codec import build, content_from_json, decode_line, from_json, message_from_json
+from sessionbrowse.format.json_value import BadJson, loads
 
 BASE = {"id": "b", "parentId": "a", "timestamp": "2026-08-13T08:00:00.000Z"}
 OF_BASE: dict[str, Any] = {"id": "b", "parent_id": "a", "timestamp": "2026-08-13T08:00:00.000Z"}

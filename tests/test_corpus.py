@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.agents import AGENTS, Surroundings
-from sessionbrowse.format.codec import from_json, loads
+from sessionbrowse.format.codec import from_json
 from sessionbrowse.format.entries import UnknownBlock, UnknownEntry, UnknownMessage
+from sessionbrowse.format.json_value import loads
 from sessionbrowse.model import context, tree
 from sessionbrowse.model.row_text import row_text
 from sessionbrowse.model.usage import totals
 from sessionbrowse.services import inspect
-from sessionbrowse.services.catalog import Scope, all_summaries
-from sessionbrowse.services.listing import summary_document
+from sessionbrowse.services.catalog import all_summaries
+from sessionbrowse.services.documents import summary_document
+from sessionbrowse.services.scope import Scope
 from sessionbrowse.store.session_file import open_session
 from sessionbrowse.text import json_exact
 from tests.session_files import snapshot

@@ -13,8 +13,8 @@ from sessionbrowse.format import foreign
 from sessionbrowse.format.entries import CustomMessage, UnknownEntry
 from sessionbrowse.format.envelope import TOO_DEEP
 from sessionbrowse.model.reading import MAX_PROBLEMS
-from sessionbrowse.store.scan import summarise_path
 from sessionbrowse.store.session_file import open_session
+from sessionbrowse.store.summarise import summarise_path
 from tests.session_files import TIME, answer, entry, header, ids, line, opened, problems, slot, user, written
 
 H = header()

@@ -17,7 +17,7 @@ from sessionbrowse.services.restore import restore
 from sessionbrowse.services.trashes import own_trash
 from sessionbrowse.services.undo import undo, undoable
 from sessionbrowse.store.admission import Target
-from sessionbrowse.store.scan import summarise_path
+from sessionbrowse.store.summarise import summarise_path
 from sessionbrowse.store.trash import NoTrash
 from tests.change_helpers import PROJECT, Store, header, target
 from tests.file_helpers import own_system_trash, picture

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sessionbrowse.format.codec import BadJson, loads
 from sessionbrowse.format.entries import TRANSCRIPT_SCHEMA, BadLine
 from sessionbrowse.format.envelope import CONTENT_NULL, NO_CONTENT, TOO_DEEP, Envelope, Spent, read_envelope
+from sessionbrowse.format.json_value import BadJson, loads
 from tests.session_files import answer, entry, line, user
 
 BASE = {"id": "b", "parentId": "a", "timestamp": "2026-08-13T08:00:00.000Z"}

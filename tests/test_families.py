@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sessionbrowse.model.age_groups import age_groups
 from sessionbrowse.model.families import families, folded, is_stub
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.pins import Pins
 from sessionbrowse.tui.library import Folding, Library
 from tests.tui_support import NOW_MS, summary

@@ -8,8 +8,9 @@ import pytest
 
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import AmbiguousReference, NoSuchSession
-from sessionbrowse.services.catalog import Scope, locate
+from sessionbrowse.services.catalog import locate
 from sessionbrowse.services.find import header_id, header_of, looks_like_path
+from sessionbrowse.services.scope import Scope
 from tests.session_files import header, line, slot, user, written
 
 NODE = {"schema": "indus/transcript@1", "kind": "entry", "id": "1", "prev": None, "role": "user", "at": "t"}

@@ -12,7 +12,7 @@ import pytest
 from sessionbrowse.agents import Place
 from sessionbrowse.cli import main
 from sessionbrowse.errors import NotASession, RefusedWrite
-from sessionbrowse.format.codec import BadJson
+from sessionbrowse.format.json_value import BadJson
 from sessionbrowse.format.splice import value_of, with_member, without_member
 from sessionbrowse.services.fork import Forked, fork
 from sessionbrowse.services.undo import undo, undoable

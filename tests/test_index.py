@@ -9,6 +9,7 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,18 @@ from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES
 from sessionbrowse.model import tree
-from sessionbrowse.model.columns import Columns, joined
+from sessionbrowse.model.columns import Columns, Kind, joined
 from sessionbrowse.model.session import Session
-from sessionbrowse.model.summary import Summary
-from sessionbrowse.services import catalog, indexed
+from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.services import catalog, first_messages, index_access, indexed
 from sessionbrowse.store.index import index as index_module
 from sessionbrowse.store.index.index import Index, open_index
+from sessionbrowse.store.index.overview import Brief
 from sessionbrowse.store.index.packed import pack, unpack
 from sessionbrowse.store.index.read import read_for_index
 from sessionbrowse.store.index.schema import (
     HASH_BYTES,
+    STORED_FIELDS,
     IndexBusy,
     IndexUnavailable,
     complete_shard,
@@ -45,11 +48,11 @@ from tests.index_support import answer, append, entry, folder, header, line_of, 
 
 
 def indexed_summaries(root: Path, cache: Path, **more: Any) -> dict[str, Summary]:
-    index = indexed.open_or_create(cache, pytest.fail)
+    index = index_access.open_or_create(cache, pytest.fail)
     assert index is not None
     try:
         found = indexed.gather(scope_of(root), index, note=pytest.fail, everything=True, **more)
-        return {summary.path: summary for summary in indexed.with_first_messages(found.summaries, found.cut)}
+        return {summary.path: summary for summary in first_messages.with_first_messages(found.summaries, found.cut)}
     finally:
         index.close()
 
@@ -94,7 +97,7 @@ def test_files_that_did_not_change_are_not_opened(tmp_path: Path, monkeypatch: p
     paths = small_store(tmp_path / "store")
     indexed_summaries(tmp_path / "store", tmp_path / "cache")
     opened = open_files(monkeypatch)
-    index = indexed.open_if_there(tmp_path / "cache", pytest.fail)
+    index = index_access.open_if_there(tmp_path / "cache", pytest.fail)
     assert index is not None
     indexed.gather(scope_of(tmp_path / "store"), index)
     assert opened == []
@@ -141,7 +144,7 @@ def test_a_file_that_was_rewritten_is_read_from_its_old_end_when_it_grows(
 def test_a_shard_that_is_dropped_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_module, "BULK_BYTES", 1)
     path = write(folder(tmp_path / "store") / "a.jsonl", header("first"), user("1", None, "some words"))
-    index = indexed.open_or_create(tmp_path / "cache", pytest.fail)
+    index = index_access.open_or_create(tmp_path / "cache", pytest.fail)
     assert index is not None
     indexed.gather(scope_of(tmp_path / "store"), index, everything=True, may_fork=True)
     _, shard = index.databases()[1]
@@ -245,11 +248,11 @@ def test_another_root_does_not_empty_the_index(tmp_path: Path) -> None:
 def test_a_file_of_another_agent_now_is_read_as_that_one(tmp_path: Path) -> None:
     path = small_store(tmp_path / "store")[0]
     indexed_summaries(tmp_path / "store", tmp_path / "cache")
-    index = indexed.open_if_there(tmp_path / "cache", pytest.fail)
+    index = index_access.open_if_there(tmp_path / "cache", pytest.fail)
     assert index is not None
     scope = scope_of(tmp_path / "store", agents=("atomic",))
     found = indexed.gather(scope, index)
-    summaries = {summary.path: summary for summary in indexed.with_first_messages(found.summaries, found.cut)}
+    summaries = {summary.path: summary for summary in first_messages.with_first_messages(found.summaries, found.cut)}
     assert summaries == {summary.path: summary for summary in catalog.all_summaries(scope)}
     assert summaries[str(path)].agent == "atomic"
 
@@ -292,6 +295,11 @@ def of_another_version(path: Path) -> None:
     connection.close()
 
 
+def test_the_schema_is_another_one_when_other_fields_are_stored() -> None:
+    names = [name for struct in (Envelope, Kind, Summary, Brief) for name in struct.__struct_fields__]
+    assert blake2b(",".join(names).encode(), digest_size=8).hexdigest() == STORED_FIELDS
+
+
 @pytest.mark.parametrize("damage", [not_sqlite, cut_off, of_somebody_else, of_another_version])
 def test_an_index_that_cannot_be_used_is_built_anew_and_said_once(
     tmp_path: Path, damage: Callable[[Path], None]
@@ -302,7 +310,7 @@ def test_an_index_that_cannot_be_used_is_built_anew_and_said_once(
         (tmp_path / "cache" / (INDEX_FILE + name)).unlink(missing_ok=True)
     damage(tmp_path / "cache" / INDEX_FILE)
     said: list[str] = []
-    index = indexed.open_or_create(tmp_path / "cache", said.append)
+    index = index_access.open_or_create(tmp_path / "cache", said.append)
     assert index is not None
     assert len(said) == 1
     assert "built anew" in said[0]
@@ -314,28 +322,28 @@ def test_an_index_that_cannot_be_used_is_built_anew_and_said_once(
 def test_a_cache_directory_that_is_read_only_means_no_index_and_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir(mode=0o500)
     said: list[str] = []
-    assert indexed.open_or_create(tmp_path / "cache", said.append) is None
+    assert index_access.open_or_create(tmp_path / "cache", said.append) is None
     assert len(said) == 1
 
 
 def test_a_cache_directory_that_cannot_be_one_means_no_index_and_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     said: list[str] = []
-    assert indexed.open_or_create(tmp_path / "file" / "cache", said.append) is None
+    assert index_access.open_or_create(tmp_path / "file" / "cache", said.append) is None
     assert len(said) == 1
 
 
 def test_a_full_disk_leaves_the_list_as_it_is_and_says_one_sentence(tmp_path: Path) -> None:
     paths = small_store(tmp_path / "store")
     indexed_summaries(tmp_path / "store", tmp_path / "cache")
-    index = indexed.open_if_there(tmp_path / "cache", pytest.fail)
+    index = index_access.open_if_there(tmp_path / "cache", pytest.fail)
     assert index is not None
     pages = index.connection.execute("PRAGMA page_count").fetchone()[0]
     index.connection.execute(f"PRAGMA max_page_count = {pages}")
     append(paths[0], *[user(f"n{n}", "2", " ".join(f"w{n}x{k}" for k in range(300))) for n in range(200)])
     said: list[str] = []
     found = indexed.gather(scope_of(tmp_path / "store"), index, note=said.append)
-    summaries = indexed.with_first_messages(found.summaries, found.cut)
+    summaries = first_messages.with_first_messages(found.summaries, found.cut)
     assert {summary.path: summary for summary in summaries} == summaries_from_files(tmp_path / "store")
     assert len(said) == 1
     assert "full" in said[0]
@@ -355,7 +363,7 @@ def test_damage_behind_the_first_page_is_said_once_and_the_list_is_right(tmp_pat
     database.write_bytes(content)
     said: list[str] = []
     found = indexed.all_sessions(scope_of(tmp_path / "store"), tmp_path / "cache", note=said.append)
-    summaries = indexed.with_first_messages(found.summaries, found.cut)
+    summaries = first_messages.with_first_messages(found.summaries, found.cut)
     assert {summary.path: summary for summary in summaries} == summaries_from_files(tmp_path / "store")
     assert len(said) == 1
     assert "damaged" in said[0]
@@ -452,10 +460,10 @@ def test_a_shard_that_is_gone_does_not_break_the_list(tmp_path: Path, monkeypatc
     for shard in (tmp_path / "cache").glob("text-*"):
         shard.unlink()
     append(paths[0], user("3", "2", "more"))
-    index = indexed.open_if_there(tmp_path / "cache", pytest.fail)
+    index = index_access.open_if_there(tmp_path / "cache", pytest.fail)
     assert index is not None
     found = indexed.gather(scope_of(tmp_path / "store"), index)
-    summaries = indexed.with_first_messages(found.summaries, found.cut)
+    summaries = first_messages.with_first_messages(found.summaries, found.cut)
     assert {summary.path: summary for summary in summaries} == summaries_from_files(tmp_path / "store")
 
 
@@ -656,7 +664,7 @@ def test_a_link_in_the_place_of_the_index_is_refused_and_what_it_leads_to_stays_
     before = foreign_database(tmp_path / "photos.db")
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / name).symlink_to(tmp_path / "photos.db")
-    for open_it in (indexed.open_if_there, indexed.open_or_create):
+    for open_it in (index_access.open_if_there, index_access.open_or_create):
         said: list[str] = []
         assert open_it(tmp_path / "cache", said.append) is None
         assert said == [f"No index: {tmp_path / 'cache' / name} cannot be used (it is a link; move it away)."]
@@ -669,7 +677,7 @@ def test_a_database_of_another_program_is_known_before_anything_is_written_to_it
     before = foreign_database(tmp_path / "photos.db")
     os.link(tmp_path / "photos.db", tmp_path / "cache" / INDEX_FILE)
     said: list[str] = []
-    index = indexed.open_if_there(tmp_path / "cache", said.append)
+    index = index_access.open_if_there(tmp_path / "cache", said.append)
     assert index is not None
     index.close()
     assert "is not ours" in said[0]
@@ -683,7 +691,8 @@ def test_what_is_no_file_in_the_place_of_the_index_is_said_once(
     small_store(tmp_path / "store")
     (tmp_path / "cache").mkdir()
     make(tmp_path / "cache" / INDEX_FILE)
-    monkeypatch.setattr("sessionbrowse.cli.commands.cache_dir", lambda: tmp_path / "cache")
+    for module in ("list_commands", "careful_lists"):
+        monkeypatch.setattr(f"sessionbrowse.cli.{module}.cache_dir", lambda: tmp_path / "cache")
     for command in ("list", "projects"):
         assert main([command, "--root", str(tmp_path / "store")]) == 0
         out, err = capfd.readouterr()
@@ -695,7 +704,7 @@ def test_what_cannot_be_deleted_in_the_place_of_the_index_is_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "cache" / INDEX_FILE).mkdir(parents=True)
-    monkeypatch.setattr("sessionbrowse.cli.search_commands.cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setattr("sessionbrowse.cli.index_command.cache_dir", lambda: tmp_path / "cache")
     for option in ("--clear", "--rebuild"):
         assert main(["index", option]) == 1
         assert capfd.readouterr().err.startswith(f"sessionbrowse: The index {tmp_path / 'cache'} cannot be deleted: ")
@@ -705,9 +714,9 @@ def test_index_fails_with_a_sentence_while_another_program_holds_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     small_store(tmp_path / "store")
-    monkeypatch.setattr("sessionbrowse.cli.search_commands.cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setattr("sessionbrowse.cli.index_command.cache_dir", lambda: tmp_path / "cache")
     monkeypatch.setattr("sessionbrowse.store.index.schema._WAIT_S", 0.01)
-    made = indexed.open_or_create(tmp_path / "cache", pytest.fail)
+    made = index_access.open_or_create(tmp_path / "cache", pytest.fail)
     assert made is not None
     made.close()
     holder = sqlite3.connect(tmp_path / "cache" / INDEX_FILE, isolation_level=None)

@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessionbrowse.agents import AGENTS
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services import catalog
 from sessionbrowse.store import feed, feed_together, parallel
 from sessionbrowse.store.parallel import chunked, fork_map
-from sessionbrowse.store.scan import summarise_path
+from sessionbrowse.store.summarise import summarise_path
 from tests.index_support import answer, entry, folder, header, line_of, result, scope_of, user, write
 
 ORDINARY = [
@@ -186,8 +186,8 @@ def test_several_processes_read_one_large_file_as_one_does(tmp_path: Path, monke
     path = write(folder(tmp_path) / "a.jsonl", header("a"), *lines, *pictures, *lines[:7])
     path.write_bytes(path.read_bytes() + b'{"type":"mess')
     alone = list(catalog.all_summaries(scope_of(tmp_path)))
-    monkeypatch.setattr("sessionbrowse.store.scan.workers_for", lambda _: 2)
-    monkeypatch.setattr("sessionbrowse.store.scan.MIN_SHARED_BYTES", 1)
+    monkeypatch.setattr("sessionbrowse.store.summarise.workers_for", lambda _: 2)
+    monkeypatch.setattr("sessionbrowse.store.summarise.MIN_SHARED_BYTES", 1)
     monkeypatch.setattr(feed_together, "HEAD_BYTES", 500)
     monkeypatch.setattr(feed_together, "PART_BYTES", 2000)
     forks: list[int] = []

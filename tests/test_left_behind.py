@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessionbrowse.model.left_behind import left_behind, messages_left_behind
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.before_resume import before_resume, left_behind_of
 from sessionbrowse.services.checkout import checkout
-from sessionbrowse.store.scan import summarise_path
 from sessionbrowse.store.session_file import open_session
+from sessionbrowse.store.summarise import summarise_path
 from tests.change_helpers import CONVERSATION, PROJECT, Json, Store, assistant, entry, target, user
 
 STALE_LABEL = entry("label", "0000000a", "00000003", targetId="00000003", label="here")

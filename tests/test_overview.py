@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.model.summary import Summary
-from sessionbrowse.services import catalog, indexed, listing, overview
+from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.services import catalog, documents, first_messages, index_access, indexed, listing, overview
+from sessionbrowse.services.scope import Scope
 from sessionbrowse.store.index.index import Index
 from tests.index_support import answer, append, entry, folder, header, scope_of, user, write
 
@@ -34,7 +35,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def gathered(root: Path, cache: Path) -> None:
-    index = indexed.open_or_create(cache, print)
+    index = index_access.open_or_create(cache, print)
     assert index is not None
     indexed.gather(scope_of(root), index, everything=True)
     index.close()
@@ -42,9 +43,9 @@ def gathered(root: Path, cache: Path) -> None:
 
 def quick(root: Path, cache: Path, *, hidden: bool = False, **chosen: Any) -> list[Summary] | None:
     found = overview.newest_sessions(
-        scope_of(root, hidden=hidden), cache, lambda found: listing.newest(found.briefs, **chosen), note=print
+        scope_of(root, hidden=hidden), cache, lambda found: documents.newest(found.briefs, **chosen), note=print
     )
-    return indexed.with_first_messages(*found) if found is not None else None
+    return first_messages.with_first_messages(*found) if found is not None else None
 
 
 def careful(root: Path, *, hidden: bool = False, **chosen: Any) -> list[Summary]:
@@ -104,12 +105,12 @@ def test_a_list_that_only_asks_the_files_opens_none(
 def test_projects_are_those_of_the_sessions_that_are_read(store: Path, tmp_path: Path) -> None:
     briefs = overview.sessions_in_brief(scope_of(store), tmp_path / "cache", note=print)
     assert briefs is not None
-    assert listing.project_documents(briefs, {}) == listing.project_documents(careful(store), {})
+    assert documents.project_documents(briefs, {}) == documents.project_documents(careful(store), {})
 
 
 def test_without_an_index_or_with_a_damaged_overview_it_says_that_it_cannot_tell(store: Path, tmp_path: Path) -> None:
     assert quick(store, tmp_path / "nothing") is None
-    index = indexed.open_if_there(tmp_path / "cache", print)
+    index = index_access.open_if_there(tmp_path / "cache", print)
     assert index is not None
     index.connection.execute("UPDATE overview SET packed = x'c1'")
     index.close()
@@ -133,13 +134,13 @@ def test_the_settings_of_a_sessions_project_name_further_places(tmp_path: Path) 
     write(project / ".pi" / "settings.json", {"sessionDir": str(elsewhere)})
     write(sessions / "known.jsonl", header("known", cwd=str(project)), user("u", None, "x"))
     write(elsewhere / "far.jsonl", header("far", cwd=str(project)), user("u", None, "x"))
-    around = catalog.Scope(around=_around(tmp_path))
+    around = Scope(around=_around(tmp_path))
     cache = tmp_path / "cache"
-    index = indexed.open_or_create(cache, print)
+    index = index_access.open_or_create(cache, print)
     assert index is not None
     indexed.gather(around, index, everything=True)
     index.close()
-    found = overview.newest_sessions(around, cache, lambda found: listing.newest(found.briefs), note=print)
+    found = overview.newest_sessions(around, cache, lambda found: documents.newest(found.briefs), note=print)
     assert found is not None
     assert {summary.id for summary in found[0]} == {"known", "far"}
 

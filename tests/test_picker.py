@@ -24,7 +24,7 @@ from sessionbrowse.model.picker import (
     threads,
 )
 from sessionbrowse.model.picker_words import Typed
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 
 
 def session(name: str = "", *, path: str = "", text: str = "", modified: float = 0, **more: object) -> Summary:

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import NotASession
-from sessionbrowse.format.codec import BadJson, loads
+from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.model import context, tree
 from sessionbrowse.model.row_text import row_text, search_text
 from sessionbrowse.model.session import ROOT, Session
 from sessionbrowse.services import inspect
-from sessionbrowse.services.listing import summary_document
-from sessionbrowse.store.scan import summarise_path
+from sessionbrowse.services.documents import summary_document
 from sessionbrowse.store.session_file import open_session
+from sessionbrowse.store.summarise import summarise_path
 from sessionbrowse.text import json_exact
 from tests.session_files import snapshot
 from tests.whole_sessions import OF_ATOMIC, OF_OMP, SESSIONS, TRANSCRIPT

@@ -15,8 +15,8 @@ import pytest
 
 from sessionbrowse.cli import main
 from sessionbrowse.errors import InUse, RefusedWrite
-from sessionbrowse.services.catalog import Scope
 from sessionbrowse.services.relocate import Relocated, moved_directory, relocate
+from sessionbrowse.services.scope import Scope
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store import projects
 from sessionbrowse.store.projects import Candidate

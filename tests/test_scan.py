@@ -11,10 +11,13 @@ import pytest
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.foreign import EVENT_STREAM
-from sessionbrowse.model.summary import Summary
-from sessionbrowse.services.catalog import Scope, all_summaries, all_summaries_with_texts, locate, scan_of
+from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.services.catalog import all_summaries, all_summaries_with_texts, locate
+from sessionbrowse.services.scope import Scope, scan_of
 from sessionbrowse.store.discover import FoundFile, Skipped
-from sessionbrowse.store.scan import Batch, link_parents, scan, summarise_file
+from sessionbrowse.store.placing import link_parents
+from sessionbrowse.store.scan import Batch, scan
+from sessionbrowse.store.summarise import summarise_file
 from tests.session_files import answer, entry, header, line, slot, user
 
 PROJECT = "--home-dev-webshop--"
@@ -100,7 +103,7 @@ def test_several_processes_find_what_one_finds(root: Path, monkeypatch: pytest.M
         lines = [user("a", None, f"q{number} \u2028 é"), answer("b", "a")] * dice.randint(0, 30)
         put(root, f"s{number:02}", header(id=f"s{number}"), *lines, age=number)
     alone = {summary.path: summary for summary in all_summaries(scope(root))}
-    monkeypatch.setattr("sessionbrowse.store.scan.workers_for", lambda _: 2)
+    monkeypatch.setattr("sessionbrowse.store.summarise.workers_for", lambda _: 2)
     together: dict[str, Summary] = {}
     for batch in scan(scan_of(scope(root)), parallel=True):
         together |= {summary.path: summary for summary in batch.summaries}

@@ -17,7 +17,7 @@ from sessionbrowse.model.entry_text import said_text, tool_text
 from sessionbrowse.model.search_query import BadSearch, matches, parse_search, snippet, spans_in
 from sessionbrowse.model.titles import is_near
 from sessionbrowse.model.words import fold, literal, original_offsets, words_of
-from sessionbrowse.services import catalog, indexed
+from sessionbrowse.services import catalog, index_access, indexed
 from sessionbrowse.services.indexed import Gathered
 from sessionbrowse.services.search import Searcher
 from sessionbrowse.services.search_hits import Hit
@@ -140,7 +140,7 @@ def of_entries(hits: list[Hit]) -> set[tuple[str, int]]:
 def test_every_answer_is_that_of_a_scan_over_the_decoded_files(tmp_path: Path, seed: int, queries: int) -> None:
     dice = random.Random(seed)
     random_store(tmp_path / "store", dice)
-    index = indexed.open_or_create(tmp_path / "cache", pytest.fail)
+    index = index_access.open_or_create(tmp_path / "cache", pytest.fail)
     assert index is not None
     with_tools = bool(seed % 2)
     gathered = indexed.gather(scope_of(tmp_path / "store"), index, everything=True, tools=with_tools)
@@ -187,7 +187,7 @@ def story(tmp_path: Path) -> Searcher:
         entry("compaction", "c", "b", summary="We spoke of pages", firstKeptEntryId="b", tokensBefore=9),
         entry("session_info", "d", "c", name="Authentication for the blog"),
     )
-    index = indexed.open_or_create(tmp_path / "cache", pytest.fail)
+    index = index_access.open_or_create(tmp_path / "cache", pytest.fail)
     assert index is not None
     return Searcher(indexed.gather(scope_of(tmp_path / "store"), index), index)
 
@@ -267,7 +267,7 @@ def test_what_omp_packed_is_known_and_found_as_it_is_without_an_index(tmp_path: 
     (place / "2026-08-13T08-00-00-000Z_s1.jsonl.gz").write_bytes(gzip.compress(plain.read_bytes()))
     scope = scope_of(tmp_path, archived=True)
     scope = replace(scope, roots=(), around=replace(scope.around, home=str(tmp_path)))
-    index = indexed.open_or_create(tmp_path / "cache", pytest.fail)
+    index = index_access.open_or_create(tmp_path / "cache", pytest.fail)
     assert index is not None
     read = catalog.all_summaries(scope)
     known = indexed.gather(scope, index)
@@ -390,7 +390,7 @@ def test_what_an_odd_entry_says_is_found_by_the_index_as_in_the_file(tmp_path: P
     path = write(folder(tmp_path / "root") / "a.jsonl", header("s"), user("u", None, "hay"), odd)
     with path.open("ab") as file:
         file.write(escaped.replace(b'"message"', b'"\\u006dessage"'))
-    index = indexed.open_or_create(tmp_path / "cache", pytest.fail)
+    index = index_access.open_or_create(tmp_path / "cache", pytest.fail)
     assert index is not None
     gathered = indexed.gather(scope_of(tmp_path / "root"), index, everything=True)
     for searcher in (Searcher(gathered, index), Searcher(gathered)):

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from sessionbrowse.services import indexed
+from sessionbrowse.services import index_access, indexed
 from sessionbrowse.services.search_link import SearchProcess
 from sessionbrowse.services.search_messages import (
     Answer,
@@ -91,7 +91,7 @@ def many(store: Path, sessions: int = 30) -> None:
 def indexed_store(tmp_path: Path) -> tuple[Path, Path]:
     store, cache = tmp_path / "store", tmp_path / "cache"
     many(store)
-    index = indexed.open_or_create(cache, print)
+    index = index_access.open_or_create(cache, print)
     assert index is not None
     indexed.gather(scope_of(store), index, everything=True, may_fork=True)
     index.close()
@@ -168,7 +168,7 @@ def test_an_index_that_is_made_anew_while_it_is_searched_loses_no_hit(
     store, cache = indexed_store(tmp_path)
     with asking(store, cache) as asked:
         asked.until(Known, lambda known: not known.reading)
-        index = indexed.open_or_create(cache, print)
+        index = index_access.open_or_create(cache, print)
         assert index is not None
         made(index, store)
         index.close()

@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessionbrowse.agents import AGENTS
+from sessionbrowse.model.message_text import MAX_FIRST_MESSAGE_BYTES
 from sessionbrowse.model.rules import RULES
-from sessionbrowse.model.summary import MAX_FIRST_MESSAGE_BYTES, Summary, milliseconds_of
+from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.model.summary import milliseconds_of
 from sessionbrowse.model.usage import totals
-from sessionbrowse.store.scan import summarise_path
 from sessionbrowse.store.session_file import open_session
+from sessionbrowse.store.summarise import summarise_path
 from sessionbrowse.text import iso_ms
 from tests.session_files import answer, entry, header, line, slot, user, written
 

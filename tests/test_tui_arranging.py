@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from sessionbrowse.config import Settings
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.pins import Pins
 from tests.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
 

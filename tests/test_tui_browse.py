@@ -11,7 +11,7 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.scan import Batch
 from tests.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
 

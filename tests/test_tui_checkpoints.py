@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sessionbrowse.errors import CannotResume
 from sessionbrowse.model.search_query import parse_search
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.search_hits import Checkpoint
 from sessionbrowse.services.search_messages import Checkpoints, Known
 from sessionbrowse.store.session_file import open_session

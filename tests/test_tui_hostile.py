@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from sessionbrowse.agents import Surroundings
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.bench import Bench
 from tests.tui_support import Driven, browsing, fixed_source
 

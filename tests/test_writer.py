@@ -17,8 +17,9 @@ from sessionbrowse.format.title_slot import SLOT_BYTES
 from sessionbrowse.services.rename import rename
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store import whole_files, writer
+from sessionbrowse.store.content import file_blocks
 from sessionbrowse.store.publish_lock import lock_path, publish_lock
-from sessionbrowse.store.session_file import file_blocks, open_session
+from sessionbrowse.store.session_file import open_session
 from sessionbrowse.store.whole_files import create_file, move_file, rewrite_file, temporary_beside
 from tests.change_helpers import CONVERSATION, LONG_AGO_NS, NOW_MS, Store, line, lines_of, target, user
 from tests.fault_injection import (

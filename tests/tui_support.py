@@ -15,7 +15,7 @@ from sessionbrowse.config import Settings
 from sessionbrowse.demo import make_demo
 from sessionbrowse.errors import CannotResume
 from sessionbrowse.model.session import Session
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.scan import Batch
 from sessionbrowse.store.session_file import open_session
 from sessionbrowse.tui.app import BrowseApp, BrowseOptions, source_of

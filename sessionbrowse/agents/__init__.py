@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sessionbrowse.agents.atomic import ATOMIC
-from sessionbrowse.agents.attribution import Marks, attribute, marks_of_head
+from sessionbrowse.agents.attribution import Marks, attribute
 from sessionbrowse.agents.base import Agent, Disk, Place, Surroundings
 from sessionbrowse.agents.indusagi import INDUSAGI
 from sessionbrowse.agents.omp import OMP
@@ -23,5 +23,4 @@ __all__ = [
     "Place",
     "Surroundings",
     "attribute",
-    "marks_of_head",
 ]

@@ -18,7 +18,6 @@ from msgspec import Struct, field
 
 from sessionbrowse.agents.attribution import Marks as Marks
 from sessionbrowse.agents.attribution import attribute as attribute
-from sessionbrowse.agents.attribution import marks_of_head as marks_of_head
 from sessionbrowse.agents.plans import RenamePlan, line_name, name_entry
 from sessionbrowse.model.rules import Rules
 

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -29,8 +30,10 @@ from sessionbrowse.agents.base import (
     is_dashed_folder,
 )
 from sessionbrowse.agents.plans import InsertSlot, OverwriteSlot, RenamePlan, title_name
-from sessionbrowse.format.title_slot import Source
 from sessionbrowse.model import rules
+
+if TYPE_CHECKING:
+    from sessionbrowse.format.title_slot import Source
 
 AGENT_DIR = "PI_CODING_AGENT_DIR"
 CONFIG_DIR = "PI_CONFIG_DIR"

@@ -6,14 +6,17 @@ A program's `rename` answers with a plan; only `store/writer.py` carries plans o
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Struct, UnsetType
 
 from sessionbrowse.format.encode import json_line
-from sessionbrowse.format.entries import Json
 from sessionbrowse.format.javascript import trim
-from sessionbrowse.format.title_slot import Source
+from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.left_behind import CHECKOUT_TYPE
+
+if TYPE_CHECKING:
+    from sessionbrowse.format.title_slot import Source
 
 _LINE_ENDS = re.compile(r"[\r\n]+")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")

@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from sessionbrowse.cli.lean_imports import import_msgspec
@@ -19,6 +20,18 @@ if TYPE_CHECKING:
 
 _LISTS = ("list", "projects")
 """The commands that look at every session file, whatever else they do."""
+
+_HOMES = {
+    None: "interface",
+    "demo": "interface",
+    "pick": "interface",
+    "list": "list_commands",
+    "projects": "list_commands",
+    "labels": "list_commands",
+    "search": "search_command",
+    "index": "index_command",
+}
+"""By command, the module that carries it out; all others are carried out by `commands`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -78,15 +91,9 @@ def _look_ahead() -> None:
 
 def _run_of(command: str | None) -> Callable[[argparse.Namespace], int]:
     """Return what carries out a command; what the others need is not imported."""
-    from sessionbrowse.cli.parser import INTERFACES
-
-    if command in INTERFACES:
-        from sessionbrowse.cli import interface
-
-        return interface.COMMANDS[command]
-    from sessionbrowse.cli import commands
-
-    return commands.COMMANDS[command or ""]
+    commands: dict[str | None, Callable[[argparse.Namespace], int]]
+    commands = import_module(f"sessionbrowse.cli.{_HOMES.get(command, 'commands')}").COMMANDS
+    return commands[command]
 
 
 def _browse() -> int:

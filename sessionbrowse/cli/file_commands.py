@@ -16,6 +16,7 @@ from sessionbrowse.services import catalog
 from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.bulk import in_bulk
 from sessionbrowse.services.changes import Changed, target_of
+from sessionbrowse.services.scope import Scope
 from sessionbrowse.store.admission import Target
 from sessionbrowse.store.trash import NoTrash
 from sessionbrowse.text import clean, clean_lines, parse_time, size
@@ -40,7 +41,7 @@ def run_fork(arguments: argparse.Namespace, located: catalog.Located) -> int:
     return 0
 
 
-def run_delete(arguments: argparse.Namespace, located: Sequence[catalog.Located], scope: catalog.Scope) -> int:
+def run_delete(arguments: argparse.Namespace, located: Sequence[catalog.Located], scope: Scope) -> int:
     """`delete`: asks, then each session to the trash; one undo brings all back."""
     from sessionbrowse.services import delete as service
 
@@ -103,7 +104,7 @@ def run_archive(arguments: argparse.Namespace, located: Sequence[catalog.Located
     return _each(arguments, targets, move, lambda moved: f"{moved.done}d: {clean(moved.path)}")
 
 
-def run_relocate(arguments: argparse.Namespace, scope: catalog.Scope) -> int:
+def run_relocate(arguments: argparse.Namespace, scope: Scope) -> int:
     """`relocate`: every session of a moved project, or none."""
     from sessionbrowse.services.relocate import relocate
 
@@ -123,7 +124,7 @@ def run_relocate(arguments: argparse.Namespace, scope: catalog.Scope) -> int:
     return 0
 
 
-def _print_candidates(arguments: argparse.Namespace, scope: catalog.Scope) -> int:
+def _print_candidates(arguments: argparse.Namespace, scope: Scope) -> int:
     """Without a new directory: those to which the old one may have been moved."""
     from sessionbrowse.services.find import header_of
     from sessionbrowse.services.relocate import candidates

@@ -11,7 +11,7 @@ from sessionbrowse.text import age, clean, clean_lines, cost, json_exact, shorte
 
 if TYPE_CHECKING:
     from sessionbrowse.model.session import Session
-    from sessionbrowse.model.summary import Summary
+    from sessionbrowse.model.session_facts import Summary
     from sessionbrowse.services.search_hits import Hit
 
 

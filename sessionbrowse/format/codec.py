@@ -1,21 +1,11 @@
-"""One line of bytes ↔ one value. Tolerant: foreign bytes never raise, what cannot be read becomes a `BadLine`.
-
-JSON is read as JavaScript's `JSON.parse` reads it (pi, atomic and indusagi run on it): strict, but lone surrogate
-escapes are text, bad UTF-8 becomes U+FFFD, and numbers may overflow to infinity. No value that comes out of here is
-nested deeper than `MAX_DEPTH`, so whoever walks or prints one may recurse.
-"""
+"""One line of bytes → one struct. Tolerant: foreign bytes never raise, what cannot be read becomes a `BadLine`."""
 
 from __future__ import annotations
 
-import json
-import re
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
-import msgspec
-
-from sessionbrowse.format.big_line import is_deep, without_deepest
 from sessionbrowse.format.entries import (
     BLOCK_TYPES,
     ENTRY_TYPES,
@@ -27,7 +17,6 @@ from sessionbrowse.format.entries import (
     Cost,
     Entry,
     Header,
-    Json,
     Message,
     TitleSlot,
     TranscriptNode,
@@ -37,31 +26,9 @@ from sessionbrowse.format.entries import (
     Usage,
     Value,
 )
+from sessionbrowse.format.json_value import BadJson, Json, loads
 
 V = TypeVar("V", bound=Value)
-
-_decode = msgspec.json.Decoder().decode
-# What JavaScript allows around a value; Python's json would also be asked about nothing else.
-_JSON_BLANKS = b" \t\r\n"
-_FUSED = re.compile(rb"\}\s*\{")
-
-
-class BadJson(ValueError):
-    """The bytes are no JSON value; the message is a reason for the user, without position."""
-
-
-def loads(line: bytes) -> Json:
-    """Decode one line (no newline needed at its end); containers nested too deeply come empty.
-
-    Raises:
-        BadJson: the line is no JSON value.
-    """
-    if is_deep(line):
-        line = without_deepest(line)
-    try:
-        return _decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return _loads_like_javascript(line)
 
 
 def decode_line(line: bytes) -> Header | TitleSlot | Entry | BadLine:
@@ -214,40 +181,3 @@ def _fields(struct: type[Value]) -> dict[str, _Field]:
         }
         _FIELDS[struct] = known
     return known
-
-
-def _loads_like_javascript(line: bytes) -> Json:
-    text = line.decode("utf-8", "replace")
-    try:
-        return json.loads(text.strip(" \t\r\n"), parse_constant=_refuse_constant, parse_int=_parse_int)
-    except ValueError as error:
-        raise BadJson(_reason(line, error)) from None
-
-
-def _parse_int(digits: str) -> int | float:
-    # JavaScript's numbers are doubles; Python refuses to read more than 4,300 digits as an integer.
-    return int(digits) if len(digits) <= _EXACT_DIGITS else float(digits)
-
-
-_EXACT_DIGITS = 30
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _reason(line: bytes, error: ValueError) -> str:
-    stripped = line.strip(_JSON_BLANKS)
-    if stripped.startswith(b"\xef\xbb\xbf"):
-        return "starts with a byte order mark"
-    if b"\0" in stripped:
-        return "holds NUL bytes where a record should be"
-    if isinstance(error, json.JSONDecodeError):
-        if error.msg == "Extra data":
-            fused = _FUSED.search(stripped)
-            return "two records fused on one line" if fused else "more text after the record"
-        if stripped.startswith(b"{") and not stripped.endswith(b"}"):
-            return "torn: the record is not complete"
-        what = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
-        return f"not JSON: {what} at character {error.pos + 1}"
-    return f"not JSON: {error}"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 
-from sessionbrowse.format.entries import Json
+from sessionbrowse.format.json_value import Json
 
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
@@ -18,6 +17,8 @@ def json_line(value: Json) -> bytes:
     Raises:
         ValueError: a number is infinite or none, which JSON cannot hold.
     """
+    import json  # 1 ms that only who writes needs
+
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = _HALF_PAIR.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
     return text.encode() + b"\n"

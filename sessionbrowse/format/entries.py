@@ -7,12 +7,9 @@ as it stands. Sources: the fact sheets of pi 0.12 … 1.5.2, omp 5 … 18, atomi
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Struct, field
 
-Json = Any
-"""A decoded JSON value: None, bool, int, float, str, list or dict."""
+from sessionbrowse.format.json_value import Json
 
 
 class Value(Struct, frozen=True, kw_only=True, rename="camel"):

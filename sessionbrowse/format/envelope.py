@@ -12,9 +12,9 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from sessionbrowse.format.codec import BadJson, loads
-from sessionbrowse.format.entries import TRANSCRIPT_SCHEMA, BadLine, Json
+from sessionbrowse.format.entries import TRANSCRIPT_SCHEMA, BadLine
 from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.json_value import BadJson, Json, loads
 
 
 class Spent(Struct, frozen=True, gc=False, array_like=True):

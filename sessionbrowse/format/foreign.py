@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sessionbrowse.format.codec import BadJson, loads
-from sessionbrowse.format.entries import Json
+from sessionbrowse.format.json_value import BadJson, Json, loads
 
 V4 = "pi-agent-core's version 4 store, which sessionbrowse does not support"
 EVENT_STREAM = "an event stream of a pi-family agent, not a session"

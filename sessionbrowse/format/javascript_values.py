@@ -11,8 +11,8 @@ from enum import Enum
 from itertools import chain
 from typing import Final, Literal
 
-from sessionbrowse.format.entries import Json
 from sessionbrowse.format.javascript import cut, trim, units
+from sessionbrowse.format.json_value import Json
 
 
 class Missing(Enum):

@@ -10,7 +10,7 @@ import re
 
 from msgspec import Struct
 
-from sessionbrowse.format.codec import BadJson, loads
+from sessionbrowse.format.json_value import BadJson, loads
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]', re.DOTALL)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from sessionbrowse.format.codec import BadJson, from_json, loads
+from sessionbrowse.format.codec import from_json
 from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.entries import TitleSlot
+from sessionbrowse.format.json_value import BadJson, loads
 
 SLOT_BYTES = 256
 """Size of the slot in UTF-8 with its newline."""

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from sessionbrowse.format.codec import BadJson, loads
 from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.entries import Compaction
 from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.manager.log import EntryObject, Log, id_of, role_of, time_ms
 from sessionbrowse.manager.objects import plain

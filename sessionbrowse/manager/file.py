@@ -22,9 +22,10 @@ from sessionbrowse.manager.means import Means
 from sessionbrowse.services.changes import consent_to_append
 from sessionbrowse.store import whole_files, writer
 from sessionbrowse.store.admission import Target, refuse_old_version
+from sessionbrowse.store.content import HEAD_BYTES, file_blocks, open_regular
 from sessionbrowse.store.in_use import usage
 from sessionbrowse.store.journal import Fingerprint
-from sessionbrowse.store.session_file import HEAD_BYTES, file_blocks, open_regular, open_session
+from sessionbrowse.store.session_file import open_session
 from sessionbrowse.text import clean, iso_ms
 
 

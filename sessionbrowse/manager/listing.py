@@ -17,7 +17,7 @@ from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import Header, TitleSlot
 from sessionbrowse.manager.means import default_session_dir, resolved, sessions_root
 from sessionbrowse.model.reading import is_workflow_stage
-from sessionbrowse.store.scan import summarise_path
+from sessionbrowse.store.summarise import summarise_path
 
 SUFFIX = ".jsonl"
 HEADER_SCAN_BYTES = 1024 * 1024

@@ -188,7 +188,7 @@ def _milliseconds(entry: EntryObject) -> float:
 
 
 def _header_object(session: Session) -> EntryObject:
-    from sessionbrowse.format.codec import loads
+    from sessionbrowse.format.json_value import loads
 
     header: EntryObject = loads(session.header_line) if session.header_line else {}
     if session.rules.name == "title_slot" and session.title_slot is not None:

@@ -20,8 +20,9 @@ from sessionbrowse.services import relocate
 from sessionbrowse.services.changes import changing
 from sessionbrowse.services.delete import is_lock
 from sessionbrowse.store import whole_files
+from sessionbrowse.store.content import file_blocks, open_regular
 from sessionbrowse.store.replace import Replacement
-from sessionbrowse.store.session_file import file_blocks, open_regular, open_session
+from sessionbrowse.store.session_file import open_session
 from sessionbrowse.text import iso_ms
 
 _WORKFLOW = ("runId", "stageId", "stageName")

@@ -21,7 +21,6 @@ from sessionbrowse.format.entries import (
     CustomMessage,
     CustomRoleMessage,
     ImageBlock,
-    Json,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
@@ -30,6 +29,7 @@ from sessionbrowse.format.entries import (
     UserMessage,
 )
 from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.json_value import Json
 from sessionbrowse.model import context_pi
 from sessionbrowse.model.context_message import (
     Context,

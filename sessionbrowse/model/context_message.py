@@ -18,7 +18,6 @@ from sessionbrowse.format.entries import (
     CustomRoleMessage,
     FileMentionMessage,
     ImageBlock,
-    Json,
     Message,
     MessageEntry,
     PythonExecutionMessage,
@@ -27,6 +26,7 @@ from sessionbrowse.format.entries import (
     TranscriptNode,
     UnknownMessage,
 )
+from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.left_out import SPEAKING_TYPES, usual_reason
 from sessionbrowse.model.session import Session
 from sessionbrowse.model.tokens import estimate

@@ -15,7 +15,6 @@ from sessionbrowse.format.entries import (
     CustomRoleMessage,
     FallbackBlock,
     FileMentionMessage,
-    Json,
     Message,
     PythonExecutionMessage,
     RedactedThinkingBlock,
@@ -25,6 +24,7 @@ from sessionbrowse.format.entries import (
     ToolResultMessage,
 )
 from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.json_value import Json
 from sessionbrowse.model import omp_notes, omp_settings, snapcompact
 from sessionbrowse.model.context_message import (
     Context,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from sessionbrowse.format.codec import BadJson, loads
-from sessionbrowse.format.entries import Json
+from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.model.entry_text import said_text, tool_text
 from sessionbrowse.model.search_query import SearchQuery
 from sessionbrowse.text import parse_time

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sessionbrowse.format.entries import Json
+from sessionbrowse.format.json_value import Json
 
 SAYING_ROLES = frozenset({"user", "assistant", "developer", "custom", "hookMessage"})
 _SAYING_TYPES = {"compaction": "summary", "branch_summary": "summary", "session_summary": "summary"}

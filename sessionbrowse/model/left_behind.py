@@ -7,9 +7,12 @@ start goes on from there, and what was said last looks lost (omp issue 12242).
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sessionbrowse.model.forest import ROOT
-from sessionbrowse.model.session import Session
+
+if TYPE_CHECKING:
+    from sessionbrowse.model.session import Session
 
 CHECKOUT_TYPE = "sessionbrowse"
 """`customType` of the entry that a check out appends; every program hides custom entries in its default tree."""

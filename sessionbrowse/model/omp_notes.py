@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from sessionbrowse.format.entries import Custom, Json
+from sessionbrowse.format.entries import Custom
 from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.session import Session
 
 CUSTOM_TYPE = "experimental_context_notes"

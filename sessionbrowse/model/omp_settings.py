@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from sessionbrowse.format.entries import (
-    Json,
-    ModeChange,
-    ModelChange,
-    ServiceTierChange,
-    ThinkingLevelChange,
-    TtsrInjection,
-)
+from sessionbrowse.format.entries import ModeChange, ModelChange, ServiceTierChange, ThinkingLevelChange, TtsrInjection
+from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.context_message import ModelRef, OmpSettings, last_of_type
 from sessionbrowse.model.session import Session
 

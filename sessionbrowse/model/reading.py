@@ -10,10 +10,11 @@ from json import JSONDecodeError, JSONDecoder
 
 from msgspec import Struct
 
-from sessionbrowse.format.codec import BadJson, from_json, loads
-from sessionbrowse.format.entries import BadLine, Header, Json, TitleSlot
+from sessionbrowse.format.codec import from_json
+from sessionbrowse.format.entries import BadLine, Header, TitleSlot
 from sessionbrowse.format.envelope import Envelope, read_envelope
 from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.model.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES, VERBATIM_STRATEGY, Rules
 

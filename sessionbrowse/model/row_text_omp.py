@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from sessionbrowse.format.entries import Json
 from sessionbrowse.format.javascript import cut, trim
 from sessionbrowse.format.javascript_values import MISSING, is_true, string, to_number
+from sessionbrowse.format.json_value import Json
 from sessionbrowse.model import row_text_pi
 from sessionbrowse.model.row_words import TEXT_UNITS, Call, Fields, is_text_block, one_line, words
 from sessionbrowse.text import truncate

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from sessionbrowse.format.entries import Json
 from sessionbrowse.format.javascript import cut
 from sessionbrowse.format.javascript_values import MISSING, is_true, number, string, to_number
+from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.row_words import Call, Fields, first_text, is_text_block, joined_text, one_line, words
 from sessionbrowse.model.rules import AgentName
 from sessionbrowse.model.tool_call_text import tool_call_text

@@ -6,9 +6,9 @@ import re
 
 from msgspec import Struct
 
-from sessionbrowse.format.entries import Json
 from sessionbrowse.format.javascript import cut, trim
 from sessionbrowse.format.javascript_values import MISSING, string
+from sessionbrowse.format.json_value import Json
 
 Fields = dict[str, Json]
 """A JSON object as it stands in the file. Rows are made of these, not of structs: a missing key prints otherwise

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from sessionbrowse.format.envelope import Fault
+if TYPE_CHECKING:
+    from sessionbrowse.format.envelope import Fault
 
 AgentName = Literal["pi", "omp", "atomic", "indusagi"]
 

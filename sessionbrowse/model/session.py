@@ -12,18 +12,11 @@ from operator import itemgetter, lt
 import msgspec
 from msgspec import Struct
 
-from sessionbrowse.format.codec import BadJson, decode_line, loads
-from sessionbrowse.format.entries import (
-    BadLine,
-    Compaction,
-    Entry,
-    Header,
-    Json,
-    TitleSlot,
-    UnknownEntry,
-)
+from sessionbrowse.format.codec import decode_line
+from sessionbrowse.format.entries import BadLine, Compaction, Entry, Header, TitleSlot, UnknownEntry
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.model.columns import Columns, Kind, Time, columns_of
 from sessionbrowse.model.envelopes import Envelopes, ReadBytes, runs

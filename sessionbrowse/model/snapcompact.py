@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from sessionbrowse.format.entries import Block, ImageBlock, Json, TextBlock
+from sessionbrowse.format.entries import Block, ImageBlock, TextBlock
+from sessionbrowse.format.json_value import Json
 
 MAX_PAYLOAD = 3_000_000
 """Characters of base64 that one request carries; older pictures beyond are left out."""

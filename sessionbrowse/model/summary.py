@@ -7,16 +7,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from sessionbrowse.format.big_line import reduce_line
-from sessionbrowse.format.codec import BadJson, loads
-from sessionbrowse.format.entries import Json
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
-from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
+from sessionbrowse.format.json_value import BadJson, loads
+from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.format.listing_line import decode_listed
 from sessionbrowse.model.columns import Columns, Kind
 from sessionbrowse.model.left_behind import is_move
 from sessionbrowse.model.lineage import Lineage
+from sessionbrowse.model.message_text import cut_to_bytes, joined_text
 from sessionbrowse.model.ordinary_lines import (
     OTHER,
     USER,
@@ -31,13 +30,12 @@ from sessionbrowse.model.ordinary_lines import (
 )
 from sessionbrowse.model.reading import Reader, Record, is_workflow_stage
 from sessionbrowse.model.session import next_name
-from sessionbrowse.model.session_facts import Summary as Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.model.usage import counted
 from sessionbrowse.text import parse_time
 
 KEPT_FIRST_CHARACTERS = 500
 """How much of a first message is remembered outside its file."""
-MAX_FIRST_MESSAGE_BYTES = 64 * 1024
 # omp's list sees no more of a file, but for its end.
 OMP_LISTED_HEAD_BYTES = 4096
 SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
@@ -230,7 +228,7 @@ class Summariser:
         elif name is not None:
             name = trim(name) or None
         first = self._first or (self._first_of_others if rules.agent == "omp" else None)
-        shown, was_cut = _cut_to_bytes(first) if first else (None, False)
+        shown, was_cut = cut_to_bytes(first) if first else (None, False)
         problem = reader.unlisted or reader.refusal
         identity = header.id if header is not None else None
         if reader.is_transcript:
@@ -341,28 +339,6 @@ class Summariser:
         return (f"{provider}/{model}", False) if model or provider else None
 
 
-def joined_text(raw: bytes) -> str:
-    """Return a message line's text as the lists join it: text blocks with one blank between."""
-    try:
-        value = loads(raw)
-    except BadJson:
-        return ""
-    message = value.get("message") if isinstance(value, dict) else None
-    content: Json = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    texts = [block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"]
-    return " ".join(text if isinstance(text, str) else "" for text in texts)
-
-
-def first_message_of(raw: bytes) -> tuple[str | None, bool]:
-    """Return a message line's text as far as a list shows it, and whether there is more."""
-    text = joined_text(reduce_line(raw) if len(raw) > MAX_LISTED_LINE_BYTES else raw)
-    return _cut_to_bytes(text) if text else (None, False)
-
-
 def milliseconds_of(nanoseconds: int) -> int:
     """Return a file time in milliseconds, rounded as JavaScript's `Stats.mtime` is."""
     return (nanoseconds + 500_000) // 1_000_000
@@ -383,12 +359,3 @@ def _short_summary(raw: bytes) -> str | None:
         return None
     found = value.get("shortSummary") if isinstance(value, dict) else None
     return found if isinstance(found, str) else None
-
-
-def _cut_to_bytes(text: str) -> tuple[str, bool]:
-    if len(text) <= MAX_FIRST_MESSAGE_BYTES // 4:
-        return text, False
-    encoded = text.encode("utf-8", "surrogatepass")
-    if len(encoded) <= MAX_FIRST_MESSAGE_BYTES:
-        return text, False
-    return encoded[:MAX_FIRST_MESSAGE_BYTES].decode("utf-8", "ignore"), True

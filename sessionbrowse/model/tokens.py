@@ -19,7 +19,6 @@ from sessionbrowse.format.entries import (
     Content,
     FileMentionMessage,
     ImageBlock,
-    Json,
     Message,
     PythonExecutionMessage,
     RedactedThinkingBlock,
@@ -29,6 +28,7 @@ from sessionbrowse.format.entries import (
     ToolCallBlock,
     UnknownMessage,
 )
+from sessionbrowse.format.json_value import Json
 
 CHARACTERS_PER_TOKEN = 4
 IMAGE_CHARACTERS = 4800

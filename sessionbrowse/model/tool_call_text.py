@@ -9,10 +9,9 @@ import math
 import posixpath
 from collections.abc import Callable
 
-from sessionbrowse.format.codec import BadJson, loads
-from sessionbrowse.format.entries import Json
 from sessionbrowse.format.javascript import cut, trim, units
 from sessionbrowse.format.javascript_values import MISSING, is_true, number, string, stringify_head, to_number
+from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.model.row_words import Call, one_line
 from sessionbrowse.model.rules import AgentName
 

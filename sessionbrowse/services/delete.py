@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Agent
 from sessionbrowse.errors import InUse, LostForGood, RefusedWrite, SessionBrowseError, WriteFailed
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.bench import Bench
 from sessionbrowse.services.changes import Changed, changing, noted
 from sessionbrowse.services.find import header_of

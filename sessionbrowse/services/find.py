@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from sessionbrowse.errors import AmbiguousReference, NoSuchSession, SessionBrowseError
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import Header
+from sessionbrowse.store.content import HEAD_BYTES, open_regular
 from sessionbrowse.store.discover import FoundFile
-from sessionbrowse.store.session_file import HEAD_BYTES, open_regular
 
 _MOST_CANDIDATES = 10
 # pi looks no further for a header either (fact sheet of pi, section c); those of version 1 may hold a system prompt.

@@ -24,8 +24,9 @@ from sessionbrowse.services.checkout import place_of
 from sessionbrowse.services.inspect import find_entry
 from sessionbrowse.services.settle import settle
 from sessionbrowse.store.admission import is_path, refuse_outside, shown_name
+from sessionbrowse.store.content import open_regular
 from sessionbrowse.store.journal import Fingerprint
-from sessionbrowse.store.session_file import open_regular, open_session
+from sessionbrowse.store.session_file import open_session
 from sessionbrowse.store.whole_files import create_file, temporary_beside
 from sessionbrowse.text import clean, iso_ms
 

@@ -8,25 +8,20 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from sessionbrowse.model.summary import Summary
-from sessionbrowse.services.catalog import Scope, all_summaries, scan_of
+from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.services.catalog import all_summaries
+from sessionbrowse.services.first_messages import CutMessages
+from sessionbrowse.services.index_access import MAX_UPDATE_BYTES, Note, open_if_there, throw_away
+from sessionbrowse.services.scope import Scope, scan_of
 from sessionbrowse.store.discover import FoundFile, Skipped
-from sessionbrowse.store.index.index import Held, Index, Progress, open_index
-from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked, locked, remove_files
-from sessionbrowse.store.scan import link_parents, turns
-
-MAX_UPDATE_BYTES = 64 * 1024 * 1024
-"""A list waits for the index no longer than it takes to read so much; `index` reads the rest."""
-
-Note = Callable[[str], None]
-CutMessages = dict[str, tuple[int, int]]
-"""By path, offset and size of the line of a first message of which the index has only the beginning."""
+from sessionbrowse.store.index.index import Held, Index, Progress
+from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
+from sessionbrowse.store.placing import link_parents, placed
+from sessionbrowse.store.turns import turns
 
 
 class Gathered(Struct, frozen=True):
@@ -40,16 +35,6 @@ class Gathered(Struct, frozen=True):
     rows: dict[str, Held]
     files: dict[str, FoundFile]
     generation: int = 0
-
-
-def open_if_there(directory: Path, note: Note) -> Index | None:
-    """Open the index of a cache directory; None if there is none, or none that can be used, which `note` is told."""
-    return _open(directory, note, create=False)
-
-
-def open_or_create(directory: Path, note: Note) -> Index | None:
-    """Open the index of a cache directory, made if there is none; None if there can be none, which `note` is told."""
-    return _open(directory, note, create=True)
 
 
 def all_sessions(
@@ -87,13 +72,6 @@ def gathered_by(
     return Gathered(all_summaries(scope, skipped=skipped, parallel=may_fork), {}, {}, {})
 
 
-def throw_away(index: Index, error: Exception, note: Note) -> None:
-    """Delete an index that turned out to be damaged; the next `index` makes it anew."""
-    note(f"The index {index.directory} is damaged ({error}); it is deleted, and made again by sessionbrowse index.")
-    with suppress(IndexUnavailable, OSError), locked(index.directory):
-        remove_files(index.directory)
-
-
 def gather(
     scope: Scope,
     index: Index,
@@ -124,7 +102,7 @@ def gather(
             note(error.sentence)
     held = index.held()
     found = Gathered([], {}, {}, {}, index.generation)
-    for places, files in turns(what, by_path, cancelled=cancelled, skipped=skipped):
+    for places, files in turns(what, by_path.values, cancelled=cancelled, skipped=skipped):
         found.files.update({file.path: file for file in files})
         gone = _gone(held, found.files, [place.root for place in places])
         changed = [file for file in files if _is_changed(held.get(file.path), file, what.override, tools)]
@@ -168,21 +146,6 @@ def as_known(scope: Scope, index: Index) -> Gathered:
     return found
 
 
-def with_first_messages(summaries: Sequence[Summary], cut: CutMessages) -> list[Summary]:
-    """Return the summaries with their first messages whole, as far as a list shows them."""
-    return [_whole(summary, cut[summary.path]) if summary.path in cut else summary for summary in summaries]
-
-
-def _open(directory: Path, note: Note, *, create: bool) -> Index | None:
-    try:
-        return open_index(directory, create=create, report=note)
-    except IndexBusy:
-        return None
-    except IndexUnavailable as error:
-        note(error.sentence)
-        return None
-
-
 def _take(
     found: Gathered,
     by_path: dict[str, Summary],
@@ -221,23 +184,9 @@ def _take(
 def _read(files: Sequence[FoundFile], override: str | None) -> dict[str, Summary]:
     if not files:
         return {}
-    from sessionbrowse.store.scan import summaries_of
+    from sessionbrowse.store.summarise import summaries_of
 
     return {summary.path: summary for summary in summaries_of(list(files), override) if summary is not None}
-
-
-def placed(summary: Summary, file: FoundFile) -> Summary:
-    """Add what the place of a file says about it, as `scan.summarise_file` does."""
-    if file.parent_path is None and not file.hidden and not file.archived and file.problem is None:
-        return summary
-    problem = summary.problem or (file.problem and f"{file.problem[:1].lower()}{file.problem[1:]}") or None
-    return replace(
-        summary,
-        parent_path=file.parent_path,
-        hidden=summary.hidden or file.hidden,
-        archived=file.archived,
-        problem=problem,
-    )
 
 
 def _is_changed(held: Held | None, file: FoundFile, override: str | None, tools: bool | None) -> bool:
@@ -258,11 +207,3 @@ def _gone(held: dict[str, Held], files: dict[str, FoundFile], roots: Sequence[st
     missing = [path for path in held if path not in files]
     prefixes = tuple(root.rstrip("/") + "/" for root in roots)
     return [held[path] for path in missing if path.startswith(prefixes) and not os.path.lexists(path)]
-
-
-def _whole(summary: Summary, at: tuple[int, int]) -> Summary:
-    from sessionbrowse.model.summary import first_message_of
-    from sessionbrowse.store.session_file import read_at
-
-    text, was_cut = first_message_of(read_at(summary.path, *at))
-    return replace(summary, first_message=text or summary.first_message, first_message_cut=was_cut)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from sessionbrowse.services.indexed import open_or_create
+from sessionbrowse.services.index_access import open_or_create
 from sessionbrowse.store.discover import FoundFile
 from sessionbrowse.store.index.index import Progress
 from sessionbrowse.store.index.schema import IndexUnavailable

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sessionbrowse.errors import AmbiguousReference, NoSuchEntry
-from sessionbrowse.format.codec import BadJson, loads
+from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.model import context, tree
 from sessionbrowse.model.entry_states import EntryStates
 from sessionbrowse.model.session import Session

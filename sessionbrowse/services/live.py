@@ -20,7 +20,6 @@ from sessionbrowse.agents import Place
 from sessionbrowse.errors import NotFound
 from sessionbrowse.model.picker import ordered
 from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.services.catalog import Scope, scan_of
 from sessionbrowse.services.indexer import start_indexing
 from sessionbrowse.services.news import (
     Complete,
@@ -36,12 +35,14 @@ from sessionbrowse.services.news import (
     Opening,
 )
 from sessionbrowse.services.readings import Readings
+from sessionbrowse.services.scope import Scope, scan_of
 from sessionbrowse.store.discover import FoundFile, Skipped, is_session_name
 from sessionbrowse.store.in_use_now import sessions_in_use
 from sessionbrowse.store.index.overview import Brief
+from sessionbrowse.store.placing import link_parents
 from sessionbrowse.store.remembered import recall, scope_key
 from sessionbrowse.store.roots import real_surroundings
-from sessionbrowse.store.scan import link_parents, turns
+from sessionbrowse.store.turns import turns
 from sessionbrowse.store.watch import Watcher
 
 FIRST_ROWS = 120
@@ -223,7 +224,7 @@ class Live:
         skipped: list[Skipped] = []
         found: dict[str, Summary] = {}
         files: dict[str, FoundFile] = {}
-        for places, walked in turns(scan_of(self._scope), found, skipped=skipped.append):
+        for places, walked in turns(scan_of(self._scope), found.values, skipped=skipped.append):
             if places and places[0] not in self._places:
                 self._places = (*self._places, *places)
                 self._watch()

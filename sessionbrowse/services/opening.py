@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.model.session import Session
-from sessionbrowse.services.indexed import open_if_there
+from sessionbrowse.services.index_access import open_if_there
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.session import session_from_index
 from sessionbrowse.store.session_file import open_session

@@ -12,14 +12,16 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from sessionbrowse.model.summary import Summary
-from sessionbrowse.services.catalog import Scope, scan_of
-from sessionbrowse.services.indexed import MAX_UPDATE_BYTES, CutMessages, Note, open_if_there, placed
+from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.services.first_messages import CutMessages
+from sessionbrowse.services.index_access import MAX_UPDATE_BYTES, Note, open_if_there
+from sessionbrowse.services.scope import Scope, scan_of
 from sessionbrowse.store.discover import TRANSCRIPT_SUFFIX, FoundFile, Skipped
 from sessionbrowse.store.index.index import TRANSCRIPT, Index, found_marks
 from sessionbrowse.store.index.overview import Brief
 from sessionbrowse.store.index.schema import IndexUnavailable
-from sessionbrowse.store.scan import link_parents, turns
+from sessionbrowse.store.placing import link_parents, placed
+from sessionbrowse.store.turns import turns
 
 Answer = TypeVar("Answer")
 
@@ -94,7 +96,7 @@ def overview_of(scope: Scope, index: Index, skipped: Callable[[Skipped], None]) 
     files_by_path: dict[str, FoundFile] = {}
     # Before the files, whose listings may still be under way in another process.
     briefs = index.overview()
-    for _, files in turns(what, by_path, skipped=skipped):
+    for _, files in turns(what, by_path.values, skipped=skipped):
         if not files:
             continue
         current = _current(index, briefs, files, what.override)

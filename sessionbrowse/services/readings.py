@@ -11,12 +11,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.services.indexed import open_or_create, placed, throw_away
+from sessionbrowse.services.index_access import open_or_create, throw_away
 from sessionbrowse.store.discover import FoundFile
 from sessionbrowse.store.index.index import Held, Index
 from sessionbrowse.store.index.overview import Brief
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable
-from sessionbrowse.store.scan import summaries_of
+from sessionbrowse.store.placing import placed
+from sessionbrowse.store.summarise import summaries_of
 
 AT_ONCE_FILES = 50
 AT_ONCE_BYTES = 16 * 1024 * 1024

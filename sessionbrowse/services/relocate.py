@@ -22,9 +22,10 @@ from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.services.bench import Bench
-from sessionbrowse.services.catalog import Scope, all_files
+from sessionbrowse.services.catalog import all_files
 from sessionbrowse.services.changes import Changed, changing, noted
 from sessionbrowse.services.delete import is_lock
+from sessionbrowse.services.scope import Scope
 from sessionbrowse.services.settle import settle
 from sessionbrowse.store import projects, replace
 from sessionbrowse.store.admission import Target, admitted, is_path, refuse_outside
@@ -33,7 +34,7 @@ from sessionbrowse.store.in_use import usage
 from sessionbrowse.store.journal import Change
 from sessionbrowse.store.projects import Candidate
 from sessionbrowse.store.replace import Replacement
-from sessionbrowse.store.scan import agent_of_file
+from sessionbrowse.store.summarise import agent_of_file
 from sessionbrowse.text import clean
 
 Json = Any

@@ -25,7 +25,7 @@ from sessionbrowse.services.changes import (
     usage_of,
 )
 from sessionbrowse.store.admission import Target, refuse_old_version
-from sessionbrowse.store.session_file import file_blocks
+from sessionbrowse.store.content import file_blocks
 from sessionbrowse.store.whole_files import rewrite_file, temporary_beside
 from sessionbrowse.store.writer import OMP_TICK_NS, OpenedFile, opened, overwrite_slot
 from sessionbrowse.text import clean, iso_ms

@@ -21,9 +21,9 @@ from sessionbrowse.agents.base import absolute
 from sessionbrowse.errors import AgentMissing, CannotResume, DirectoryMissing, NotASession
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.reading import Reader
+from sessionbrowse.store.content import file_blocks, open_regular
 from sessionbrowse.store.directories import TIMEOUT_S, exists_many
-from sessionbrowse.store.roots import ROOT_SOURCE
-from sessionbrowse.store.session_file import file_blocks, open_regular
+from sessionbrowse.store.given_roots import ROOT_SOURCE
 from sessionbrowse.text import clean, shell_quote
 
 _NULL_LINE = re.compile(rb"(?:\A|\n)[ \t\r]*null[ \t\r]*\n")

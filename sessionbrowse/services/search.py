@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from sessionbrowse.model.entry_facts import EntryFacts, facts_of, fits_facts, is_in_time
 from sessionbrowse.model.search_query import SearchQuery, Span, parse_search, spans_in
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.model.titles import Titles
 from sessionbrowse.model.words import literal
 from sessionbrowse.services.indexed import Gathered

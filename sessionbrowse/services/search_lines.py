@@ -12,7 +12,7 @@ from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
 from sessionbrowse.model.reading import Reader
 from sessionbrowse.model.rules import RULES
 from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.store.session_file import file_blocks, open_content
+from sessionbrowse.store.content import file_blocks, open_content
 
 
 def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tuple[int, bytes]]:

@@ -21,10 +21,10 @@ from msgspec.structs import replace
 
 from sessionbrowse.model.patterns import TooSlow, within
 from sessionbrowse.model.search_query import BadSearch, SearchQuery, parse_search
-from sessionbrowse.model.summary import Summary
-from sessionbrowse.services import indexed
-from sessionbrowse.services.catalog import Scope, scan_of
+from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.services import index_access, indexed
 from sessionbrowse.services.indexed import Gathered
+from sessionbrowse.services.scope import Scope, scan_of
 from sessionbrowse.services.search import Searcher
 from sessionbrowse.services.search_hits import Checkpoint, Hit
 from sessionbrowse.services.search_messages import (
@@ -252,7 +252,7 @@ class SearchServer:
 
     def _open_index(self) -> None:
         if self._index is None:
-            self._index = indexed.open_if_there(self._directory, self._take_note)
+            self._index = index_access.open_if_there(self._directory, self._take_note)
 
     def _take_note(self, sentence: str) -> None:
         self._note = sentence
@@ -264,7 +264,7 @@ class SearchServer:
         threading.Thread(target=self._gather, name="sessionbrowse-gather", daemon=True).start()
 
     def _gather(self) -> None:
-        index = indexed.open_if_there(self._directory, self._take_note)
+        index = index_access.open_if_there(self._directory, self._take_note)
         if index is not None and not index.is_empty():
             try:
                 found = indexed.gathered_by(self._scope, index, note=self._take_note)

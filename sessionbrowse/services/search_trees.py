@@ -9,7 +9,7 @@ from msgspec import Struct
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.entry_states import EntryStates
 from sessionbrowse.model.session import Session
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.model.tree import row_text
 from sessionbrowse.services.search_hits import Checkpoint
 from sessionbrowse.store.index.index import Index

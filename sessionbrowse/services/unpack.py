@@ -20,9 +20,9 @@ from sessionbrowse.services.trashes import put_aside
 from sessionbrowse.store import archive as places
 from sessionbrowse.store import trash
 from sessionbrowse.store.admission import shown_name
+from sessionbrowse.store.content import open_regular
 from sessionbrowse.store.discover import PACKED_SUFFIX
 from sessionbrowse.store.journal import Change, Fingerprint
-from sessionbrowse.store.session_file import open_regular
 from sessionbrowse.store.trash import Trashed
 from sessionbrowse.store.whole_files import create_file, temporary_beside
 from sessionbrowse.text import clean

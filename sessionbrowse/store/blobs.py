@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from sessionbrowse.errors import Unreadable
-from sessionbrowse.store.session_file import open_regular
+from sessionbrowse.store.content import open_regular
 
 LARGEST_BLOB = 256 * 1024 * 1024
 _REFERENCE = re.compile("blob:sha256:([0-9a-f]{64})")

@@ -16,9 +16,9 @@ from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.format.listing_line import decode_listed
 from sessionbrowse.model.ordinary_lines import Run, decode_block, run_of, stretches
 from sessionbrowse.model.summary import Summariser
+from sessionbrowse.store.content import file_blocks
 from sessionbrowse.store.feed import ENDLESS, feed_lines
 from sessionbrowse.store.parallel import fork_map
-from sessionbrowse.store.session_file import file_blocks
 
 MIN_SHARED_BYTES = 64 * 1024 * 1024
 """A smaller file is read by one process, beside others."""

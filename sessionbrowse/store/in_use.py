@@ -15,7 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from sessionbrowse.agents import Agent, Surroundings
-from sessionbrowse.format.codec import BadJson, loads
+from sessionbrowse.format.json_value import BadJson, loads
 
 PROC = "/proc"
 RECENT_MS = 600_000

@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.errors import RefusedWrite
-from sessionbrowse.format.codec import BadJson, loads
 from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.store.state import append_record, make_private
 from sessionbrowse.text import clean, iso_ms
 

@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
 from sessionbrowse.store import trash
+from sessionbrowse.store.content import file_blocks, open_regular
 from sessionbrowse.store.journal import Fingerprint
-from sessionbrowse.store.session_file import file_blocks, open_regular
 from sessionbrowse.store.whole_files import append_bytes, move_file, write_new
 from sessionbrowse.text import clean
 

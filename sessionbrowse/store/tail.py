@@ -10,7 +10,7 @@ from sessionbrowse.format.entries import BadLine
 from sessionbrowse.format.envelope import read_envelope
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.session import Session
-from sessionbrowse.store.session_file import file_blocks
+from sessionbrowse.store.content import file_blocks
 
 _STEP = 65536
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
+from sessionbrowse.store.content import file_blocks
 from sessionbrowse.store.exchange import exchange, rename_to_free
 from sessionbrowse.store.journal import Fingerprint
-from sessionbrowse.store.session_file import file_blocks
 from sessionbrowse.store.state import sync_directory
 from sessionbrowse.store.writer import FLAGS, OpenedFile, is_at, locked
 from sessionbrowse.text import clean

@@ -19,9 +19,10 @@ from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
 from sessionbrowse.format.title_slot import SLOT_BYTES
 from sessionbrowse.model.session import Session
 from sessionbrowse.store.admission import Target, admitted, refuse_unwritable, shown_name
+from sessionbrowse.store.content import open_regular
 from sessionbrowse.store.journal import Fingerprint
 from sessionbrowse.store.publish_lock import publish_lock
-from sessionbrowse.store.session_file import open_regular, open_session
+from sessionbrowse.store.session_file import open_session
 from sessionbrowse.store.tail import Growth, Tail
 from sessionbrowse.text import iso_ms
 from sessionbrowse.text import size as shown_size

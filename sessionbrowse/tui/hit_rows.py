@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.search_hits import Checkpoint, Hit
 from sessionbrowse.text import clean
 from sessionbrowse.text import fit as fit_text

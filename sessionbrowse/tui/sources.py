@@ -17,10 +17,10 @@ from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.model.session import Session
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services import resume
-from sessionbrowse.services.catalog import Scope, scan_of
 from sessionbrowse.services.opening import Opener
 from sessionbrowse.services.repositories import moved, repositories_of
 from sessionbrowse.services.resume import ResumeCommand
+from sessionbrowse.services.scope import Scope, scan_of
 from sessionbrowse.services.search_link import Receive, SearchLink, SearchProcess
 from sessionbrowse.services.search_messages import Start
 from sessionbrowse.store import projects

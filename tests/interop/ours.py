@@ -25,10 +25,12 @@ from sessionbrowse.format.entries import (
     type_name,
 )
 from sessionbrowse.model import tree
-from sessionbrowse.services import inspect, listing
+from sessionbrowse.services import documents, inspect, listing
 from sessionbrowse.store.roots import find_places
-from sessionbrowse.store.scan import Scan, scan, summarise_path
+from sessionbrowse.store.scan import scan
 from sessionbrowse.store.session_file import open_session
+from sessionbrowse.store.summarise import summarise_path
+from sessionbrowse.store.turns import Scan
 
 from .digest import first_units, message_digest, sha1, utf16_units
 
@@ -61,7 +63,7 @@ class Ours:
         self.session = open_session(path, agent)
         summary = summarise_path(str(path), lambda _: agent)
         assert summary is not None
-        self.listing: Document = listing.summary_document(summary)
+        self.listing: Document = documents.summary_document(summary)
         self.show: Document = inspect.show_document(self.session)
         self._contexts: dict[int | None, Document] = {}
         self._digests: dict[int, str | None] = {}
@@ -195,7 +197,7 @@ def list_folder(root: Path, agent: str, sort: str = "recent") -> list[Document]:
         for summary in batch.summaries:
             summaries[summary.path] = summary
     chosen = listing.select(summaries.values(), sort=sort)
-    return [listing.summary_document(summary) for summary in chosen]
+    return [documents.summary_document(summary) for summary in chosen]
 
 
 def _as_json(value: Any) -> Any:

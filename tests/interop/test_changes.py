@@ -17,7 +17,6 @@ from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import InUse, UnsafeEntry
 from sessionbrowse.services.archive import archive, unarchive
 from sessionbrowse.services.bench import Bench
-from sessionbrowse.services.catalog import Scope
 from sessionbrowse.services.checkout import checkout
 from sessionbrowse.services.delete import delete
 from sessionbrowse.services.inspect import context_document
@@ -25,6 +24,7 @@ from sessionbrowse.services.label import label
 from sessionbrowse.services.relocate import relocate
 from sessionbrowse.services.rename import rename
 from sessionbrowse.services.restore import restore
+from sessionbrowse.services.scope import Scope
 from sessionbrowse.services.undo import undo
 from sessionbrowse.store.admission import Target
 from sessionbrowse.store.session_file import open_session

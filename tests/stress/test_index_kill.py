@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.services import catalog, indexed
+from sessionbrowse.services import catalog, first_messages, index_access, indexed
 from sessionbrowse.services.search import search
 from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.packed import unpack
@@ -36,7 +36,7 @@ if sys.argv[3] == "bulk":
     index.BULK_BYTES = 1
     parallel.CHUNK_BYTES = 20_000
     write.workers_for = lambda total: 2
-opened = indexed.open_or_create(Path(sys.argv[2]), print)
+opened = index_access.open_or_create(Path(sys.argv[2]), print)
 print("begun", flush=True)
 indexed.gather(scope_of(Path(sys.argv[1])), opened, everything=True, may_fork=True)
 print("done", flush=True)
@@ -90,10 +90,10 @@ def assert_like_fresh(root: Path, cache: Path, other: Path) -> None:
     expected = {summary.path: summary for summary in catalog.all_summaries(scope_of(root))}
     contents = []
     for directory in (cache, other):
-        index = indexed.open_or_create(directory, said.append)
+        index = index_access.open_or_create(directory, said.append)
         assert index is not None
         found = gathered(root, index)
-        summaries = indexed.with_first_messages(found.summaries, found.cut)
+        summaries = first_messages.with_first_messages(found.summaries, found.cut)
         assert {summary.path: summary for summary in summaries} == expected
         contents.append((entries_of(index), hits_in(index, found, "word7"), hits_in(index, found, "turn1")))
         index.close()

@@ -9,10 +9,9 @@ from typing import Any
 
 import msgspec
 
-from sessionbrowse.format.codec import BadJson, loads
-from sessionbrowse.format.entries import Json
 from sessionbrowse.format.envelope import Envelope, read_envelope
 from sessionbrowse.format.indexed_line import decode_indexed, decode_with_tools
+from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.model.columns import Columns
 from sessionbrowse.model.entry_text import may_have_text, said_text, strings_in, tool_text

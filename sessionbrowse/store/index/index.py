@@ -9,13 +9,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import Struct
 
 from sessionbrowse.agents import Marks
 from sessionbrowse.config import INDEX_FILE
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.discover import FoundFile
+from sessionbrowse.store.index.kept_summary import unpack_summary
 from sessionbrowse.store.index.overview import Brief, read_overview, renew_overview
 from sessionbrowse.store.index.schema import (
     SHARD_PREFIX,
@@ -148,7 +148,7 @@ class Index:
         for identity, blob in rows:
             row = wanted.get(identity)
             if row is not None:
-                summary, first_at = unpacked_summary(os.fsdecode(row.path), blob)
+                summary, first_at = unpack_summary(os.fsdecode(row.path), blob)
                 yield row, summary, first_at
 
     def overview(self) -> list[Brief] | None:
@@ -169,7 +169,7 @@ class Index:
         for brief in briefs:
             row = self.connection.execute("SELECT summary FROM files WHERE id = ?", (brief.row,)).fetchone()
             if row is not None:
-                found[brief.path] = unpacked_summary(brief.path, row[0])
+                found[brief.path] = unpack_summary(brief.path, row[0])
         return found
 
     def entry_parts(self, row: Held) -> list[Part]:
@@ -499,13 +499,3 @@ def _is_same_file(held: Held, file: FoundFile) -> bool:
 def _unread(held: Held | None, file: FoundFile) -> int:
     """Return about how many bytes have to be read."""
     return file.size - held.size if held is not None and file.size > held.size else file.size
-
-
-def unpacked_summary(path: str, blob: bytes) -> tuple[Summary, tuple[int, int] | None]:
-    """Return a summary as a row holds it, and where a first message that was cut stands."""
-    values, first_at = _decode_summary(blob)
-    return Summary(path=path, **dict(zip(_SUMMARY_FIELDS, values, strict=True))), first_at
-
-
-_SUMMARY_FIELDS = tuple(name for name in Summary.__struct_fields__ if name != "path")
-_decode_summary = msgspec.msgpack.Decoder(tuple[tuple[Any, ...], tuple[int, int] | None]).decode

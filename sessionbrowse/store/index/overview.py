@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from sessionbrowse.store.index.kept_summary import unpack_summary
+
 TABLES = """
 CREATE TABLE overview (id INTEGER PRIMARY KEY CHECK (id = 0), packed BLOB NOT NULL);
 CREATE TABLE overview_is_current (id INTEGER PRIMARY KEY CHECK (id = 0));
@@ -88,11 +90,9 @@ def _made(connection: sqlite3.Connection, rows: Sequence[int]) -> list[Brief]:
 
 
 def _brief(values: tuple[Any, ...]) -> Brief:
-    from sessionbrowse.store.index.index import unpacked_summary
-
     path = os.fsdecode(values[1])
     path.encode()
-    summary, _ = unpacked_summary(path, values[-1])
+    summary, _ = unpack_summary(path, values[-1])
     facts = (*values[2:-1], summary.hidden, summary.id, summary.cwd, summary.name)
     return Brief(values[0], path, *facts)
 

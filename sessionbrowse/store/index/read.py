@@ -8,24 +8,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from hashlib import blake2b
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sessionbrowse.agents import Marks, marks_of_head
+from sessionbrowse.agents import Marks
+from sessionbrowse.agents.marks import marks_of_head
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.foreign import recognise
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
 from sessionbrowse.model.columns import Columns
 from sessionbrowse.model.reading import Progress, Reader
 from sessionbrowse.model.rules import RULES
-from sessionbrowse.model.summary import KEPT_FIRST_CHARACTERS, Summary, SummaryProgress
+from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.model.summary import KEPT_FIRST_CHARACTERS, SummaryProgress
 from sessionbrowse.store.archive import is_packed
+from sessionbrowse.store.content import content_status, file_blocks, head_of, open_content, open_regular
 from sessionbrowse.store.feed import feed_lines
 from sessionbrowse.store.index.collector import Collector, TakeText
-from sessionbrowse.store.scan import summarise_transcript, without_content
-from sessionbrowse.store.session_file import content_status, file_blocks, head_of, open_content, open_regular
+from sessionbrowse.store.summarise import summarise_transcript, without_content
 
 HEAD_HASH_BYTES = 4096
 TAIL_HASH_BYTES = 64 * 1024
@@ -44,13 +45,6 @@ class State(Struct, frozen=True, array_like=True):
     tail_hash: bytes
     reader: Progress
     summary: SummaryProgress
-
-
-class KeptSummary(Struct, frozen=True, array_like=True):
-    """A summary as the index holds it: the path is the row's, a long first message is cut and found at `first_at`."""
-
-    values: tuple[Any, ...]
-    first_at: tuple[int, int] | None
 
 
 class IndexedFile(Struct, frozen=True):

@@ -11,9 +11,6 @@ from pathlib import Path
 
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.format.envelope import Envelope
-from sessionbrowse.model.columns import Kind
-from sessionbrowse.model.summary import Summary
 from sessionbrowse.store.index import overview
 
 APPLICATION_ID = 0x5E551085
@@ -40,9 +37,11 @@ _SHARD_SETTINGS = (
     # Pages are written once, one behind the other: there is nothing to be kept.
     "cache_size = -500",
 )
-# Facts of entries and sessions are stored as they are declared: another declaration is another schema.
-_DECLARED = (Envelope, Kind, Summary, overview.Brief)
-_ENVELOPE_FIELDS = ",".join([name for struct in _DECLARED for name in struct.__struct_fields__])
+STORED_FIELDS = "e43026d77ea67599"
+"""Digest of the names of all stored fields, in their order: other fields are another schema.
+
+They are declared where session files are read, which a list by the index does without; a test compares.
+"""
 
 TABLES = """
 CREATE TABLE files (
@@ -210,7 +209,7 @@ def _create(path: Path) -> sqlite3.Connection:
         for setting in ("page_size = 8192", "journal_mode = OFF", "synchronous = OFF"):
             connection.execute(f"PRAGMA {setting}")
         connection.executescript(f"BEGIN; {TABLES} {MAIN_TABLES} {overview.TABLES} COMMIT;")
-        connection.execute("INSERT INTO facts VALUES ('envelope', ?)", (_ENVELOPE_FIELDS,))
+        connection.execute("INSERT INTO facts VALUES ('fields', ?)", (STORED_FIELDS,))
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         with suppress(sqlite3.OperationalError):
@@ -282,8 +281,8 @@ def _unusable(connection: sqlite3.Connection) -> str | None:
             return "is not ours"
         if version != SCHEMA_VERSION:
             return "is of another version"
-        known = connection.execute("SELECT value FROM facts WHERE name = 'envelope'").fetchone()
-        if known is None or known[0] != _ENVELOPE_FIELDS:
+        known = connection.execute("SELECT value FROM facts WHERE name = 'fields'").fetchone()
+        if known is None or known[0] != STORED_FIELDS:
             return "is of another version"
         connection.execute("SELECT id FROM files LIMIT 1").fetchone()
         connection.execute("SELECT base FROM said_rows LIMIT 1").fetchone()

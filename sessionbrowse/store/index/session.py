@@ -14,11 +14,11 @@ from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
 from sessionbrowse.model.reading import Reader
 from sessionbrowse.model.rules import RULES
 from sessionbrowse.model.session import Session, session_of
+from sessionbrowse.store.content import SHORT_HEAD_BYTES, file_blocks, open_regular, read_at
 from sessionbrowse.store.discover import agent_of_path
 from sessionbrowse.store.index.index import Held, Index
 from sessionbrowse.store.index.packed import PackedColumns, unpack
 from sessionbrowse.store.index.read import ORDINARY, State
-from sessionbrowse.store.session_file import SHORT_HEAD_BYTES, file_blocks, open_regular, read_at
 
 _decode_state = msgspec.msgpack.Decoder(State).decode
 

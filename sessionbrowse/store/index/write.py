@@ -14,11 +14,11 @@ from msgspec import Struct
 
 from sessionbrowse.agents import Marks
 from sessionbrowse.model.columns import Columns, joined
-from sessionbrowse.model.summary import Summary
 from sessionbrowse.model.words import fold_foreign
 from sessionbrowse.store.discover import FoundFile
+from sessionbrowse.store.index.kept_summary import pack_summary
 from sessionbrowse.store.index.packed import Part, pack, pack_row_entries, unpack
-from sessionbrowse.store.index.read import IndexedFile, KeptSummary, State, read_for_index, read_growth
+from sessionbrowse.store.index.read import IndexedFile, State, read_for_index, read_growth
 from sessionbrowse.store.index.schema import SHARD_PREFIX, TEXT_TABLES, complete_shard, create_shard
 from sessionbrowse.store.parallel import chunked, fork_map, workers_for
 
@@ -30,7 +30,6 @@ MAX_RUNS = 16
 
 encode = msgspec.msgpack.Encoder().encode
 _decode_state = msgspec.msgpack.Decoder(State).decode
-SUMMARY_FIELDS = tuple(name for name in Summary.__struct_fields__ if name != "path")
 
 Row = tuple[Any, ...]
 """The values of one row of `files`, in the order of its columns."""
@@ -230,7 +229,6 @@ def _pair(answer: list[Any]) -> tuple[str, list[Row | None]]:
 
 def _row(file: FoundFile, found: IndexedFile, identity: int, shard: int, tools: bool) -> Row:
     summary = found.summary
-    values = tuple(getattr(summary, name) for name in SUMMARY_FIELDS)
     status = found.status
     return (
         identity,
@@ -247,6 +245,6 @@ def _row(file: FoundFile, found: IndexedFile, identity: int, shard: int, tools: 
         shard,
         int(tools),
         summary.label_count,
-        encode(KeptSummary(values, found.first_at)),
+        pack_summary(summary, found.first_at),
         encode(found.state) if found.state is not None else None,
     )

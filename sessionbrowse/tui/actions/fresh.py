@@ -16,7 +16,7 @@ from sessionbrowse.services.relocate import Relocated
 from sessionbrowse.services.restore import Restored
 from sessionbrowse.store.archive import is_archived
 from sessionbrowse.store.discover import agent_of_path
-from sessionbrowse.store.scan import summarise_path
+from sessionbrowse.store.summarise import summarise_path
 
 Known = Callable[[str], Summary | None]
 """Returns what is known of the session at a path."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sessionbrowse.errors import InUse
-from sessionbrowse.services.catalog import Scope
 from sessionbrowse.services.relocate import Relocated, candidates, relocate
+from sessionbrowse.services.scope import Scope
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.actions.desk import How, Item, Plan
 from sessionbrowse.tui.actions.forking import expanded

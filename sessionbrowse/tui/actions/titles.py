@@ -7,7 +7,7 @@ import os
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.services.trashes import items_of
 from sessionbrowse.store.journal import Change
-from sessionbrowse.store.scan import summarise_path
+from sessionbrowse.store.summarise import summarise_path
 from sessionbrowse.text import clean
 from sessionbrowse.tui.actions.fresh import Known
 from sessionbrowse.tui.render import GLYPHS, one_line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sessionbrowse.model.search_query import BadSearch, SearchQuery, matches, parse_search
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.model.words import literal
 from sessionbrowse.services.search_hits import Checkpoint
 from sessionbrowse.services.search_messages import Answer, Checkpoints, Known, ListCheckpoints, Refresh

@@ -14,7 +14,7 @@ from textual.timer import Timer
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.session import Session
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.search_messages import Answer
 from sessionbrowse.tui.command import Here
 from sessionbrowse.tui.commands import BY_ID

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sessionbrowse.model.summary import Summary
+from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.search_hits import Hit
 from sessionbrowse.services.search_messages import (
     Answer,

@@ -1,4 +1,4 @@
-"""The commands of the index and the search: gather, ask a service, print."""
+"""The command `index`: make it current, or anew, or away with it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from sessionbrowse.cli import output
-from sessionbrowse.config import Settings, cache_dir
+from sessionbrowse.cli.scoping import scope_of, settings_in_force, warn
+from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import Unreadable
-from sessionbrowse.services import indexed
-from sessionbrowse.services.catalog import Scope
-from sessionbrowse.store.discover import Skipped
+from sessionbrowse.services import index_access, indexed
 from sessionbrowse.store.index.index import Progress, Status
 from sessionbrowse.store.index.schema import IndexBusy, is_locked, locked, remove_files
 from sessionbrowse.text import clean, size
@@ -25,29 +22,31 @@ from sessionbrowse.text import clean, size
 PROGRESS_SECONDS = 0.5
 
 
-def run_index(arguments: argparse.Namespace, scope: Scope, settings: Settings) -> int:
+def run_index(arguments: argparse.Namespace) -> int:
     """`index`: bring it up to date, and say what it holds."""
     directory = cache_dir()
     if arguments.clear:
         _clear(directory)
         return _print({"cleared": True}, arguments.json, "The index is deleted.")
     if arguments.status:
-        existing = indexed.open_if_there(directory, output.note)
+        existing = index_access.open_if_there(directory, output.note)
         if existing is None:
             return _print({"path": None, "sessions": 0}, arguments.json, "There is no index.")
         return _print_status(existing.status(), arguments.json)
     if arguments.rebuild:
         _clear(directory)
-    index = indexed.open_or_create(directory, output.note)
+    index = index_access.open_or_create(directory, output.note)
     if index is None:
         raise Unreadable("There can be no index here; lists and searches read the files themselves.")
+    settings = settings_in_force()
+    scope = scope_of(arguments, settings, hidden=True, archived=True)
     tools = True if arguments.tools or settings.index_tools else None
     shown = _ProgressLine()
     try:
         indexed.gather(
             scope,
             index,
-            skipped=_skipped,
+            skipped=warn,
             note=_fail,
             tools=tools,
             everything=True,
@@ -70,34 +69,6 @@ def _clear(directory: Path) -> None:
                 remove_files(directory)
         except OSError as error:
             raise Unreadable(f"The index {directory} cannot be deleted: {error.strerror}.") from error
-
-
-def run_search(arguments: argparse.Namespace, scope: Scope, settings: Settings) -> int:
-    """`search`: by the index where there is one, else by reading every file."""
-    from itertools import islice
-
-    from sessionbrowse.model.search_query import parse_search
-    from sessionbrowse.services.search import Searcher
-    from sessionbrowse.services.search_hits import hit_document
-
-    # Every argument that holds blanks was quoted by the shell's user: it is taken as it is written.
-    query = parse_search(" ".join(arguments.query))
-    if arguments.branch != "any":
-        states = ("active", "compacted") if arguments.branch == "active" else ("abandoned",)
-        query = replace(query, states=states)
-    index = indexed.open_if_there(cache_dir(), output.note)
-    gathered = indexed.gathered_by(scope, index, skipped=_skipped, note=output.note)
-    tools = arguments.tools or settings.index_tools
-    hits = list(islice(Searcher(gathered, index).find(query, tools=tools), arguments.limit))
-    if arguments.json:
-        output.print_json([hit_document(hit) for hit in hits])
-    else:
-        output.print_hits(hits, home=scope.around.home)
-    return 0
-
-
-def _skipped(skipped: Skipped) -> None:
-    output.note(f"{clean(skipped.path)}: {skipped.reason}")
 
 
 class _ProgressLine:
@@ -150,3 +121,6 @@ def _print(document: dict[str, Any], as_json: bool, sentence: str) -> int:
     else:
         print(clean(sentence))
     return 0
+
+
+COMMANDS = {"index": run_index}

@@ -1,0 +1,122 @@
+"""The commands that list sessions by the index: they import nothing that reads a session file, for they need not."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from sessionbrowse.cli import output
+from sessionbrowse.cli.scoping import scope_of, warn
+from sessionbrowse.config import INDEX_FILE, cache_dir
+from sessionbrowse.services.documents import newest, project_documents, summary_document
+from sessionbrowse.services.first_messages import with_first_messages
+from sessionbrowse.services.overview import newest_sessions, sessions_in_brief
+from sessionbrowse.store.directories import exists_many
+
+if TYPE_CHECKING:
+    from sessionbrowse.model.session_facts import Summary
+    from sessionbrowse.services.overview import Overview
+    from sessionbrowse.services.scope import Scope
+    from sessionbrowse.store.index.overview import Brief
+
+_NOTING_SECONDS = 0.3
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """`list`: every session, or those a query finds in names, ids, directories and what was said."""
+    scope = scope_of(arguments, hidden=arguments.hidden)
+    note = output.noting_once()
+    is_plain = not "".join(arguments.query).strip() and arguments.sort in (None, "recent")
+    found = _newest(scope, arguments, note) if is_plain else None
+    if found is None:
+        from sessionbrowse.cli.careful_lists import listed
+
+        found = listed(scope, arguments, note)
+    chosen, cut = found
+    if arguments.json:
+        output.print_json_list(map(summary_document, with_first_messages(chosen, cut)))
+    else:
+        output.print_sessions(chosen, home=scope.around.home)
+    return 0
+
+
+def run_projects(arguments: argparse.Namespace) -> int:
+    """`projects`: directories are asked for off the main thread, with a limit in time."""
+    scope = scope_of(arguments)
+    note = output.noting_once()
+    sessions: Sequence[Summary | Brief] | None = None
+    if _has_index():
+        sessions = sessions_in_brief(scope, cache_dir(), skipped=warn, note=note)
+    if sessions is None:
+        from sessionbrowse.cli.careful_lists import summaries
+
+        sessions = summaries(scope, note)[0]
+    exists = exists_many({session.cwd for session in sessions if session.cwd})
+    documents = project_documents(sessions, exists)
+    if arguments.json:
+        output.print_json(documents)
+    else:
+        output.print_projects(documents, home=scope.around.home)
+    _note_projects(path for path, there in exists.items() if there)
+    return 0
+
+
+def run_labels(arguments: argparse.Namespace) -> int:
+    """`labels`: only files that have labels are opened a second time."""
+    from sessionbrowse.cli.careful_lists import summaries
+    from sessionbrowse.services import inspect
+    from sessionbrowse.store.session_file import open_session
+
+    scope = scope_of(arguments)
+    labelled = [summary for summary in summaries(scope, output.note)[0] if summary.label_count]
+    documents = [
+        document
+        for summary in labelled
+        for document in inspect.label_documents(open_session(summary.path, summary.agent), scope.around.home)
+    ]
+    documents.sort(key=lambda document: str(document["time"] or ""), reverse=True)
+    if arguments.json:
+        output.print_json(documents)
+    else:
+        output.print_labels(documents, home=scope.around.home)
+    return 0
+
+
+def _note_projects(directories: Iterable[str]) -> None:
+    """Note what tells these repositories, for the day when one is moved; the answer is printed already."""
+    from sessionbrowse.services.relocate import note_projects
+
+    sys.stdout.flush()
+    until = time.monotonic() + _NOTING_SECONDS
+    note_projects(directories, cancelled=lambda: time.monotonic() > until, git_seconds=_NOTING_SECONDS)
+
+
+def _newest(
+    scope: Scope, arguments: argparse.Namespace, note: Callable[[str], None]
+) -> tuple[list[Summary], dict[str, tuple[int, int]]] | None:
+    """What the list shows of the newest sessions, unpacked only as far as it is shown; None without an index."""
+    if not _has_index():
+        return None
+    cwd = os.path.abspath(arguments.cwd) if arguments.cwd is not None else None
+
+    def choose(found: Overview) -> Sequence[Brief]:
+        # The arguments live as long as the program: taking ten thousand sessions apart takes longer than to print.
+        arguments.found = found
+        return newest(found.briefs, cwd=cwd, named=arguments.named, limit=arguments.limit)
+
+    return newest_sessions(scope, cache_dir(), choose, skipped=warn, note=note)
+
+
+def _has_index() -> bool:
+    return os.path.exists(cache_dir() / INDEX_FILE)
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "list": run_list,
+    "projects": run_projects,
+    "labels": run_labels,
+}

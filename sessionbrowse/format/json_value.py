@@ -1,0 +1,81 @@
+"""One line of bytes → one plain JSON value, as JavaScript's `JSON.parse` reads it (pi, atomic and indusagi run on it).
+
+It is strict, but lone surrogate escapes are text, bad UTF-8 becomes U+FFFD, and numbers may overflow to infinity. No
+value that comes out of here is nested deeper than `MAX_DEPTH`, so whoever walks or prints one may recurse.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NoReturn
+
+import msgspec
+
+from sessionbrowse.format.big_line import is_deep, without_deepest
+
+Json = Any
+"""A decoded JSON value: None, bool, int, float, str, list or dict."""
+
+_decode = msgspec.json.Decoder().decode
+# What JavaScript allows around a value; Python's json would also be asked about nothing else.
+_JSON_BLANKS = b" \t\r\n"
+_FUSED = re.compile(rb"\}\s*\{")
+
+
+class BadJson(ValueError):
+    """The bytes are no JSON value; the message is a reason for the user, without position."""
+
+
+def loads(line: bytes) -> Json:
+    """Decode one line (no newline needed at its end); containers nested too deeply come empty.
+
+    Raises:
+        BadJson: the line is no JSON value.
+    """
+    if is_deep(line):
+        line = without_deepest(line)
+    try:
+        return _decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _loads_like_javascript(line)
+
+
+def _loads_like_javascript(line: bytes) -> Json:
+    import json  # 1 ms that only odd lines need
+
+    text = line.decode("utf-8", "replace")
+    try:
+        return json.loads(text.strip(" \t\r\n"), parse_constant=_refuse_constant, parse_int=_parse_int)
+    except ValueError as error:
+        raise BadJson(_reason(line, error)) from None
+
+
+def _parse_int(digits: str) -> int | float:
+    # JavaScript's numbers are doubles; Python refuses to read more than 4,300 digits as an integer.
+    return int(digits) if len(digits) <= _EXACT_DIGITS else float(digits)
+
+
+_EXACT_DIGITS = 30
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _reason(line: bytes, error: ValueError) -> str:
+    from json import JSONDecodeError
+
+    stripped = line.strip(_JSON_BLANKS)
+    if stripped.startswith(b"\xef\xbb\xbf"):
+        return "starts with a byte order mark"
+    if b"\0" in stripped:
+        return "holds NUL bytes where a record should be"
+    if isinstance(error, JSONDecodeError):
+        if error.msg == "Extra data":
+            fused = _FUSED.search(stripped)
+            return "two records fused on one line" if fused else "more text after the record"
+        if stripped.startswith(b"{") and not stripped.endswith(b"}"):
+            return "torn: the record is not complete"
+        what = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+        return f"not JSON: {what} at character {error.pos + 1}"
+    return f"not JSON: {error}"

@@ -1,0 +1,24 @@
+"""First messages of which the index has only the beginning, read where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from sessionbrowse.model.message_text import first_message_of
+from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.store.content import read_at
+
+CutMessages = dict[str, tuple[int, int]]
+"""By path, offset and size of the line of a first message of which the index has only the beginning."""
+
+
+def with_first_messages(summaries: Sequence[Summary], cut: CutMessages) -> list[Summary]:
+    """Return the summaries with their first messages whole, as far as a list shows them."""
+    return [_whole(summary, cut[summary.path]) if summary.path in cut else summary for summary in summaries]
+
+
+def _whole(summary: Summary, at: tuple[int, int]) -> Summary:
+    text, was_cut = first_message_of(read_at(summary.path, *at))
+    return replace(summary, first_message=text or summary.first_message, first_message_cut=was_cut)
