@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from sessionbrowse.services import catalog, documents, first_messages, index_acc
 from sessionbrowse.services.scope import Scope
 from sessionbrowse.store.index.index import Index
 from tests.index_support import answer, append, entry, folder, header, scope_of, user, write
+from tests.story_support import StoryHome
 
 
 @pytest.fixture
@@ -149,3 +152,28 @@ def _around(tmp_path: Path) -> Any:
     from sessionbrowse.agents import Surroundings
 
     return Surroundings(home=str(tmp_path / "nobody"), environ={}, cwd=str(tmp_path))
+
+
+# Tells on its last line what of ours a command imports.
+PROGRAM = """
+import sys
+from sessionbrowse.cli import main
+main(sys.argv[1:])
+print()
+print(*[name for name in sys.modules if name.startswith("sessionbrowse.")])
+"""
+
+
+def test_a_list_by_the_index_imports_nothing_that_reads_a_session(tmp_path: Path) -> None:
+    home = StoryHome(tmp_path / "home")
+    home.session(home.project("webshop"), ["The first of all"])
+
+    def imported_by(*words: str) -> set[str]:
+        command = [sys.executable, "-c", PROGRAM, *words]
+        done = subprocess.run(command, env=home.env(), capture_output=True, text=True, check=True)
+        return {name.removeprefix("sessionbrowse.") for name in done.stdout.splitlines()[-1].split()}
+
+    reading = {"format.codec", "format.envelope", "model.reading", "model.session", "model.summary", "store.summarise"}
+    assert reading <= imported_by("index")
+    for words in (("list", "--json"), ("list", "--limit", "5"), ("projects", "--json")):
+        assert not imported_by(*words) & {*reading, "store.scan", "services.catalog", "services.indexed"}

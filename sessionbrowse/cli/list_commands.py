@@ -6,12 +6,12 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.scoping import scope_of, warn
-from sessionbrowse.config import INDEX_FILE, cache_dir
+from sessionbrowse.config import INDEX_FILE, cache_dir, state_dir
 from sessionbrowse.services.documents import newest, project_documents, summary_document
 from sessionbrowse.services.first_messages import with_first_messages
 from sessionbrowse.services.overview import newest_sessions, sessions_in_brief
@@ -61,7 +61,7 @@ def run_projects(arguments: argparse.Namespace) -> int:
         output.print_json(documents)
     else:
         output.print_projects(documents, home=scope.around.home)
-    _note_projects(path for path, there in exists.items() if there)
+    _note_projects([path for path, there in exists.items() if there])
     return 0
 
 
@@ -86,13 +86,14 @@ def run_labels(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _note_projects(directories: Iterable[str]) -> None:
+def _note_projects(directories: Sequence[str]) -> None:
     """Note what tells these repositories, for the day when one is moved; the answer is printed already."""
-    from sessionbrowse.services.relocate import note_projects
-
     sys.stdout.flush()
-    until = time.monotonic() + _NOTING_SECONDS
-    note_projects(directories, cancelled=lambda: time.monotonic() > until, git_seconds=_NOTING_SECONDS)
+    if directories:
+        from sessionbrowse.store import projects
+
+        until = time.monotonic() + _NOTING_SECONDS
+        projects.note(directories, str(state_dir()), lambda: time.monotonic() > until, _NOTING_SECONDS)
 
 
 def _newest(

@@ -8,7 +8,7 @@ only when all of them have, what was put aside goes. A header's line is the only
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -111,20 +111,6 @@ def relocate(
         undo_id=change_id,
         notes=notes,
     )
-
-
-def note_projects(
-    directories: Iterable[str],
-    bench: Bench | None = None,
-    cancelled: Callable[[], bool] = lambda: False,
-    git_seconds: float = projects.GIT_SECONDS,
-) -> None:
-    """Note what tells the repositories in directories that exist, so that they are found again when they were moved.
-
-    Only our own state is written; call it aside, for git is asked about each directory that is new.
-    """
-    bench = bench or Bench.real()
-    projects.note(directories, bench.state, cancelled, git_seconds)
 
 
 def candidates(old: str, directories: Sequence[str], bench: Bench | None = None) -> list[Candidate]:
