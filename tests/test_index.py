@@ -691,7 +691,7 @@ def test_what_is_no_file_in_the_place_of_the_index_is_said_once(
     small_store(tmp_path / "store")
     (tmp_path / "cache").mkdir()
     make(tmp_path / "cache" / INDEX_FILE)
-    for module in ("list_commands", "careful_lists"):
+    for module in ("list_commands", "quick_lists", "careful_lists"):
         monkeypatch.setattr(f"sessionbrowse.cli.{module}.cache_dir", lambda: tmp_path / "cache")
     for command in ("list", "projects"):
         assert main([command, "--root", str(tmp_path / "store")]) == 0

@@ -1,4 +1,4 @@
-"""The commands that list sessions by the index: they import nothing that reads a session file, for they need not."""
+"""The commands that list sessions: by the index where it can tell, which needs little, and otherwise with all care."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING
 from sessionbrowse.cli import output
 from sessionbrowse.cli.scoping import scope_of, warn
 from sessionbrowse.config import INDEX_FILE, cache_dir, state_dir
-from sessionbrowse.services.documents import newest, project_documents, summary_document
+from sessionbrowse.services.documents import project_documents, summary_document
 from sessionbrowse.services.first_messages import with_first_messages
-from sessionbrowse.services.overview import newest_sessions, sessions_in_brief
 from sessionbrowse.store.directories import exists_many
 
 if TYPE_CHECKING:
     from sessionbrowse.model.session_facts import Summary
-    from sessionbrowse.services.overview import Overview
-    from sessionbrowse.services.scope import Scope
     from sessionbrowse.store.index.overview import Brief
 
 _NOTING_SECONDS = 0.3
@@ -31,7 +28,11 @@ def run_list(arguments: argparse.Namespace) -> int:
     scope = scope_of(arguments, hidden=arguments.hidden)
     note = output.noting_once()
     is_plain = not "".join(arguments.query).strip() and arguments.sort in (None, "recent")
-    found = _newest(scope, arguments, note) if is_plain else None
+    found = None
+    if is_plain and _has_index():
+        from sessionbrowse.cli.quick_lists import newest
+
+        found = newest(scope, arguments, note)
     if found is None:
         from sessionbrowse.cli.careful_lists import listed
 
@@ -50,6 +51,8 @@ def run_projects(arguments: argparse.Namespace) -> int:
     note = output.noting_once()
     sessions: Sequence[Summary | Brief] | None = None
     if _has_index():
+        from sessionbrowse.services.overview import sessions_in_brief
+
         sessions = sessions_in_brief(scope, cache_dir(), skipped=warn, note=note)
     if sessions is None:
         from sessionbrowse.cli.careful_lists import summaries
@@ -94,22 +97,6 @@ def _note_projects(directories: Sequence[str]) -> None:
 
         until = time.monotonic() + _NOTING_SECONDS
         projects.note(directories, str(state_dir()), lambda: time.monotonic() > until, _NOTING_SECONDS)
-
-
-def _newest(
-    scope: Scope, arguments: argparse.Namespace, note: Callable[[str], None]
-) -> tuple[list[Summary], dict[str, tuple[int, int]]] | None:
-    """What the list shows of the newest sessions, unpacked only as far as it is shown; None without an index."""
-    if not _has_index():
-        return None
-    cwd = os.path.abspath(arguments.cwd) if arguments.cwd is not None else None
-
-    def choose(found: Overview) -> Sequence[Brief]:
-        # The arguments live as long as the program: taking ten thousand sessions apart takes longer than to print.
-        arguments.found = found
-        return newest(found.briefs, cwd=cwd, named=arguments.named, limit=arguments.limit)
-
-    return newest_sessions(scope, cache_dir(), choose, skipped=warn, note=note)
 
 
 def _has_index() -> bool:
