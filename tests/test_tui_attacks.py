@@ -24,7 +24,7 @@ OWN = r"""
 [[commands]]
 name = "Say it"
 key = "ctrl+e"
-run = ["printf", 'said: \033]52;c;aGFjaw==\007\033[2J\033[31m%s', "{path}"]
+run = ["printf", 'said: \033]52;c;aGFjaw==\007\033[2J\033[31m%s %s', "{path}", "{id}"]
 output = "toast"
 
 [[commands]]
@@ -55,7 +55,7 @@ STEPS: list[tuple[str, tuple[str, ...], str, tuple[str, ...]]] = [
     ("ways to resume", ("R",), "esume", (ESCAPE,)),
     ("what to copy", ("Y",), "opy", (ESCAPE,)),
     ("an own command that is told a path", ("\x05",), "said: ", ()),
-    ("one that cannot be", ("j", "\x05"), "could not be", ("k",)),
+    ("one that cannot be", ("j", "\x05"), "cannot be run", ("k",)),
     ("what an own command says", ("\x19",), "answered", ()),
     ("a session to delete", ("\x04",), "Move to the trash", ()),
     ("a deleted session", (ENTER,), "u undoes", ()),
