@@ -100,7 +100,7 @@ class Columns:
     def add_ordinary(
         self,
         entries: Sequence[Any],
-        sizes: Sequence[int],
+        sizes: array[int],
         line: int,
         offsets: array[int],
         others: Mapping[int, Envelope],
@@ -116,7 +116,7 @@ class Columns:
         self.times += [entry.timestamp for entry in entries]
         self.offsets.extend(offsets)
         self.sizes.extend(sizes)
-        self.lines.extend(range(line, line + len(sizes)))
+        self.lines.extend(array("q", list(range(line, line + len(sizes)))))
         begin = 0
         for number, envelope in others.items():
             self._add_codes(entries[begin:number])

@@ -22,17 +22,38 @@ class ColumnReader:
         self.ordinals: list[int] = []
         """Each entry's place among all records, but for ordinary messages, which are of version 3."""
 
-    def add(self, block: LineBlock) -> None:
+    def add_block(self, block: LineBlock) -> None:
         """Add the entries of the next block."""
-        reader = self.reader
-        if reader.header is None or reader.generation < 3 or reader.is_transcript or block.reduced_from:
+        if block.reduced_from:
             self._read(block)
             return
-        lines = block.lines[:-1] if block.torn else block.lines
+        whole = block.lines[:-1] if block.torn else block.lines
+        self.add_lines([line + b"\n" for line in whole], block.offset)
+        if block.torn:
+            self._read(LineBlock(block.offset + sum(map(len, whole)) + len(whole), block.lines[-1:], torn=True))
+
+    def add_lines(self, lines: list[bytes], offset: int) -> None:
+        """Add the entries of whole lines, each with its newline; `offset` is where the first begins in the file."""
+        begin = 0
+        while begin < len(lines) and not self._takes_ordinary_lines():
+            self._read(LineBlock(offset, [lines[begin][:-1]]))
+            offset += len(lines[begin])
+            begin += 1
+        if begin < len(lines):
+            self._add_ordinary(lines[begin:] if begin else lines, offset)
+
+    def _takes_ordinary_lines(self) -> bool:
+        reader = self.reader
+        return reader.header is not None and reader.generation >= 3 and not reader.is_transcript
+
+    def _add_ordinary(self, lines: list[bytes], offset: int) -> None:
+        reader = self.reader
         found, refused = decode_each(lines, decode_opened, _UNREAD)
         refused = sorted({*refused, *(number for number in beyond_ascii(lines) if not is_utf8(lines[number]))})
-        sizes = list(map(len, lines))
-        starts = array("q", accumulate([size + 1 for size in sizes], initial=block.offset))
+        ends = list(map(len, lines))
+        # A list is taken over at once, what is counted out one by one.
+        starts = array("q", list(accumulate(ends, initial=offset)))
+        sizes = array("q", [size - 1 for size in ends])
         first_line = reader.lines_read + 1
         begin = read = 0
         others: dict[int, Envelope] = {}
@@ -41,7 +62,7 @@ class ColumnReader:
             read = number + 1
             records: list[Record] = []
             if number < len(lines):
-                records = list(reader.read(LineBlock(starts[number], [lines[number]])))
+                records = list(reader.read(LineBlock(starts[number], [lines[number][:-1]])))
                 if len(records) == 1 and (records[0].offset, records[0].size) == (starts[number], sizes[number]):
                     others[number - begin] = records[0].envelope
                     self.ordinals.append(records[0].ordinal)
@@ -53,8 +74,6 @@ class ColumnReader:
                 self.record(record)
             begin, others = number + 1, {}
         reader.bytes_read, reader.torn = starts[-1], False
-        if block.torn:
-            self._read(LineBlock(starts[-1], block.lines[-1:], torn=True))
 
     def record(self, record: Record) -> None:
         """Take any other entry."""

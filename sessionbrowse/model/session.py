@@ -272,12 +272,16 @@ class Session:
 
 def build_session(blocks: Iterable[LineBlock], rules: Rules, path: str, read_bytes: ReadBytes) -> Session:
     """Read a file's lines into a session. Never raises on foreign bytes; what is wrong is in `problems`."""
-    reader = Reader(rules)
-    into = ColumnReader(reader, Columns())
+    into = ColumnReader(Reader(rules), Columns())
     for block in blocks:
-        into.add(block)
-    reader.finish()
-    return session_of(reader, into.columns, into.ordinals, path, read_bytes)
+        into.add_block(block)
+    return session_read(into, path, read_bytes)
+
+
+def session_read(lines: ColumnReader, path: str, read_bytes: ReadBytes) -> Session:
+    """Return the session of a file of which all lines were read."""
+    lines.reader.finish()
+    return session_of(lines.reader, lines.columns, lines.ordinals, path, read_bytes)
 
 
 def session_of(
@@ -372,6 +376,7 @@ def _link(session: Session, reader: Reader) -> None:
     ids, parent_ids = session.columns.ids, session.columns.parent_ids
     if is_chain(ids, parent_ids) and len(set(ids)) == len(ids):
         session.parents = list(range(-1, len(ids) - 1))
+        session._is_chain = len(ids) > 0
         return
     index_by_id = session.index_by_id
     doubles = _doubles(session, reader, ids) if len(index_by_id) < len(ids) else {}

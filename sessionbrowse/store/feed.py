@@ -28,13 +28,22 @@ class TakesLines(Protocol):
         """Take a line that is too large, or torn."""
 
 
-def feed_lines(descriptor: int, taker: TakesLines, offset: int = 0, end: int = ENDLESS) -> None:
+def feed_lines(
+    descriptor: int,
+    taker: TakesLines,
+    offset: int = 0,
+    end: int = ENDLESS,
+    max_line: int = MAX_LISTED_LINE_BYTES,
+) -> None:
     """Feed the whole lines of an open file from `offset` to its end, and a last line without newline as torn.
 
-    `offset` and `end` are beginnings of lines.
+    `offset` and `end` are beginnings of lines. A line longer than `max_line` is fed reduced (see `big_line`).
     """
-    # Fresh buffers for each file cost more in page faults than reading the file does.
-    buffers = _spare_buffers.pop() if _spare_buffers else _new_buffers()
+    try:
+        # Fresh buffers for each file cost more in page faults than reading the file does.
+        buffers = _spare_buffers.pop()
+    except IndexError:
+        buffers = _new_buffers()
     buffer, pieces = buffers
     with buffer.getbuffer() as view:
         held = 0
@@ -48,10 +57,10 @@ def feed_lines(descriptor: int, taker: TakesLines, offset: int = 0, end: int = E
                 taker.add_lines(lines, offset)
                 offset += held - size
             elif held == BUFFER_BYTES:
-                line = BigLine()
+                line = _LongLine(max_line)
                 line.feed(rest, size)
                 next_line = _feed_rest(descriptor, line, offset, pieces)
-                taker.add_block(LineBlock(offset, [line.reduced()], line.size, torn=next_line is None))
+                taker.add_block(line.block(offset, torn=next_line is None))
                 if next_line is None:
                     held = 0
                     break
@@ -85,7 +94,35 @@ def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes]
     return lines, b"\n" if buffer.tell() == held else lines.pop()
 
 
-def _feed_rest(descriptor: int, line: BigLine, offset: int, pieces: bytearray) -> bytearray | None:
+class _LongLine:
+    """A line that is larger than the buffer: kept as it is up to a size, reduced beyond it."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.size = 0
+        self._max_bytes = max_bytes
+        self._whole = bytearray()
+        self._big: BigLine | None = None
+
+    def feed(self, piece: bytes | bytearray, end: int) -> None:
+        """Take the next bytes of the line: those of a piece up to `end`."""
+        self.size += end
+        if self._big is None and self.size > self._max_bytes:
+            self._big = BigLine()
+            self._big.feed(self._whole)
+            self._whole.clear()
+        if self._big is not None:
+            self._big.feed(piece, end)
+        else:
+            self._whole += memoryview(piece)[:end]
+
+    def block(self, offset: int, *, torn: bool) -> LineBlock:
+        """Return the line, which begins at `offset`."""
+        if self._big is not None:
+            return LineBlock(offset, [self._big.reduced()], self.size, torn=torn)
+        return LineBlock(offset, [bytes(self._whole)], torn=torn)
+
+
+def _feed_rest(descriptor: int, line: _LongLine, offset: int, pieces: bytearray) -> bytearray | None:
     """Stream the rest of a line that begins at `offset`; return what was read of the next line.
 
     That is None where this line ends the file without a newline.

@@ -8,12 +8,16 @@ from sessionbrowse.agents.base import Marks
 from sessionbrowse.agents.marks import marks_of_head
 from sessionbrowse.errors import UnsupportedFormat
 from sessionbrowse.format.foreign import recognise
-from sessionbrowse.format.lines import line_blocks
+from sessionbrowse.format.lines import MAX_LINE_BYTES
+from sessionbrowse.model.columns import Columns
+from sessionbrowse.model.ordinary import ColumnReader
+from sessionbrowse.model.reading import Reader
 from sessionbrowse.model.rules import RULES
-from sessionbrowse.model.session import Session, build_session
+from sessionbrowse.model.session import Session, session_read
 from sessionbrowse.store.archive import Unpacked, is_packed
-from sessionbrowse.store.content import HEAD_BYTES, file_blocks, open_content, read_at, unreadable
+from sessionbrowse.store.content import HEAD_BYTES, open_content, read_at, unreadable
 from sessionbrowse.store.discover import agent_of_path
+from sessionbrowse.store.feed import feed_lines
 
 
 def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Session:
@@ -47,12 +51,8 @@ def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Sess
 
 
 def _read(descriptor: int, path: str, agent: str) -> Session:
+    into = ColumnReader(Reader(RULES[agent]), Columns())
+    feed_lines(descriptor, into, max_line=MAX_LINE_BYTES)
     if is_packed(path):
-        unpacked = Unpacked(descriptor)
-        return build_session(line_blocks(file_blocks(descriptor)), RULES[agent], path, unpacked.read)
-    return build_session(
-        line_blocks(file_blocks(descriptor)),
-        RULES[agent],
-        path,
-        lambda offset, size: read_at(path, offset, size),
-    )
+        return session_read(into, path, Unpacked(descriptor).read)
+    return session_read(into, path, lambda offset, size: read_at(path, offset, size))

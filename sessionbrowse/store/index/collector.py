@@ -70,7 +70,7 @@ class Collector(Summariser):
             # What the structs of ordinary lines accept has an envelope.
             assert isinstance(envelope, Envelope)
             others[number] = envelope
-        sizes = [size - 1 for size in map(len, lines)]
+        sizes = array("q", [size - 1 for size in map(len, lines)])
         starts = array("q", accumulate(map(len, lines[:-1]), initial=offset))
         first_line = self._reader.lines_read - len(lines) + 1
         self.columns.add_ordinary(block.entries[begin:end], sizes, first_line, starts, others)
