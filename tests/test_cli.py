@@ -290,6 +290,22 @@ def test_without_a_terminal_the_interface_says_so(store):
     assert "needs a terminal" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ("list --root '{store}' >&-", 1, "sessionbrowse: Standard output is closed: there is nowhere to write to."),
+        ("rename x name --root '{store}' >&-", 1, "sessionbrowse: Standard output is closed: there is nowhere"),
+        ("--root '{store}' <&-", 1, "sessionbrowse: the terminal interface needs a terminal"),
+        ("resume x --root '{store}' <&-", 1, "sessionbrowse: No session has the id 'x'"),
+        ("list --root '{store}' 2>&-", 0, ""),
+    ],
+)
+def test_a_closed_standard_stream_is_met_with_a_sentence_at_most(words: str, status: int, said: str, store):
+    command = f"{sys.executable} -m sessionbrowse {words.format(store=store)}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr[: len(said)], done.stderr.count("\n")) == (status, said, 1 if said else 0)
+
+
 EVIL = "\x1b]52;c;AAAA\x07\x9b2J\u202e\ud800\tx\ny"
 
 

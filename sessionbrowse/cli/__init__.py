@@ -43,6 +43,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     is_program = argv is None
     words = sys.argv[1:] if argv is None else argv
+    has_output = sys.stdout is not None
+    if not has_output or sys.stdin is None or sys.stderr is None:
+        from sessionbrowse.cli.streams import fill_closed_streams
+
+        fill_closed_streams()
     try:
         if not words:
             return _browse()
@@ -54,6 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parse(words)
         if is_program:
             import_msgspec()
+        if not has_output and arguments.command not in (None, "demo"):
+            print("sessionbrowse: Standard output is closed: there is nowhere to write to.", file=sys.stderr)
+            return 1
         is_program &= arguments.command not in INTERFACES
         if is_program:
             # A command makes few cycles and ends soon: looking for them takes longer than they last.
