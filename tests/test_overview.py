@@ -105,6 +105,23 @@ def test_a_list_that_only_asks_the_files_opens_none(
     assert quick(store, tmp_path / "cache") == expected
 
 
+def test_a_file_that_goes_while_the_list_is_made_takes_no_other_with_it(store: Path, tmp_path: Path) -> None:
+    long = write(next(store.rglob("*.jsonl")).with_name("long.jsonl"), header("long"), user("u", None, "word " * 3_000))
+    gathered(store, tmp_path / "cache")
+    found = overview.newest_sessions(
+        scope_of(store), tmp_path / "cache", lambda found: listing.newest(found.briefs), note=print
+    )
+    assert found is not None
+    assert set(found[1]) == {str(long)}
+    long.unlink()
+    listed = first_messages.with_first_messages(*found)
+    assert len(listed) == len(careful(store)) + 1
+    gone = next(one for one in listed if one.path == str(long))
+    assert gone.first_message is not None
+    assert gone.first_message.startswith("word word")
+    assert gone.first_message_cut
+
+
 def test_projects_are_those_of_the_sessions_that_are_read(store: Path, tmp_path: Path) -> None:
     briefs = overview.sessions_in_brief(scope_of(store), tmp_path / "cache", note=print)
     assert briefs is not None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from sessionbrowse.errors import Unreadable
 from sessionbrowse.model.message_text import first_message_of
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.content import read_at
@@ -20,5 +21,10 @@ def with_first_messages(summaries: Sequence[Summary], cut: CutMessages) -> list[
 
 
 def _whole(summary: Summary, at: tuple[int, int]) -> Summary:
-    text, was_cut = first_message_of(read_at(summary.path, *at))
+    try:
+        line = read_at(summary.path, *at)
+    except Unreadable:
+        # It went a moment ago: the others are listed all the same, and this one with what is known of it.
+        return replace(summary, first_message_cut=True)
+    text, was_cut = first_message_of(line)
     return replace(summary, first_message=text or summary.first_message, first_message_cut=was_cut)
