@@ -165,6 +165,17 @@ def cli(own_home: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> Any:
     return run
 
 
+def test_our_own_trash_is_not_offered_where_it_was_asked_for(store: Store, cli: Any) -> None:
+    path = store.session()
+    own = Path(own_trash(store.bench))
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text("no folder")
+    status, _, err = cli("delete", str(path), "--yes", "--own-trash")
+    assert status == 1
+    assert err.endswith("(File exists); nothing was changed.\n")
+    assert path.exists()
+
+
 def test_delete_and_restore_on_the_command_line(cli: Any, store: Store, own_home: Path) -> None:
     path = store.session()
     before = picture(store.home)

@@ -58,6 +58,8 @@ def run_delete(arguments: argparse.Namespace, located: Sequence[catalog.Located]
         try:
             return service.delete(target, into=into, force=arguments.force, bench=bench, group=group)
         except NoTrash as error:
+            if into == "own":
+                raise
             raise NoTrash(f"{error.sentence} Say --own-trash for that.") from error
 
     return _each(arguments, targets, remove, lambda deleted: f"{_into(deleted.into)}: {clean(deleted.path)}")
