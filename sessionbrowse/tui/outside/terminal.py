@@ -52,8 +52,10 @@ def driver_class() -> type[Driver] | None:
                 return
             if self._key_thread is None or not self._key_thread.is_alive():
                 super()._sigcont_application()
-                return
-            self._take_terminal_again()
+            else:
+                self._take_terminal_again()
+            # What stands there now is the other screen, empty.
+            self._app.call_later(self._app.refresh, layout=True)
 
         def _take_terminal_again(self) -> None:
             """Set the terminal as it was before a shell had it meanwhile, and draw everything anew."""
@@ -70,7 +72,6 @@ def driver_class() -> type[Driver] | None:
             self._enable_bracketed_paste()
             self._disable_line_wrap()
             self.flush()
-            self._app.call_later(self._app.refresh, layout=True)
 
     return OurDriver
 
