@@ -167,3 +167,23 @@ def test_a_pack_that_is_damaged_is_listed_with_the_reason(tmp_path: Path, conten
     listed = summarise_path(str(packed), lambda _: "omp")
     assert listed is not None
     assert listed.problem == "cannot be read: its content is damaged"
+
+
+def test_a_pack_that_would_fill_the_disk_is_left_packed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = store.session("omp")
+    packed = path.parents[2] / "archive" / "sessions" / path.parent.name / f"{path.name}.gz"
+    packed.parent.mkdir(parents=True)
+    packed.write_bytes(gzip.compress(path.read_bytes() + b" " * 3_000_000))
+    path.unlink()
+    assert open_session(packed).id is not None, "a session may be well packed"
+    monkeypatch.setattr("sessionbrowse.store.archive.ALWAYS_UNPACKED_BYTES", 1_000_000)
+    sentence = "cannot be read: unpacked it would be larger than 977KB"
+    with pytest.raises(Unreadable, match=sentence):
+        open_session(packed)
+    listed = summarise_path(str(packed), lambda _: "omp")
+    assert listed is not None
+    assert listed.problem == sentence
+    with pytest.raises(Exception, match="as it was"):
+        unarchive(target(packed), bench=store.bench)
+    assert packed.exists()
+    assert not path.exists()

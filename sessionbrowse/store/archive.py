@@ -7,14 +7,19 @@ them. omp has a place of its own, `archive/sessions` beside `sessions`, into whi
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 
 from sessionbrowse.errors import RefusedWrite, Unreadable
 from sessionbrowse.store.discover import ARCHIVE_FOLDER, PACKED_SUFFIX
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, size
 
 BLOCK_BYTES = 512 * 1024
+ALWAYS_UNPACKED_BYTES = 256 * 1024 * 1024
+MOST_TIMES = 100
+"""A session packs to a fifth or a tenth. What is larger than these allow is no session and would fill the disk."""
+
 _SESSIONS = "sessions"
 
 
@@ -67,14 +72,17 @@ def unpacked(path: str) -> Iterator[bytes]:
     """Yield the bytes that a packed session holds.
 
     Raises:
-        Unreadable: it is gone, or its content is damaged.
+        Unreadable: it is gone, its content is damaged, or it is far more than a session of its size holds.
     """
     import gzip  # 4 ms that only packed sessions need
     import zlib
 
     try:
+        most = max(ALWAYS_UNPACKED_BYTES, os.path.getsize(path) * MOST_TIMES)
         with gzip.open(path, "rb") as file:
             while piece := file.read(BLOCK_BYTES):
+                if file.tell() > most:
+                    raise OSError(errno.EFBIG, f"unpacked it would be larger than {size(most)}")
                 yield piece
     except (OSError, EOFError, zlib.error) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or "its content is damaged"
