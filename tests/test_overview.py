@@ -109,7 +109,7 @@ def test_a_file_that_goes_while_the_list_is_made_takes_no_other_with_it(store: P
     long = write(next(store.rglob("*.jsonl")).with_name("long.jsonl"), header("long"), user("u", None, "word " * 3_000))
     gathered(store, tmp_path / "cache")
     found = overview.newest_sessions(
-        scope_of(store), tmp_path / "cache", lambda found: listing.newest(found.briefs), note=print
+        scope_of(store), tmp_path / "cache", lambda found: documents.newest(found.briefs), note=print
     )
     assert found is not None
     assert set(found[1]) == {str(long)}
