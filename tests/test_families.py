@@ -55,7 +55,7 @@ def test_stubs_of_one_directory_fold_together_and_not_under_real_sessions():
 
 def test_what_somebody_marked_or_what_is_broken_is_no_stub():
     assert is_stub(summary("/a", message_count=1))
-    for facts in ({"name": "kept"}, {"label_count": 1}, {"problem": "torn"}, {"parent_session": "/x"}):
+    for facts in ({"name": "kept"}, {"labels": ("good",)}, {"problem": "torn"}, {"parent_session": "/x"}):
         assert not is_stub(summary("/a", message_count=1, **facts)), facts
     assert not is_stub(summary("/a", message_count=2))
 

@@ -18,9 +18,11 @@ from sessionbrowse.model.search_query import BadSearch, matches, parse_search, s
 from sessionbrowse.model.titles import is_near
 from sessionbrowse.model.words import fold, literal, original_offsets, words_of
 from sessionbrowse.services import catalog, index_access, indexed
-from sessionbrowse.services.indexed import Gathered
+from sessionbrowse.services.checkpoints import KnownCheckpoints
+from sessionbrowse.services.gathered import Gathered
 from sessionbrowse.services.search import Searcher
 from sessionbrowse.services.search_hits import Hit
+from sessionbrowse.services.searchable import searchable
 from tests.index_support import answer, append, entry, folder, header, line_of, result, scope_of, user, write
 
 VOCABULARY = [
@@ -58,6 +60,8 @@ def random_store(root: Path, dice: random.Random) -> None:
             ids.append(made)
         if dice.random() < 0.3:
             lines.append(entry("session_info", "name", ids[-1], name=random_text(dice)))
+        if dice.random() < 0.4:
+            lines.append(entry("label", "mark", ids[-1], targetId=dice.choice(ids), label=random_text(dice)))
         write(folder(root) / f"{number}.jsonl", *lines)
 
 
@@ -72,6 +76,8 @@ def random_query(dice: random.Random) -> str:
         how = dice.random()
         if how < 0.6:
             terms.append(piece())
+        elif how < 0.63:
+            terms.append(f'label:"{piece()}"')
         elif how < 0.9:
             terms.append('"' + dice.choice([" ", ""]).join(piece() for _ in range(dice.randint(1, 3))) + '"')
         else:
@@ -90,6 +96,7 @@ def brute_force(root: Path, text: str, tools: bool) -> set[tuple[str, int]]:
     tools = tools or bool(query.tools)
     for path in sorted(root.rglob("*.jsonl")):
         values: list[Any] = [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+        labels = {value["targetId"]: value["label"] for value in values if value["type"] == "label"}
         for index, value in enumerate(values[1:]):
             said: str = "\n".join(part for part in (said_text(value), tool_text(value) if tools else "") if part)
             message = value.get("message") or {}
@@ -102,6 +109,7 @@ def brute_force(root: Path, text: str, tools: bool) -> set[tuple[str, int]]:
                 and all(starts_a_word(phrase, literal(said)) for phrase in query.phrases)
                 and matches_pattern(query.pattern, said)
                 and (not query.roles or any(role.startswith(wanted) for wanted in query.roles))
+                and (not query.labels or any(wanted in literal(labels.get(value["id"], "")) for wanted in query.labels))
                 and (not query.tools or bool({message.get("toolName"), *called} & set(query.tools)))
                 and all(wanted in values[0]["cwd"] for wanted in query.projects)
                 and all(wanted in f"{message.get('provider')}/{message.get('model')}" for wanted in query.models)
@@ -153,6 +161,9 @@ def test_every_answer_is_that_of_a_scan_over_the_decoded_files(tmp_path: Path, s
     in_memory = Searcher(gathered, index)
     for each in gathered.summaries[::2]:
         in_memory.hold_recent(each)
+    in_brief = searchable(scope_of(tmp_path / "store"), index)
+    assert in_brief is not None
+    from_overview = Searcher(in_brief, index)
     from_files = Searcher(Gathered(catalog.all_summaries(scope_of(tmp_path / "store")), {}, {}, {}))
     some = 0
     for number in range(queries):
@@ -165,6 +176,8 @@ def test_every_answer_is_that_of_a_scan_over_the_decoded_files(tmp_path: Path, s
             some += bool(expected)
         if number % 5 == 0:
             assert hits_of(from_files, text, tools=tools) == hits, text
+        if number % 2 == 0:
+            assert hits_of(from_overview, text, tools=tools) == hits, text
         assert number % 3 or hits_of(in_memory, text, tools=tools) == hits, text
     assert some > queries / 4
 
@@ -277,12 +290,12 @@ def test_what_omp_packed_is_known_and_found_as_it_is_without_an_index(tmp_path: 
     for searcher in (Searcher(known, index), Searcher(Gathered(read, {}, {}, {}))):
         assert [hit.entry_id for hit in hits_of(searcher, "packed login")] == ["1"]
         assert [hit.entry_id for hit in hits_of(searcher, "re:log.n")] == ["1"]
-        assert [mark.label for mark in searcher.checkpoints(read[0])] == ["mark"]
+        assert [mark.label for mark in KnownCheckpoints().of(read[0], searcher.trees)] == ["mark"]
 
 
 def test_checkpoints_are_the_labels_with_their_entries(tmp_path: Path) -> None:
     searcher = story(tmp_path)
-    found = [mark for summary in searcher.summaries for mark in searcher.checkpoints(summary)]
+    found = [mark for summary in searcher.summaries for mark in KnownCheckpoints().of(summary, searcher.trees)]
     assert [(mark.label, mark.entry_id, mark.entry_index, mark.state) for mark in found] == [
         ("works now", "2", 1, "abandoned")
     ]

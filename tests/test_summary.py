@@ -60,7 +60,7 @@ def test_the_summary_of_an_ordinary_session(tmp_path: Path):
         bytes=(tmp_path / "session.jsonl").stat().st_size,
         entry_count=5,
         branch_count=2,
-        label_count=1,
+        labels=("good",),
         tokens=36,
         cost=0.5,
         model="anthropic/opus",
@@ -357,7 +357,7 @@ def test_the_list_and_the_opened_session_say_the_same(tmp_path: Path, lines: lis
     assert listed.entry_count == len(session.envelopes)
     assert listed.message_count == len(messages)
     assert listed.branch_count == max(1, len([index for index in messages if index not in above]))
-    assert listed.label_count == len(session.labels)
+    assert sorted(listed.labels) == sorted(mark.text for mark in session.labels.values())
     assert listed.name == (session.name.strip() if session.name else None)
     assert (listed.tokens, listed.cost) == (spent.tokens, spent.cost)
     assert listed.problem_count <= session.problem_count

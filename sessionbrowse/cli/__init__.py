@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
 
-_LISTS = ("list", "projects")
+_LISTS = ("list", "projects", "labels", "search")
 """The commands that look at every session file, whatever else they do."""
 
 _HOMES = {

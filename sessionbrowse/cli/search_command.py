@@ -11,9 +11,10 @@ from sessionbrowse.cli import output
 from sessionbrowse.cli.scoping import scope_of, settings_in_force, warn
 from sessionbrowse.config import cache_dir
 from sessionbrowse.model.search_query import parse_search
-from sessionbrowse.services import index_access, indexed
+from sessionbrowse.services.index_access import open_if_there
 from sessionbrowse.services.search import Searcher
 from sessionbrowse.services.search_hits import hit_document
+from sessionbrowse.services.searchable import searchable
 
 
 def run_search(arguments: argparse.Namespace) -> int:
@@ -25,8 +26,12 @@ def run_search(arguments: argparse.Namespace) -> int:
     if arguments.branch != "any":
         states = ("active", "compacted") if arguments.branch == "active" else ("abandoned",)
         query = replace(query, states=states)
-    index = index_access.open_if_there(cache_dir(), output.note)
-    gathered = indexed.gathered_by(scope, index, skipped=warn, note=output.note)
+    index = open_if_there(cache_dir(), output.note)
+    gathered = searchable(scope, index, skipped=warn) if index is not None else None
+    if gathered is None:
+        from sessionbrowse.services.indexed import gathered_by
+
+        gathered = gathered_by(scope, index, skipped=warn, note=output.note)
     tools = arguments.tools or settings.index_tools
     hits = list(islice(Searcher(gathered, index).find(query, tools=tools), arguments.limit))
     if arguments.json:

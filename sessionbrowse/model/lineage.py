@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from sessionbrowse.model.left_behind import is_left_behind
 
@@ -31,10 +31,9 @@ class Lineage:
         self.parents.append(parent_id)
         self.is_message.append(is_message)
 
-    def count_known(self, entry_ids: Iterable[str]) -> int:
-        """Return how many of these ids an entry has."""
-        wanted = list(entry_ids)
-        return sum(map(self._by_id().__contains__, wanted)) if wanted else 0
+    def known(self, entry_ids: Collection[str]) -> list[str]:
+        """Return which of these ids an entry has."""
+        return list(filter(self._by_id().__contains__, entry_ids)) if entry_ids else []
 
     def leaf_model(self, *, explicit_first: bool) -> str | None:
         """Return the nearest model named at or above the leaf; with `explicit_first` an explicit choice outranks."""

@@ -29,7 +29,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     archived: bool = False
     entry_count: int = 0
     branch_count: int = 1
-    label_count: int = 0
+    labels: tuple[str, ...] = ()
     tokens: int = 0
     cost: float = 0.0
     model: str | None = None
@@ -40,6 +40,25 @@ class Summary(Struct, frozen=True, kw_only=True):
     left_behind: bool = False
 
     @property
+    def label_count(self) -> int:
+        """How many entries bear a label."""
+        return len(self.labels)
+
+    @property
     def title(self) -> str:
         """What a row shows: the name, else the first message, else nothing. Not sanitised."""
         return self.name or self.first_message or ""
+
+
+class SummaryProgress(Struct, frozen=True, array_like=True):
+    """A summariser's sums, to go on another day; first messages may be cut."""
+
+    messages: int
+    name: str | None
+    first: str | None
+    first_of_others: str | None
+    first_at: tuple[int, int] | None
+    active_ms: float | None
+    tokens: int
+    cost: float
+    short_summary: str | None

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import Struct
-
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import BadJson, loads
@@ -30,7 +28,7 @@ from sessionbrowse.model.ordinary_lines import (
 )
 from sessionbrowse.model.reading import Reader, Record, is_workflow_stage
 from sessionbrowse.model.session import next_name
-from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.model.session_facts import Summary, SummaryProgress
 from sessionbrowse.model.usage import counted
 from sessionbrowse.text import parse_time
 
@@ -40,20 +38,6 @@ KEPT_FIRST_CHARACTERS = 500
 OMP_LISTED_HEAD_BYTES = 4096
 SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 """U+2028 and U+2029, at which node's readline ends a line."""
-
-
-class SummaryProgress(Struct, frozen=True, array_like=True):
-    """A summariser's sums, to go on another day; first messages may be cut."""
-
-    messages: int
-    name: str | None
-    first: str | None
-    first_of_others: str | None
-    first_at: tuple[int, int] | None
-    active_ms: float | None
-    tokens: int
-    cost: float
-    short_summary: str | None
 
 
 class Summariser:
@@ -76,7 +60,8 @@ class Summariser:
         self._tokens = 0
         self._cost = 0.0
         self._lineage = Lineage()
-        self._labels: dict[str, bool] = {}
+        # By target; the last label entry of a target counts, and an empty one clears.
+        self._labels: dict[str, str] = {}
         self._short_summary: str | None = None
         self._first_at: tuple[int, int] | None = None
 
@@ -249,7 +234,7 @@ class Summariser:
             hidden=rules.agent == "atomic" and header is not None and is_workflow_stage(header),
             entry_count=self._entries,
             branch_count=lineage.branches(),
-            label_count=lineage.count_known([target for target, is_on in self._labels.items() if is_on]),
+            labels=tuple([self._labels[target] for target in lineage.known(self._labels)]),
             tokens=self._tokens,
             cost=round(self._cost, 10),
             model=lineage.leaf_model(explicit_first=rules.agent == "omp"),
@@ -329,7 +314,10 @@ class Summariser:
 
     def _note_mark(self, index: int, envelope: Envelope) -> None:
         if envelope.type == "label" and envelope.target_id is not None:
-            self._labels[envelope.target_id] = bool(envelope.text)
+            if envelope.text:
+                self._labels[envelope.target_id] = envelope.text
+            else:
+                self._labels.pop(envelope.target_id, None)
         elif is_move(envelope.type, envelope.custom_type):
             self._lineage.moves.add(index)
 

@@ -5,7 +5,8 @@ A title is the session's name, or how its first message begins. No disk, no inde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from sessionbrowse.model.search_query import SearchQuery, Span, find_word, matches, spans_in
 from sessionbrowse.model.session_facts import Summary
@@ -15,17 +16,23 @@ TITLE_CHARACTERS = 200
 
 
 class Titles:
-    """Looks for words in the names of sessions, and for nearly right words in their titles."""
+    """Looks for words in the names of sessions, and for nearly right words in their titles.
 
-    def __init__(self, summaries: Sequence[Summary]) -> None:
+    `first_messages` is asked for how sessions begin, by path, where the summaries do not tell.
+    """
+
+    def __init__(
+        self, summaries: Sequence[Summary], first_messages: Callable[[], Mapping[str, str]] | None = None
+    ) -> None:
         self._summaries = summaries
+        self._ask_first_messages = first_messages
         self._names: list[tuple[Summary, str]] | None = None
         self._words: dict[str, tuple[str, ...]] | None = None
         self._letters: dict[str, int] = {}
 
     def title(self, summary: Summary) -> str:
         """Return what a session is called, or how it begins."""
-        return summary.name or (summary.first_message or "")[:TITLE_CHARACTERS]
+        return summary.name or (self._first_message(summary) or "")[:TITLE_CHARACTERS]
 
     def named(self, query: SearchQuery) -> Iterator[tuple[Summary, list[Span]]]:
         """Yield the sessions in whose name the query is found, and where, in their order."""
@@ -53,6 +60,13 @@ class Titles:
             own = words.get(summary.path, ())
             if all(not others.isdisjoint(own) for others in near) and not matches(query, self.title(summary)):
                 yield summary
+
+    def _first_message(self, summary: Summary) -> str | None:
+        return summary.first_message if self._first_messages is None else self._first_messages.get(summary.path)
+
+    @cached_property
+    def _first_messages(self) -> Mapping[str, str] | None:
+        return self._ask_first_messages() if self._ask_first_messages is not None else None
 
     def _near_words(self, word: str, cancelled: Callable[[], bool]) -> set[str]:
         allowed, letters, least = _allowed(word), _letters_of(word), len(word) - _allowed(word)

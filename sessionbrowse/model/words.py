@@ -9,15 +9,16 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
 _WORD = re.compile(r"[0-9a-z_\x80-\U0010ffff]+")
-# Scripts written without blanks between words: every character is a word, so that any substring is found.
-_CJK = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u3130-\u318f"
-    r"\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff66-\uff9d"
-    r"\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
+# Scripts written without blanks between words: every character is a word, so that any substring is found. Pairs of
+# the first character of a range and the one behind its last; a regular expression of them takes 5 ms to compile.
+_CJK_BOUNDS = (
+    "\u0e00\u0f00\u1000\u10a0\u1780\u1800\u2e80\u2fe0\u3005\u3008\u3040\u3190\u31a0\u31c0\u31f0\u3200\u3400\u4dc0\u4e00\ua4d0"
+    "\uac00\ud7b0\uf900\ufb00\uff66\uff9e\U0001b000\U0001b170\U00020000\U00040000"
 )
 
 
@@ -42,7 +43,7 @@ def words_of(text: str) -> list[str]:
 
 def is_cjk(word: str) -> bool:
     """Tell whether a folded word is one character of a script without blanks."""
-    return len(word) == 1 and _CJK.match(word) is not None
+    return len(word) == 1 and bisect_right(_CJK_BOUNDS, word) % 2 == 1
 
 
 def literal(text: str) -> str:
@@ -93,7 +94,7 @@ def _literal_text(run: str) -> str:
 
 @lru_cache(maxsize=16384)
 def _literal_character(character: str) -> str:
-    if _CJK.match(character):
+    if is_cjk(character):
         return character
     parts = unicodedata.normalize("NFD", unicodedata.normalize("NFD", character).casefold())
     return "".join([part for part in parts if not unicodedata.category(part).startswith("M")])
@@ -125,7 +126,7 @@ def _fold_run(run: str) -> str:
 
 @lru_cache(maxsize=16384)
 def _fold_character(character: str) -> str:
-    if _CJK.match(character):
+    if is_cjk(character):
         # Hangul would fall apart into letters.
         return f" {character} "
     folded = ""

@@ -10,11 +10,9 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from msgspec import Struct
-
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.catalog import all_summaries
-from sessionbrowse.services.first_messages import CutMessages
+from sessionbrowse.services.gathered import Gathered
 from sessionbrowse.services.index_access import MAX_UPDATE_BYTES, Note, open_if_there, throw_away
 from sessionbrowse.services.scope import Scope, scan_of
 from sessionbrowse.store.discover import FoundFile, Skipped
@@ -22,19 +20,6 @@ from sessionbrowse.store.index.index import Held, Index, Progress
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
 from sessionbrowse.store.placing import link_parents, placed
 from sessionbrowse.store.turns import turns
-
-
-class Gathered(Struct, frozen=True):
-    """Every session of a scope, parents linked, and what the index holds of it (nothing if it is read each time).
-
-    `generation` is the index's when it told.
-    """
-
-    summaries: list[Summary]
-    cut: CutMessages
-    rows: dict[str, Held]
-    files: dict[str, FoundFile]
-    generation: int = 0
 
 
 def all_sessions(

@@ -10,18 +10,17 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterator
 
 from sessionbrowse.model.entry_facts import EntryFacts, facts_of, fits_facts, is_in_time
-from sessionbrowse.model.search_query import SearchQuery, Span, parse_search, spans_in
+from sessionbrowse.model.search_query import SearchQuery, Span, matches, parse_search, spans_in
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.model.titles import Titles
 from sessionbrowse.model.words import literal
-from sessionbrowse.services.indexed import Gathered
+from sessionbrowse.services.gathered import Gathered
 from sessionbrowse.services.search_candidates import Candidates, Words
 from sessionbrowse.services.search_hits import (
     LABEL_SCORE,
     NAME_SCORE,
     NEAR_SCORE,
     TEXT_SCORE,
-    Checkpoint,
     Hit,
     entry_hit,
     session_hit,
@@ -29,7 +28,7 @@ from sessionbrowse.services.search_hits import (
 from sessionbrowse.services.search_lines import lines_at, streamed_lines
 from sessionbrowse.services.search_recent import Recent
 from sessionbrowse.services.search_trees import Trees
-from sessionbrowse.store.index.index import Held, Index
+from sessionbrowse.store.index.index import Index, InIndex
 
 Cancelled = Callable[[], bool]
 
@@ -46,11 +45,11 @@ class Searcher:
         self._rows = gathered.rows if index is not None else {}
         self._generation = gathered.generation
         self.summaries = sorted(gathered.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
-        self._labelled = [summary for summary in self.summaries if summary.label_count]
+        self._labelled = [summary for summary in self.summaries if summary.labels]
         self._words = Words(index) if index is not None else None
-        self._trees: Trees = Trees(index, before._trees if before else None)
+        self.trees: Trees = Trees(index, before.trees if before else None)
         self._recent: Recent = before._recent if before else Recent()
-        self._titles = Titles(self.summaries)
+        self._titles = Titles(self.summaries, gathered.first_messages)
         self._by_path: dict[str, Summary] | None = None
 
     @property
@@ -98,7 +97,11 @@ class Searcher:
             for summary in self._labelled:
                 if cancelled():
                     return
-                if _fits_session(query, summary) and (wait_for_labels or self._trees.knows_labels(summary)):
+                if (
+                    _fits_session(query, summary)
+                    and any(matches(query, text) for text in summary.labels)
+                    and (wait_for_labels or self.trees.knows_labels(summary))
+                ):
                     yield from self._labels(query, summary)
         candidates, is_asked = None, False
         rows = self._rows if not self.is_outdated() else {}
@@ -116,7 +119,7 @@ class Searcher:
             else:
                 if not is_asked and self._words is not None:
                     candidates, is_asked = self._words.candidates(query, tools), True
-                if candidates is None or row.id in candidates.files:
+                if candidates is None or row.row in candidates.files:
                     yield from self._by_index(query, summary, row, candidates, tools, cancelled)
         if by_title:
             # A title that is only nearly right is for those who find nothing else.
@@ -126,21 +129,13 @@ class Searcher:
 
     # ---- labels --------------------------------------------------------------------------------------------
 
-    def checkpoints(self, summary: Summary) -> list[Checkpoint]:
-        """Return the labels of a session, latest entry first; a session that did not change is read once."""
-        return self._trees.checkpoints(summary)
-
-    def learn_labels(self, summary: Summary) -> None:
-        """Read the labels of a session, so that searches that do not wait for them find them."""
-        self._trees.labels(summary)
-
     def _labels(self, query: SearchQuery, summary: Summary) -> Iterator[Hit]:
-        for label in self._trees.labels(summary):
+        for label in self.trees.labels(summary):
             spans = spans_in(query, label.text)
             if spans is not None and is_in_time(
                 query, label.said_ms if label.said_ms is not None else summary.modified
             ):
-                tree = self._trees.tree(summary)
+                tree = self.trees.tree(summary)
                 state = tree.state(label.index) if tree is not None else "active"
                 yield entry_hit(
                     summary, label.index, label.entry_id, "label", state, label.text, spans, LABEL_SCORE, label.said_ms
@@ -154,7 +149,7 @@ class Searcher:
         if row is None:
             return 0
         if not self._recent.holds(summary.path, row):
-            tree = self._trees.tree(summary)
+            tree = self.trees.tree(summary)
             if tree is None:
                 return 0
             self._recent.hold(summary.path, row, tree)
@@ -180,7 +175,7 @@ class Searcher:
         self,
         query: SearchQuery,
         summary: Summary,
-        row: Held,
+        row: InIndex,
         candidates: Candidates | None,
         tools: bool,
         cancelled: Cancelled,
@@ -188,7 +183,7 @@ class Searcher:
         assert self._index is not None
         try:
             places = self._index.places(row)
-            chosen = candidates.entries_of(row.id) if candidates is not None else range(len(places.offsets))
+            chosen = candidates.entries_of(row.row) if candidates is not None else range(len(places.offsets))
             found = lines_at(summary.path, [(i, places.offsets[i], places.sizes[i]) for i in reversed(chosen)])
             for index, raw in found:
                 if cancelled():
@@ -217,7 +212,7 @@ class Searcher:
         spans = spans_in(query, facts.text)
         if spans is None:
             return None
-        tree = self._trees.tree(summary)
+        tree = self.trees.tree(summary)
         entry_id, state = (tree.entry_id(index), tree.state(index)) if tree is not None else (None, "")
         return self._fitting(query, summary, index, facts, spans, entry_id, state)
 
@@ -233,7 +228,7 @@ class Searcher:
     ) -> Hit | None:
         """Return the hit, unless its label or its branch is not what is asked for."""
         if query.labels:
-            marks = [literal(label.text) for label in self._trees.labels(summary) if label.index == index]
+            marks = [literal(label.text) for label in self.trees.labels(summary) if label.index == index]
             if not any(wanted in mark for mark in marks for wanted in query.labels):
                 return None
         if query.states and state not in query.states:
@@ -263,5 +258,7 @@ def _fits_session(query: SearchQuery, summary: Summary) -> bool:
     if query.agents and summary.agent not in query.agents:
         return False
     if query.projects and not any(wanted in literal(summary.cwd) for wanted in query.projects):
+        return False
+    if query.labels and not any(wanted in literal(text) for text in summary.labels for wanted in query.labels):
         return False
     return not query.names or any(wanted in literal(summary.name or "") for wanted in query.names)

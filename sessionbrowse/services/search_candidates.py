@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 
 from sessionbrowse.model.search_query import SearchQuery
@@ -76,13 +77,9 @@ class _Rows:
     def __init__(self, connection: sqlite3.Connection, table: str) -> None:
         self._connection = connection
         self._ask = f"SELECT entries FROM {table}_rows WHERE base = ?"
-        self._bases: list[int] = []
-        self._files: list[int] = []
-        self._runs: dict[int, list[tuple[int, int]]] = {}
-        for base, file, count in connection.execute(f"SELECT base, file, count FROM {table}_rows ORDER BY base"):
-            self._bases.append(base)
-            self._files.append(file)
-            self._runs.setdefault(file, []).append((base, count))
+        runs = connection.execute(f"SELECT base, file, count FROM {table}_rows ORDER BY base").fetchall()
+        columns: list[Sequence[int]] = [*zip(*runs, strict=True)] or [(), (), ()]
+        self._bases, self._files, self._counts = columns
 
     def files_of(self, rows: Sequence[int]) -> Iterator[int]:
         """Yield the files whose texts stand in some of the rows, which are sorted."""
@@ -100,13 +97,21 @@ class _Rows:
             ValueError: what the index holds is damaged.
             sqlite3.Error: the same.
         """
-        for base, count in self._runs.get(file, ()):
+        for run in self._runs.get(file, ()):
+            base, count = self._bases[run], self._counts[run]
             low, high = bisect_left(rows, base), bisect_left(rows, base + count)
             if low < high:
                 held = self._connection.execute(self._ask, (base,)).fetchone()
                 entries = unpack_row_entries(held[0]) if held is not None else []
                 for row in rows[low:high]:
                     yield from entries[row - base]
+
+    @cached_property
+    def _runs(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for run, file in enumerate(self._files):
+            found.setdefault(file, []).append(run)
+        return found
 
 
 _Found = tuple[_Rows, Sequence[int]]

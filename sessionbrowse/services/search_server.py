@@ -23,7 +23,8 @@ from sessionbrowse.model.patterns import TooSlow, within
 from sessionbrowse.model.search_query import BadSearch, SearchQuery, parse_search
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services import index_access, indexed
-from sessionbrowse.services.indexed import Gathered
+from sessionbrowse.services.checkpoints import KnownCheckpoints
+from sessionbrowse.services.gathered import Gathered
 from sessionbrowse.services.scope import Scope, scan_of
 from sessionbrowse.services.search import Searcher
 from sessionbrowse.services.search_hits import Checkpoint, Hit
@@ -76,6 +77,7 @@ class SearchServer:
         self._stopped = -1
         self._ended = False
         self._searcher = Searcher(Gathered([], {}, {}, {}))
+        self._checkpoints = KnownCheckpoints()
         self._index: Index | None = None
         self._note: str | None = None
         self._reading = False
@@ -216,12 +218,12 @@ class SearchServer:
     # ---- checkpoints ---------------------------------------------------------------------------------------
 
     def _list_checkpoints(self, stamp: int) -> None:
-        labelled = [summary for summary in self._searcher.summaries if summary.label_count]
+        labelled = [summary for summary in self._searcher.summaries if summary.labels]
         found: list[Checkpoint] = []
         self._sent_paths.clear()
         due = time.monotonic()
         for number, summary in enumerate(labelled, 1):
-            found += self._searcher.checkpoints(summary)
+            found += self._checkpoints.of(summary, self._searcher.trees)
             if time.monotonic() >= due and found:
                 self._send(Checkpoints(stamp, found, self._unsent(found), number, len(labelled)))
                 found = []
@@ -332,15 +334,17 @@ class SearchServer:
             held.add(summary.path)
             yield
         searcher.forget_recent(held)
-        for learn in (searcher.learn_labels, searcher.checkpoints):
-            for summary in searcher.summaries:
-                if summary.label_count:
-                    learn(summary)
-                    yield
+        labelled = [summary for summary in searcher.summaries if summary.labels]
+        for summary in labelled:
+            searcher.trees.labels(summary)
+            yield
+        for summary in labelled:
+            self._checkpoints.of(summary, searcher.trees)
+            yield
 
 
 def _identity(summary: Summary) -> tuple[object, ...]:
-    return (summary.path, summary.bytes, summary.modified, summary.name, summary.label_count)
+    return (summary.path, summary.bytes, summary.modified, summary.name, summary.labels)
 
 
 def _shortened(summary: Summary) -> Summary:

@@ -10,8 +10,6 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.entry_states import EntryStates
 from sessionbrowse.model.session import Session
 from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.model.tree import row_text
-from sessionbrowse.services.search_hits import Checkpoint
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.session import session_from_index
 from sessionbrowse.store.session_file import open_session
@@ -84,7 +82,6 @@ class Trees:
         self._index = index
         self._trees: dict[str, Tree] = {}
         self._labels: dict[str, tuple[object, list[Label]]] = before._labels if before else {}
-        self._checkpoints: dict[str, tuple[object, list[Checkpoint]]] = before._checkpoints if before else {}
 
     def tree(self, summary: Summary) -> Tree | None:
         """Return a session's tree; None if it cannot be read."""
@@ -103,50 +100,23 @@ class Trees:
     def knows_labels(self, summary: Summary) -> bool:
         """Whether the labels of a session as it is were read already."""
         known = self._labels.get(summary.path)
-        return known is not None and known[0] == _version(summary)
+        return known is not None and known[0] == version_of(summary)
 
     def labels(self, summary: Summary) -> list[Label]:
         """Return the labels of a session, that of the latest entry first."""
         known = self._labels.get(summary.path)
-        if known is not None and known[0] == _version(summary):
+        if known is not None and known[0] == version_of(summary):
             return known[1]
         tree = self.tree(summary)
         found = tree.labels() if tree is not None else []
-        self._labels[summary.path] = (_version(summary), found)
+        self._labels[summary.path] = (version_of(summary), found)
         return found
-
-    def checkpoints(self, summary: Summary) -> list[Checkpoint]:
-        """Return the labels of a session with what a list shows of them."""
-        known = self._checkpoints.get(summary.path)
-        if known is not None and known[0] == _version(summary):
-            return known[1]
-        tree = self.tree(summary)
-        found = [_checkpoint(summary, tree, label) for label in self.labels(summary)] if tree is not None else []
-        self._checkpoints[summary.path] = (_version(summary), found)
-        return found
-
-
-def _checkpoint(summary: Summary, tree: Tree, label: Label) -> Checkpoint:
-    return Checkpoint(
-        path=summary.path,
-        id=summary.id,
-        agent=summary.agent,
-        cwd=summary.cwd,
-        session=summary.name,
-        entry_index=label.index,
-        entry_id=label.entry_id,
-        label=label.text,
-        time_ms=label.time_ms,
-        said_ms=label.said_ms,
-        state=tree.state(label.index),
-        preview=row_text(tree.session, label.index),
-    )
 
 
 def _milliseconds(stamp: str | float | None) -> float | None:
     return parse_time(stamp) if isinstance(stamp, str) else stamp
 
 
-def _version(summary: Summary) -> object:
-    """Return what changes when the file does."""
-    return (summary.bytes, summary.modified, summary.entry_count, summary.label_count)
+def version_of(summary: Summary) -> object:
+    """Return what is another value when the file changed."""
+    return (summary.bytes, summary.modified, summary.mtime_ns, summary.labels)

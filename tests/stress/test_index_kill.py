@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.services import catalog, first_messages, index_access, indexed
+from sessionbrowse.services.gathered import Gathered
 from sessionbrowse.services.search import search
 from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.packed import unpack
@@ -101,7 +102,7 @@ def assert_like_fresh(root: Path, cache: Path, other: Path) -> None:
     assert said == []
 
 
-def gathered(root: Path, index: Index) -> indexed.Gathered:
+def gathered(root: Path, index: Index) -> Gathered:
     """Bring the index up to date, when the last worker of a process that was killed has found out and lets go of it."""
     end = time.monotonic() + PATIENCE_SECONDS
     while True:
@@ -124,7 +125,7 @@ def entries_of(index: Index) -> dict[str, object]:
     return found
 
 
-def hits_in(index: Index, found: indexed.Gathered, word: str) -> set[tuple[str, int | None]]:
+def hits_in(index: Index, found: Gathered, word: str) -> set[tuple[str, int | None]]:
     """Every entry that the index leads to for a word, as path and number."""
     assert found.rows.keys() == {summary.path for summary in found.summaries}
     return {(hit.path, hit.entry_index) for hit in search(word, found, index)}

@@ -17,7 +17,8 @@ from sessionbrowse.model.columns import Columns
 from sessionbrowse.model.entry_text import may_have_text, said_text, strings_in, tool_text
 from sessionbrowse.model.ordinary_lines import ANSWER, OTHER, RESULT, Block, of_kind
 from sessionbrowse.model.reading import Progress, Reader, Record
-from sessionbrowse.model.summary import Summariser, SummaryProgress
+from sessionbrowse.model.session_facts import SummaryProgress
+from sessionbrowse.model.summary import Summariser
 
 TakeText = Callable[[int, str, str], None]
 """Takes an entry's index and its texts: what was said, and what is of tools (each may be empty)."""

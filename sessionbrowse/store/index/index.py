@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ from sessionbrowse.agents import Marks
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.discover import FoundFile
-from sessionbrowse.store.index.kept_summary import unpack_summary
+from sessionbrowse.store.index.kept_summary import first_message, unpack_summary
 from sessionbrowse.store.index.overview import Brief, read_overview, renew_overview
 from sessionbrowse.store.index.schema import (
     SHARD_PREFIX,
@@ -49,10 +49,29 @@ _FEW = 100
 Report = Callable[[str], None]
 
 
+class InIndex(Protocol):
+    """Where the index holds the entries and texts of a file."""
+
+    @property
+    def row(self) -> int:
+        """Its row, by which its entries and texts are found."""
+        ...
+
+    @property
+    def shard(self) -> int:
+        """The database beside the main one that holds them too, 0 for none."""
+        ...
+
+    @property
+    def has_tools(self) -> int:
+        """Whether tool calls and results are among the texts."""
+        ...
+
+
 class Held(Struct, frozen=True, gc=False):
     """A row of the index without its summary."""
 
-    id: int
+    row: int
     path: bytes
     size: int
     mtime_ns: int
@@ -139,7 +158,7 @@ class Index:
 
     def summaries(self, held: Iterable[Held]) -> Iterator[tuple[Held, Summary, tuple[int, int] | None]]:
         """Yield what the index knows of files: the summary, and where a first message that was cut stands."""
-        wanted = {row.id: row for row in held}
+        wanted = {each.row: each for each in held}
         if len(wanted) > 500:
             rows = self.connection.execute("SELECT id, summary FROM files")
         else:
@@ -172,11 +191,16 @@ class Index:
                 found[brief.path] = unpack_summary(brief.path, row[0])
         return found
 
-    def entry_parts(self, row: Held) -> list[Part]:
-        """Return the packed entries of a file, in order."""
-        return [(places, packed) for _, places, packed in self._parts(row, "first, places, packed")]
+    def first_messages(self) -> dict[str, str]:
+        """Return by path how the sessions begin."""
+        rows = self.connection.execute("SELECT path, summary FROM files")
+        return {os.fsdecode(path): first_message(packed) for path, packed in rows}
 
-    def places(self, row: Held) -> Places:
+    def entry_parts(self, held: InIndex) -> list[Part]:
+        """Return the packed entries of a file, in order."""
+        return [(places, packed) for _, places, packed in self._parts(held, "first, places, packed")]
+
+    def places(self, held: InIndex) -> Places:
         """Return where the entries of a file lie.
 
         Raises:
@@ -184,18 +208,18 @@ class Index:
         """
         from sessionbrowse.store.index.packed import unpack_places
 
-        return unpack_places([places for _, places in self._parts(row, "first, places")])
+        return unpack_places([places for _, places in self._parts(held, "first, places")])
 
-    def _parts(self, row: Held, columns: str) -> list[tuple[Any, ...]]:
+    def _parts(self, held: InIndex, columns: str) -> list[tuple[Any, ...]]:
         query = f"SELECT {columns} FROM entries WHERE file = ?"
-        parts = self.connection.execute(query, (row.id,)).fetchall()
-        if row.shard:
-            parts += self.shard(row.shard).execute(query, (row.id,)).fetchall()
+        parts = self.connection.execute(query, (held.row,)).fetchall()
+        if held.shard:
+            parts += self.shard(held.shard).execute(query, (held.row,)).fetchall()
         return sorted(parts, key=lambda part: part[0])
 
-    def state(self, row: Held) -> bytes | None:
+    def state(self, held: Held) -> bytes | None:
         """Return what is needed to go on reading a file at its old end."""
-        found = self.connection.execute("SELECT state FROM files WHERE id = ?", (row.id,)).fetchone()
+        found = self.connection.execute("SELECT state FROM files WHERE id = ?", (held.row,)).fetchone()
         return found[0] if found is not None else None
 
     def shards(self) -> list[tuple[int, str]]:
@@ -324,7 +348,7 @@ class Index:
             old = held.get(file.path)
             row = None
             if old is not None and file.size > old.size and _is_same_file(old, file) and bool(old.has_tools) == tools:
-                known = Known(old.id, old.agent, tuple(old.marks.split()), self.state(old), old.shard)
+                known = Known(old.row, old.agent, tuple(old.marks.split()), self.state(old), old.shard)
                 row = writer.growth(file, override, known, self.entry_parts(old))
             if row is None:
                 if old is not None:
@@ -431,11 +455,11 @@ class Index:
             run("COMMIT")
             self._remove_stray_shards()
 
-    def _forget(self, row: Held) -> None:
+    def _forget(self, held: Held) -> None:
         """Drop a file; its texts stay, and are no longer anyone's, until the index is built anew."""
         run = self.connection.execute
-        run("DELETE FROM files WHERE id = ?", (row.id,))
-        run("DELETE FROM entries WHERE file = ?", (row.id,))
+        run("DELETE FROM files WHERE id = ?", (held.row,))
+        run("DELETE FROM entries WHERE file = ?", (held.row,))
 
     def _next_id(self) -> int:
         """Return an id that no file has or had: texts of files that are gone still bear theirs."""

@@ -10,7 +10,9 @@ from sessionbrowse.model.session_facts import Summary
 
 _FIELDS = tuple(name for name in Summary.__struct_fields__ if name != "path")
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(tuple[tuple[Any, ...], tuple[int, int] | None]).decode
+_FIRST_MESSAGE = _FIELDS.index("first_message")
+_LABELS = _FIELDS.index("labels")
+_decode = msgspec.msgpack.Decoder(tuple[list[Any], tuple[int, int] | None]).decode
 
 
 def pack_summary(summary: Summary, first_at: tuple[int, int] | None) -> bytes:
@@ -21,4 +23,11 @@ def pack_summary(summary: Summary, first_at: tuple[int, int] | None) -> bytes:
 def unpack_summary(path: str, packed: bytes) -> tuple[Summary, tuple[int, int] | None]:
     """Return a summary, and where a first message that was cut stands."""
     values, first_at = _decode(packed)
+    values[_LABELS] = tuple(values[_LABELS])
     return Summary(path=path, **dict(zip(_FIELDS, values, strict=True))), first_at
+
+
+def first_message(packed: bytes) -> str:
+    """Return no more of a summary than how the session begins, "" where nothing was said."""
+    found: str | None = _decode(packed)[0][_FIRST_MESSAGE]
+    return found or ""

@@ -26,7 +26,7 @@ CREATE TRIGGER overview_on_delete AFTER DELETE ON files BEGIN DELETE FROM overvi
 
 
 class Brief(Struct, frozen=True, array_like=True, gc=False):
-    """One session: its row, its file as it was read, whose it is, and what selects and orders it in a list."""
+    """One session: its row, its file as it was read, whose it is, and what lists and searches choose and order by."""
 
     row: int
     path: str
@@ -38,11 +38,14 @@ class Brief(Struct, frozen=True, array_like=True, gc=False):
     agent: str
     marks: str
     kind: int
+    shard: int
+    has_tools: int
     modified: float | None
     hidden: bool
     id: str | None
     cwd: str
     name: str | None
+    labels: tuple[str, ...]
 
 
 def read_overview(connection: sqlite3.Connection) -> list[Brief] | None:
@@ -79,12 +82,11 @@ def renew_overview(connection: sqlite3.Connection) -> None:
 
 
 def _made(connection: sqlite3.Connection, rows: Sequence[int]) -> list[Brief]:
-    columns = "id, path, size, mtime_ns, ctime_ns, inode, device, agent, marks, kind, modified, summary"
     made = []
     for start in range(0, len(rows), _AT_ONCE):
         some = rows[start : start + _AT_ONCE]
         marks = ",".join("?" * len(some))
-        for values in connection.execute(f"SELECT {columns} FROM files WHERE id IN ({marks})", some):
+        for values in connection.execute(f"SELECT {_COLUMNS} FROM files WHERE id IN ({marks})", some):
             made.append(_brief(values))
     return made
 
@@ -93,7 +95,7 @@ def _brief(values: tuple[Any, ...]) -> Brief:
     path = os.fsdecode(values[1])
     path.encode()
     summary, _ = unpack_summary(path, values[-1])
-    facts = (*values[2:-1], summary.hidden, summary.id, summary.cwd, summary.name)
+    facts = (*values[2:-1], summary.hidden, summary.id, summary.cwd, summary.name, summary.labels)
     return Brief(values[0], path, *facts)
 
 
@@ -107,4 +109,5 @@ def _unpacked(found: tuple[bytes] | None) -> list[Brief] | None:
 
 
 _AT_ONCE = 500
+_COLUMNS = "id, path, size, mtime_ns, ctime_ns, inode, device, agent, marks, kind, shard, has_tools, modified, summary"
 _decode = msgspec.msgpack.Decoder(list[Brief]).decode

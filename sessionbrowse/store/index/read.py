@@ -18,33 +18,21 @@ from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.foreign import recognise
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
 from sessionbrowse.model.columns import Columns
-from sessionbrowse.model.reading import Progress, Reader
+from sessionbrowse.model.reading import Reader
 from sessionbrowse.model.rules import RULES
 from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.model.summary import KEPT_FIRST_CHARACTERS, SummaryProgress
+from sessionbrowse.model.summary import KEPT_FIRST_CHARACTERS
 from sessionbrowse.store.archive import is_packed
 from sessionbrowse.store.content import content_status, file_blocks, head_of, open_content, open_regular
 from sessionbrowse.store.feed import feed_lines
 from sessionbrowse.store.index.collector import Collector, TakeText
+from sessionbrowse.store.index.state import FOREIGN, ORDINARY, TRANSCRIPT, State
 from sessionbrowse.store.summarise import summarise_transcript, without_content
 
 HEAD_HASH_BYTES = 4096
 TAIL_HASH_BYTES = 64 * 1024
 
-ORDINARY, TRANSCRIPT, FOREIGN = 0, 1, 2
-
 AgentOf = Callable[[Marks], str]
-
-
-class State(Struct, frozen=True, array_like=True):
-    """What is needed to go on at `end`, the byte behind the last whole line; `last` is where that line begins."""
-
-    end: int
-    last: int
-    head_hash: bytes
-    tail_hash: bytes
-    reader: Progress
-    summary: SummaryProgress
 
 
 class IndexedFile(Struct, frozen=True):

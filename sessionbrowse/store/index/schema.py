@@ -37,7 +37,7 @@ _SHARD_SETTINGS = (
     # Pages are written once, one behind the other: there is nothing to be kept.
     "cache_size = -500",
 )
-STORED_FIELDS = "e43026d77ea67599"
+STORED_FIELDS = "4abe393606c4a78c"
 """Digest of the names of all stored fields, in their order: other fields are another schema.
 
 They are declared where session files are read, which a list by the index does without; a test compares.

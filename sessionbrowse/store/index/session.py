@@ -18,7 +18,7 @@ from sessionbrowse.store.content import SHORT_HEAD_BYTES, file_blocks, open_regu
 from sessionbrowse.store.discover import agent_of_path
 from sessionbrowse.store.index.index import Held, Index
 from sessionbrowse.store.index.packed import PackedColumns, unpack
-from sessionbrowse.store.index.read import ORDINARY, State
+from sessionbrowse.store.index.state import ORDINARY, State
 
 _decode_state = msgspec.msgpack.Decoder(State).decode
 

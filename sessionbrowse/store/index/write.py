@@ -18,8 +18,9 @@ from sessionbrowse.model.words import fold_foreign
 from sessionbrowse.store.discover import FoundFile
 from sessionbrowse.store.index.kept_summary import pack_summary
 from sessionbrowse.store.index.packed import Part, pack, pack_row_entries, unpack
-from sessionbrowse.store.index.read import IndexedFile, State, read_for_index, read_growth
+from sessionbrowse.store.index.read import IndexedFile, read_for_index, read_growth
 from sessionbrowse.store.index.schema import SHARD_PREFIX, TEXT_TABLES, complete_shard, create_shard
+from sessionbrowse.store.index.state import State
 from sessionbrowse.store.parallel import chunked, fork_map, workers_for
 
 ROW_CHARACTERS = {"said": 4096, "tools": 128 * 1024}
