@@ -61,8 +61,13 @@ class Envelopes(Sequence[Envelope]):
         return known
 
     def __iter__(self) -> Iterator[Envelope]:
+        for _, envelope in self.many(range(len(self))):
+            yield envelope
+
+    def many(self, indexes: Sequence[int]) -> Iterator[tuple[int, Envelope]]:
+        """Yield entries, given in file order, as index and envelope; what lies close together is read at once."""
         kept = self._columns.kept
-        for run in runs(range(len(self)), self._columns):
+        for run in runs(indexes, self._columns):
             start, block = self._columns.offsets[run[0]], b""
             if any(index not in kept for index in run):
                 end = self._columns.offsets[run[-1]] + self._columns.sizes[run[-1]]
@@ -72,7 +77,7 @@ class Envelopes(Sequence[Envelope]):
                     block = b""
             for index in run:
                 at = self._columns.offsets[index] - start
-                yield kept.get(index) or self._decoded(index, block[at : at + self._columns.sizes[index]])
+                yield index, kept.get(index) or self._decoded(index, block[at : at + self._columns.sizes[index]])
 
     def _decoded(self, index: int, raw: bytes) -> Envelope:
         columns = self._columns

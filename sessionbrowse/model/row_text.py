@@ -10,12 +10,9 @@ from weakref import WeakKeyDictionary
 
 from sessionbrowse.format.javascript_values import MISSING, string
 from sessionbrowse.model import row_text_omp, row_text_pi
-from sessionbrowse.model.display_order import display_order
+from sessionbrowse.model.callers import caller_of
 from sessionbrowse.model.row_words import Call, Fields
-from sessionbrowse.model.session import ROOT, Session
-
-NEAR = 64
-"""So far above its result a call is looked for before all answers are asked."""
+from sessionbrowse.model.session import Session
 
 
 def row_text(session: Session, index: int, home: str = "") -> str:
@@ -53,26 +50,13 @@ def search_text_of(session: Session, index: int, fields: Fields) -> str:
     return f"{mark.text} {found}" if mark is not None else found
 
 
-_CALLERS: WeakKeyDictionary[Session, dict[str, int]] = WeakKeyDictionary()
 _LAST_CALLS: WeakKeyDictionary[Session, tuple[int, dict[str, Call]]] = WeakKeyDictionary()
 
 
 def _answered_call(session: Session, index: int) -> Call | None:
     call_id = session.envelopes[index].tool_call_id
-    caller = _caller(session, index, call_id) if call_id else None
+    caller = caller_of(session, index, call_id) if call_id else None
     return _calls_of(session, caller).get(call_id or "") if caller is not None else None
-
-
-def _caller(session: Session, index: int, call_id: str) -> int | None:
-    """Return the answer that made a call. Ids may repeat: the call of the lowest row in the tree counts."""
-    above = session.parents[index]
-    for _ in range(0 if session.columns.calls_repeat else NEAR):
-        if above == ROOT:
-            break
-        if session.kind(above).role == "assistant" and call_id in session.envelopes[above].tool_calls:
-            return above
-        above = session.parents[above]
-    return _callers(session).get(call_id)
 
 
 def _calls_of(session: Session, caller: int) -> dict[str, Call]:
@@ -90,22 +74,3 @@ def _calls_of(session: Session, caller: int) -> dict[str, Call]:
     }
     _LAST_CALLS[session] = (caller, calls)
     return calls
-
-
-def _callers(session: Session) -> dict[str, int]:
-    """The answers by the ids of their calls, which takes a look at every answer of the session."""
-    callers = _CALLERS.get(session)
-    if callers is None:
-        calls = {
-            index: envelope.tool_calls
-            for index, envelope in enumerate(session.envelopes)
-            if envelope.role == "assistant" and envelope.tool_calls
-        }
-        callers = {
-            call_id: index
-            for index in display_order(session, session.leaf)
-            if index in calls
-            for call_id in calls[index]
-        }
-        _CALLERS[session] = callers
-    return callers

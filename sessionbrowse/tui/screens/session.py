@@ -11,6 +11,7 @@ from textual.content import Content
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model import tree
+from sessionbrowse.model.callers import learn_calls
 from sessionbrowse.model.session import Session
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.remembered import SessionView
@@ -223,10 +224,12 @@ class SessionScreen(CommandScreen[None]):
     # -- opening ------------------------------------------------------------------------------------------------
 
     def _open(self, *, follows: bool = False) -> None:
-        summary = self.summary
+        summary, before = self.summary, self.session
 
         def load(job: Job) -> Session:
-            return self.browser.open_session(summary.path, summary.agent)
+            session = self.browser.open_session(summary.path, summary.agent)
+            learn_calls(session, before)
+            return session
 
         lane = self.lane("open")
         (lane.follow if follows else lane.ask)(load)
