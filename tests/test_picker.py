@@ -20,6 +20,7 @@ from sessionbrowse.model.picker import (
     fuzzy,
     ordered,
     parse_query,
+    scattered,
     score,
     threads,
 )
@@ -256,5 +257,11 @@ def test_words_are_found_where_they_have_a_score(fields: list[tuple[str, str, st
     summaries = [
         session(name, path=f"/{number}.jsonl", text=text, cwd=cwd) for number, (name, text, cwd) in enumerate(fields)
     ]
-    query = parse_query(typed)
-    assert Typed().matching(summaries, query.words) == filtered(summaries, query, "recent")
+    query, known = parse_query(typed), Typed()
+    found = known.matching(known.hold(summaries), query.words)
+    assert [held.summary for held in found] == filtered(summaries, query, "recent")
+
+
+@given(st.text(alphabet="ab12.^]\\-İ", min_size=1, max_size=6), st.text(alphabet="abAB12.^]\\-İ \n", max_size=12))
+def test_scattered_letters_are_where_they_have_a_score(query: str, text: str):
+    assert (scattered(query).match(text.lower()) is not None) == (fuzzy(query, text) is not None)

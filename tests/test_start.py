@@ -33,7 +33,8 @@ NEEDED = """
     model.session_facts
     services services.companion services.news store store.own_file store.pins store.remembered
     tui tui.actions tui.actions.list_filter tui.actions.widths tui.announcing tui.app tui.arrivals tui.browse_titles
-    tui.command tui.commands tui.jobs tui.keymap tui.library tui.memory tui.options tui.outside
+    tui.command tui.commands tui.jobs tui.keymap tui.lean_compositor tui.library tui.memory
+    tui.on_demand tui.options tui.outside
     tui.outside.handed_over tui.outside.terminal tui.places tui.preview tui.reading tui.reading.folds
     tui.reading.images tui.reading.measured tui.reading.parts tui.reading.views tui.reasons tui.render tui.resting
     tui.screens tui.screens.base tui.screens.browse tui.spans tui.theme tui.widgets tui.widgets.bars

@@ -42,7 +42,7 @@ async def test_a_fork_and_its_parent_are_one_row_that_one_key_opens() -> None:
         assert rows[0].startswith("fork ↳ ⊟1")
         assert rows[1].startswith("╰─main")
         await browser.press("down", "o")
-        assert browser.row_list("#sessions").keys == ["/fork", "/other"]
+        assert list(browser.row_list("#sessions").keys) == ["/fork", "/other"]
         assert browser.row_list("#sessions").key == "/fork"
 
 
@@ -67,7 +67,7 @@ async def test_a_filter_finds_what_is_folded_and_clearing_it_leaves_that_open() 
     async with browsing(fixed_source(family())) as browser:
         await browser.press("slash")
         await browser.type("main")
-        assert browser.row_list("#sessions").keys == ["/main"]
+        assert list(browser.row_list("#sessions").keys) == ["/main"]
         await browser.press("enter", "escape")
         assert browser.row_list("#sessions").key == "/main"
         assert browser.row_list("#sessions").count == 3
@@ -172,7 +172,7 @@ async def test_archived_sessions_are_a_list_of_their_own(tmp_path: Path) -> None
     async with browsing(**options) as browser:
         assert str(path) not in browser.row_list("#sessions").keys
         await browser.press("x")
-        assert browser.row_list("#sessions").keys == [str(archive / path.name)]
+        assert list(browser.row_list("#sessions").keys) == [str(archive / path.name)]
         assert "· archived" in browser.screen_text()
         await browser.press("x")
         assert browser.row_list("#sessions").count > 20

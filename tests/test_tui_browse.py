@@ -316,7 +316,7 @@ async def test_typing_works_while_sessions_are_being_read() -> None:
         await until(browser, lambda: browser.row_list("#sessions").count == 1)
         scan.let_one_through()
         await until(browser, lambda: browser.row_list("#sessions").count == 2)
-        assert browser.row_list("#sessions").keys == ["/0055.jsonl", "/0155.jsonl"]
+        assert list(browser.row_list("#sessions").keys) == ["/0055.jsonl", "/0155.jsonl"]
 
 
 async def test_leaving_while_sessions_are_being_read_does_not_wait() -> None:

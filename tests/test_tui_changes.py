@@ -334,7 +334,7 @@ async def test_delete_asks_naming_size_children_and_companions_and_restore_bring
         assert not path.exists()
         assert not path.with_suffix("").exists()
         assert child.exists()
-        assert browser.row_list("#sessions").keys == [str(child)]
+        assert list(browser.row_list("#sessions").keys) == [str(child)]
         assert "“old title” is in the trash. u undoes." in browser.toasts()[-1]
         await browser.press("t")
         assert "ω old title" in browser.rows("#dialog-rows")[0]
@@ -442,10 +442,10 @@ async def test_a_moved_project_is_found_again_with_what_would_change_shown_first
         (moved,) = (store.home / ".pi").rglob("*.jsonl")
         assert lines_of(moved)[0]["cwd"] == str(new)
         assert "1 session is at home in ~/moved/shop now. u undoes." in browser.toasts()[-1]
-        assert browser.row_list("#sessions").keys == [str(moved)]
+        assert list(browser.row_list("#sessions").keys) == [str(moved)]
         await browser.press("u")
         assert path.exists()
-        assert browser.row_list("#sessions").keys == [str(path)]
+        assert list(browser.row_list("#sessions").keys) == [str(path)]
 
 
 async def test_a_project_that_would_move_to_where_nothing_is_is_warned_of(tmp_path: Path) -> None:

@@ -113,11 +113,17 @@ def fuzzy(query: str, text: str) -> float | None:
     found = _fuzzy_both_ways(query, text)
     if found is not None:
         return found
-    swapped = _SWAPPABLE.fullmatch(query)
-    if swapped is None:
-        return None
-    found = _fuzzy_both_ways("".join(reversed([part for part in swapped.groups() if part])), text)
+    swapped = _swapped(query)
+    found = _fuzzy_both_ways(swapped, text) if swapped else None
     return None if found is None else found + 5
+
+
+def scattered(query: str) -> re.Pattern[str]:
+    """Return what matches the beginning of a text in lower case if, and only if, `fuzzy` has a score for it."""
+    query = query.lower()
+    ways = [query, _swapped(query)]
+    # What each letter passes over holds no such letter, so there is nothing to try again: `*+`.
+    return re.compile("|".join(["".join([f"[^{re.escape(a)}]*+{re.escape(a)}" for a in way]) for way in ways if way]))
 
 
 def filtered(
@@ -199,6 +205,12 @@ def _literal(value: str, fields: Fields) -> float | None:
     if value in fields.name:
         return _NAME + (fuzzy(value, fields.name) or 0.0)
     return _TEXT if value in fields.id or value in fields.text or value in fields.cwd else None
+
+
+def _swapped(query: str) -> str:
+    """Return `12abc` for `abc12` and the other way round, nothing for others."""
+    parts = _SWAPPABLE.fullmatch(query)
+    return "".join(reversed([part for part in parts.groups() if part])) if parts is not None else ""
 
 
 def _fuzzy_both_ways(query: str, text: str) -> float | None:

@@ -4,47 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sessionbrowse.model.picker import fields_of, fuzzy
+from msgspec import Struct
+
+from sessionbrowse.model.picker import fields_of, scattered
 from sessionbrowse.model.session_facts import Summary
+
+
+class Held(Struct, frozen=True, gc=False):
+    """A session and what a word is held against: all fields, and its name, in lower case; `cwd` as it is."""
+
+    summary: Summary
+    text: str
+    name: str
+    cwd: str
 
 
 class Typed:
     """The sessions' fields in lower case, kept from one letter to the next."""
 
     def __init__(self) -> None:
-        self._lowered: dict[str, tuple[Summary, str]] = {}
+        self._held: dict[str, Held] = {}
+        # Many sessions lie in the same few directories.
+        self._directories: dict[str, str] = {}
 
-    def matching(self, summaries: Iterable[Summary], words: tuple[str, ...]) -> list[Summary]:
-        """Return those of the sessions that have every word, in their order: `score` has one for exactly these."""
-        found = list(summaries)
-        for word in words:
-            lowered = word.lower()
-            # Many sessions lie in the same few directories.
-            in_directory: dict[str, bool] = {}
-            kept = []
-            for summary in found:
-                if lowered in self._text(summary):
-                    kept.append(summary)
-                    continue
-                is_there = in_directory.get(summary.cwd)
-                if is_there is None:
-                    is_there = in_directory[summary.cwd] = fuzzy(word, summary.cwd) is not None
-                if is_there or (summary.name is not None and fuzzy(word, summary.name) is not None):
-                    kept.append(summary)
-            found = kept
-        return found
+    def hold(self, summaries: Iterable[Summary]) -> list[Held]:
+        """Return what words are held against, for each of the sessions."""
+        return [self._of(summary) for summary in summaries]
 
-    def know(self, summaries: Iterable[Summary]) -> None:
-        """Take the sessions' fields before a word is typed."""
-        for summary in summaries:
-            self._text(summary)
-
-    def _text(self, summary: Summary) -> str:
-        known = self._lowered.get(summary.path)
-        if known is not None and known[0] is summary:
-            return known[1]
+    def _of(self, summary: Summary) -> Held:
+        known = self._held.get(summary.path)
+        if known is not None and known.summary is summary:
+            return known
         fields = fields_of(summary)
         # No word holds a blank, so none is found across two fields.
         text = "\n".join((fields.name, fields.id, fields.text, fields.cwd)).lower()
-        self._lowered[summary.path] = (summary, text)
-        return text
+        self._directories[fields.cwd] = fields.cwd.lower()
+        held = self._held[summary.path] = Held(summary, text, fields.name.lower(), fields.cwd)
+        return held
+
+    def matching(self, among: list[Held], words: tuple[str, ...]) -> list[Held]:
+        """Return those of the sessions that have every word, in their order: `score` has one for exactly these."""
+        for word in words:
+            lowered, is_in = word.lower(), scattered(word).match
+            near = {cwd for cwd, directory in self._directories.items() if is_in(directory)}
+            among = [each for each in among if lowered in each.text or each.cwd in near or is_in(each.name)]
+        return among

@@ -50,8 +50,11 @@ if TYPE_CHECKING:
 
 ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
 
-YOUNG_OBJECTS = 5_000
-"""New objects after which cycles are looked for: among all of an open session that takes as long as two frames."""
+YOUNG_OBJECTS = 20_000
+"""New objects after which cycles are looked for: more than a frame makes, and not so many that a key waits for it.
+
+Among all of an open session it takes as long as two frames.
+"""
 TERMINAL_CHECK_S = 2.0
 """How often the terminal is asked whether it is still there."""
 OTHER_STYLES = Path(__file__).with_name("screens.tcss")

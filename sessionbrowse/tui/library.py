@@ -15,10 +15,11 @@ from sessionbrowse.model.age_groups import age_groups
 from sessionbrowse.model.families import families, folded
 from sessionbrowse.model.patterns import BadPattern
 from sessionbrowse.model.picker import Fields, Query, filtered, ordered, parse_query, score, threads
-from sessionbrowse.model.picker_words import Typed
+from sessionbrowse.model.picker_words import Held, Typed
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.news import Opening
 from sessionbrowse.store.pins import Pins
+from sessionbrowse.tui.on_demand import OnDemand
 
 SORTS = ("recent", "threaded", "name", "size", "cost")
 """The orders without a filter; with one, relevance comes first."""
@@ -103,8 +104,9 @@ class Library:
         self._asked: tuple[str | None, bool, bool, bool] | None = None
         self._chosen: list[Summary] = []
         # For each letter that was typed behind the one before: what stood in the line, and its hits.
-        self._hits: list[tuple[str, list[Summary]]] = []
+        self._hits: list[tuple[str, list[Held]]] = []
         self._typed = Typed()
+        self._held: list[Held] | None = None
         # The folders with their counts, and the row of all, for (hidden too, archived).
         self._grouped: dict[tuple[bool, bool], tuple[list[ProjectRow], ProjectRow]] = {}
 
@@ -253,7 +255,7 @@ class Library:
         archived: bool = False,
         folding: Folding | None = None,
         now_ms: float | None = None,
-    ) -> list[SessionRow]:
+    ) -> Sequence[SessionRow]:
         """Return the rows of the session list; `cwd` None stands for all projects.
 
         Without `folding` each session has its row, as always in threads and for a filter. With `now_ms` the newest
@@ -264,7 +266,7 @@ class Library:
             return []
         chosen = self._newest_first(cwd, named, hidden, archived)
         if not filter.is_empty:
-            return [SessionRow(summary) for summary in self._matching(chosen, filter, sort)]
+            return self._matching(chosen, filter, sort)
         if sort == "threaded":
             return self._threads(chosen)
         return self._rows(chosen if sort == "recent" else ordered(chosen, sort), folding, now_ms, sort)
@@ -315,23 +317,31 @@ class Library:
             self._asked, self._chosen = asked, ordered(chosen, "recent")
         return self._chosen
 
-    def prepare_filter(self) -> None:
-        """Make ready what the first letter of a filter needs."""
-        self._typed.know(self._chosen)
+    def prepare_filter(self, cwd: str | None, *, named: bool, hidden: bool, archived: bool) -> None:
+        """Make ready what the first letter of a filter needs, in the list that `sessions` is asked for."""
+        self._newest_first(cwd, named, hidden, archived)
+        self._chosen_held()
 
-    def _matching(self, chosen: list[Summary], filter: Filter, sort: str) -> list[Summary]:
+    def _chosen_held(self) -> list[Held]:
+        if self._held is None:
+            self._held = self._typed.hold(self._chosen)
+        return self._held
+
+    def _matching(self, chosen: list[Summary], filter: Filter, sort: str) -> Sequence[SessionRow]:
         """Return the hits of a filter; another letter at its end is looked for among the hits so far only."""
         query, text = filter.query, filter.text
         if query.pattern is not None or '"' in text:
             self._hits.clear()
-            return filtered(chosen, query, sort)
+            return OnDemand(filtered(chosen, query, sort), SessionRow)
         while self._hits and not text.startswith(self._hits[-1][0]):
             self._hits.pop()
         if not self._hits or self._hits[-1][0] != text:
-            candidates = self._hits[-1][1] if self._hits else chosen
+            candidates = self._hits[-1][1] if self._hits else self._chosen_held()
             self._hits.append((text, self._typed.matching(candidates, query.words)))
         found = self._hits[-1][1]
-        return found if sort == "recent" else filtered(found, query, sort)
+        if sort == "recent":
+            return OnDemand(found, lambda held: SessionRow(held.summary))
+        return OnDemand(filtered([held.summary for held in found], query, sort), SessionRow)
 
     def _forget_all(self) -> None:
         self._families = None
@@ -342,7 +352,7 @@ class Library:
         self._forget()
 
     def _forget(self) -> None:
-        self._asked, self._chosen, self._hits = None, [], []
+        self._asked, self._chosen, self._hits, self._held = None, [], [], None
 
     def _visible(self, hidden: bool, archived: bool = False) -> list[Summary]:
         return [

@@ -58,11 +58,9 @@ class Preview:
         self._asked = summary.path
         self._shown = None
         rested = self._resting.moved()
-        if not self._painted:
-            # What draws it is not imported before the first rows stand there.
-            self._screen.call_after_refresh(self._show_facts)
-        elif rested:
-            self._show_facts()
+        if rested or not self._painted:
+            # The rows come first: what draws it takes as long as they do, and longer where it is still to be imported.
+            self._screen.after_frame(self._show_facts)
         if rested and self._screen.has_class("-preview-shown"):
             self._is_due = True
             self._timer = self._screen.set_timer(PREVIEW_DELAY, self.load)

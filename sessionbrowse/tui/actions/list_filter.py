@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
@@ -37,7 +37,11 @@ class ListFilter:
         say_found(screen)
         if screen.filtered == "sessions":
             # In the pause before the first letter, which would wait for it.
-            screen.after_frame(screen.library.prepare_filter)
+            screen.after_frame(self._prepare)
+
+    def _prepare(self) -> None:
+        screen = self._screen
+        screen.library.prepare_filter(screen.folder, named=screen.named, hidden=screen.hidden, archived=screen.archived)
 
     def do_accept_filter(self) -> None:
         """Give the keys back to the list."""
@@ -74,7 +78,7 @@ def set_query(screen: BrowseScreen, pane: str, text: str, *, keep_line: bool = F
         screen.query_one(FilterLine).close()
 
 
-def rows_left(screen: BrowseScreen, pane: str, rows_of: Callable[[Filter], list[Row]]) -> list[Row]:
+def rows_left(screen: BrowseScreen, pane: str, rows_of: Callable[[Filter], Sequence[Row]]) -> Sequence[Row]:
     """Return the rows that a list's filter leaves; a pattern that takes too long is from then on one that cannot."""
     try:
         with within(PATIENCE_SECONDS):

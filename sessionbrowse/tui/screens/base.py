@@ -23,6 +23,7 @@ from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.tui.command import Command, Here
 from sessionbrowse.tui.commands import BY_ID
 from sessionbrowse.tui.jobs import Lane, Outcome
+from sessionbrowse.tui.lean_compositor import LeanCompositor
 from sessionbrowse.tui.places import EVERYWHERE, TYPING
 from sessionbrowse.tui.widgets.bars import KeyBar
 from sessionbrowse.tui.widgets.row_list import RowList
@@ -76,6 +77,7 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
 
     def __init__(self, *, name: str | None = None) -> None:
         super().__init__(name=name)
+        self._compositor = LeanCompositor()
         self._lanes: dict[str, Lane] = {}
         self._was_shown_before = False
         self._held = 0

@@ -18,6 +18,7 @@ from sessionbrowse.tui.browse_titles import Chosen, facts_line, no_sessions_sent
 from sessionbrowse.tui.command import Here
 from sessionbrowse.tui.jobs import Outcome
 from sessionbrowse.tui.library import Filter, Folding, Library, ProjectRow, SessionRow, same_names
+from sessionbrowse.tui.on_demand import OnDemand
 from sessionbrowse.tui.places import LIST, PREVIEW, PROJECTS, SESSIONS
 from sessionbrowse.tui.preview import Preview
 from sessionbrowse.tui.reading.views import Looked
@@ -242,7 +243,7 @@ class BrowseScreen(CommandScreen[None]):
     def refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
         """Compute the rows of the sessions anew; the cursor stays on its row, or goes to the `top` or to `cursor`."""
         self._sessions = rows_left(self, "sessions", self._rows_of)
-        paths = [row.summary.path for row in self._sessions]
+        paths = OnDemand(self._sessions, _path_of)
         marks = self.sessions_list.marks
         self.sessions_list.marks = {path for path in marks if self.library.get(path) is not None}
         wanted = paths[0] if top and paths else self._shown(cursor or self.sessions_list.key, paths) or cursor
@@ -253,7 +254,7 @@ class BrowseScreen(CommandScreen[None]):
         say_found(self)
         self.update_footer()
 
-    def _rows_of(self, query: Filter) -> list[SessionRow]:
+    def _rows_of(self, query: Filter) -> Sequence[SessionRow]:
         return self.library.sessions(
             cwd=self.folder,
             filter=query,
@@ -301,7 +302,7 @@ class BrowseScreen(CommandScreen[None]):
         title = sessions_title(self._chosen_rows(), self.browser.home, self._count_selected())
         self.sessions_list.border_title = title
         count = len(self._sessions)
-        folded = sum([row.family for row in self._sessions if not row.is_open])
+        folded = 0 if self._is_flat else sum([row.family for row in self._sessions if not row.is_open])
         if self.library.is_opening and self.filters["sessions"].is_empty and not self.named:
             # Only the first rows are here, but all are counted.
             count, folded = next((row.sessions for row in self._projects if row.cwd == self.folder), count), 0
@@ -532,3 +533,7 @@ class BrowseScreen(CommandScreen[None]):
         """Read the disk again."""
         self._arrivals.begin()
         self.browser.start_scan(include_hidden=self.hidden or self.archived)
+
+
+def _path_of(row: SessionRow) -> str:
+    return row.summary.path

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBar
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
 from sessionbrowse.tui import theme
@@ -28,6 +28,24 @@ class SteadyBar(ScrollBar):
         """Draw the bar where the thumb moves by what can be seen."""
         if self._thumb(old) != self._thumb(new):
             self.refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the bar's cells, which look the same but for a few: a strip is made for each look."""
+        bar = self.render()
+        if not isinstance(bar, ScrollBarRender) or not isinstance(bar.style, Style):
+            return super().render_lines(crop)
+        back, thumb = bar.style.bgcolor, bar.style.color
+        if back is None or thumb is None:
+            return super().render_lines(crop)
+        cells = bar.render_bar(
+            self.size.height, bar.virtual_size, bar.window_size, bar.position, bar.thickness, True, back, thumb
+        ).segments[crop.y : crop.bottom]
+        behind = self.visual_style.rich_style
+        strips = {cell: Strip([cell], bar.thickness).apply_style(behind) for cell in set(cells)}
+        for line_filter in self.get_line_filters():
+            background = self.background_colors[1]
+            strips = {cell: strip.apply_filter(line_filter, background) for cell, strip in strips.items()}
+        return [strips[cell] for cell in cells]
 
     def _thumb(self, position: float) -> int:
         """Return where the thumb begins, in eighths of a cell, as it is drawn."""

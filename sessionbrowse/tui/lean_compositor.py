@@ -1,0 +1,97 @@
+"""Paints only what changed: of each widget the rows that do, and nothing of widgets that lie beside or below.
+
+Textual draws all that lies within the smallest rectangle around what changed. With the bar at the top and the keys at
+the bottom that is the whole screen, however few rows there were.
+"""
+
+from __future__ import annotations
+
+from rich.color import ColorSystem
+from rich.console import Console
+from textual._compositor import ChopsUpdate, Compositor
+from textual.geometry import Region
+from textual.strip import Strip
+
+Spans = list[tuple[int, int]]
+"""First cells, and cells after the last, of pieces of one line."""
+
+
+class LeanCompositor(Compositor):
+    """A compositor whose partial updates are as small as what changed."""
+
+    def render_partial_update(self) -> ChopsUpdate | None:
+        """Return the cells that changed; widgets are asked from the front to the back for what is still missing."""
+        missing: dict[int, Spans] = {}
+        for y, start, end in self._regions_to_spans(self._dirty_regions):
+            missing.setdefault(y, []).append((start, end))
+        self._dirty_regions.clear()
+        pieces: list[Piece] = []
+        for widget, (region, clip) in self.visible_widgets.items():
+            left, top, width, height = region.intersection(clip)
+            right = left + width
+            found: dict[int, Spans] = {}
+            for y in range(top, top + height):
+                if y in missing:
+                    inside, missing[y] = _split(missing[y], left, right)
+                    if inside:
+                        found[y] = inside
+            if not found:
+                continue
+            first, last = min(found), max(found)
+            strips = widget.render_lines(Region(left - region.x, first - region.y, width, last + 1 - first))
+            for y, inside in found.items():
+                pieces += [(start, y, strips[y - first], start - left, end - left) for start, end in inside]
+        return PiecesUpdate(pieces) if pieces else None
+
+
+Piece = tuple[int, int, Strip, int, int]
+"""Where on the screen, of which strip, from which of its cells on, and up to which."""
+
+
+class PiecesUpdate(ChopsUpdate):
+    """Pieces of strips for places on the screen; rendered without strips of their own, which take long to make."""
+
+    def __init__(self, pieces: list[Piece]) -> None:
+        super().__init__([], [], [])
+        self.pieces = pieces
+
+    def render_segments(self, console: Console) -> str:
+        """Return what the terminal is sent."""
+        return "".join(
+            [f"\x1b[{y + 1};{x + 1}H{_rendered(strip, start, end, console)}" for x, y, strip, start, end in self.pieces]
+        )
+
+
+def _split(spans: Spans, left: int, right: int) -> tuple[Spans, Spans]:
+    """Return what of the spans lies between two cells, and what does not."""
+    inside: Spans = []
+    outside: Spans = []
+    for start, end in spans:
+        if start < left:
+            outside.append((start, min(end, left)))
+        if start < right and end > left:
+            inside.append((max(start, left), min(end, right)))
+        if end > right:
+            outside.append((max(start, right), end))
+    return inside, outside
+
+
+def _rendered(strip: Strip, start: int, end: int, console: Console) -> str:
+    """Return the cells of a strip from `start` to `end` as the terminal takes them."""
+    if start == 0 and end == strip.cell_length:
+        return strip.render(console)
+    # What Strip.render does, which keeps it for the next time.
+    colors = console._color_system or ColorSystem.TRUECOLOR
+    rendered: list[str] = []
+    at = 0
+    for segment in strip:
+        text, style, _ = segment
+        after = at + segment.cell_length
+        if after > start:
+            if at < start or after > end:
+                text = segment.split_cells(max(0, start - at))[1].split_cells(end - max(at, start))[0].text
+            rendered.append(text if style is None else Strip.render_style(style, text, colors))
+        at = after
+        if at >= end:
+            break
+    return "".join(rendered)

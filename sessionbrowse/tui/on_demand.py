@@ -1,0 +1,46 @@
+"""Rows that are made when they are asked for: of ten thousand a screen shows some dozens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, TypeVar, overload
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+
+class OnDemand(Sequence[Made], Generic[Given, Made]):
+    """A list with an item for each of another list's, which must not change any more."""
+
+    def __init__(self, given: Sequence[Given], make: Callable[[Given], Made]) -> None:
+        self._given = given
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    def __iter__(self) -> Iterator[Made]:
+        return map(self._make, self._given)
+
+    @overload
+    def __getitem__(self, index: int) -> Made: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Made]: ...
+
+    def __getitem__(self, index: int | slice) -> Made | Sequence[Made]:
+        if isinstance(index, slice):
+            return [self._make(each) for each in self._given[index]]
+        return self._make(self._given[index])
+
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+        """Return where an item stands first.
+
+        Raises:
+            ValueError: nowhere.
+        """
+        # Sequence's own asks for one after the other by its number.
+        for number, each in enumerate(self):
+            if each == value and number >= start and (stop is None or number < stop):
+                return number
+        raise ValueError(f"{value!r} is not there")
