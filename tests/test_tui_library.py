@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from sessionbrowse.store.pins import Pins
-from sessionbrowse.tui.library import Library, parse_filter, same_names
+from sessionbrowse.tui.library import Library, SessionRow, parse_filter, same_names
 from tests.tui_support import NOW_MS, summary
 
 HOUR = 3_600_000
@@ -17,7 +19,7 @@ def library(*summaries: object, here: str | None = None) -> Library:
     return made
 
 
-def titles(rows: list) -> list[str]:
+def titles(rows: Sequence[SessionRow]) -> list[str]:
     return [row.summary.title for row in rows]
 
 
