@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from sessionbrowse.model import words
 from sessionbrowse.model.entry_text import said_text, tool_text
 from sessionbrowse.model.search_query import BadSearch, matches, parse_search, snippet, spans_in
 from sessionbrowse.model.titles import is_near
@@ -373,7 +374,7 @@ def test_relative_dates_count_from_now() -> None:
     assert parse_search("after:1d", now).after_ms == datetime(2026, 8, 12, tzinfo=UTC).timestamp() * 1000
 
 
-def test_whatever_matches_has_the_words_that_the_index_is_asked_for() -> None:
+def test_whatever_matches_has_the_words_that_the_index_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     dice = random.Random(3)
     letters = "aAbé→ _-日本ß\u0301K\n.İǅ½ŉ한\u2028\x00"
     for _ in range(20_000):
@@ -386,6 +387,9 @@ def test_whatever_matches_has_the_words_that_the_index_is_asked_for() -> None:
         origins = original_offsets(text, range(len(folded)))
         assert len(origins) == len(folded)
         assert origins == sorted(origins)
+        with monkeypatch.context() as patched:
+            patched.setattr(words, "_BLOCK", 3)
+            assert [original_offsets(text, [to])[0] for to in range(len(folded))] == origins
         # A character that folding leaves as it is comes from itself.
         assert all(folded[to] == text[at] for to, at in enumerate(origins) if text[at] in "abc_-日本→")
         assert re.findall(r"[0-9a-z_\x80-\U0010ffff]+", fold(text)) == words_of(text)

@@ -97,7 +97,7 @@ class _Rows:
             ValueError: what the index holds is damaged.
             sqlite3.Error: the same.
         """
-        for run in self._runs.get(file, ()):
+        for run in self._runs_of(file):
             base, count = self._bases[run], self._counts[run]
             low, high = bisect_left(rows, base), bisect_left(rows, base + count)
             if low < high:
@@ -106,11 +106,21 @@ class _Rows:
                 for row in rows[low:high]:
                     yield from entries[row - base]
 
+    def _runs_of(self, file: int) -> Sequence[int]:
+        last = self._last_runs.get(file)
+        return (*self._earlier_runs.get(file, ()), last) if last is not None else ()
+
     @cached_property
-    def _runs(self) -> dict[int, list[int]]:
+    def _last_runs(self) -> dict[int, int]:
+        return dict(zip(self._files, range(len(self._files)), strict=True))
+
+    @cached_property
+    def _earlier_runs(self) -> dict[int, list[int]]:
+        """Those of files that have several: few have."""
         found: dict[int, list[int]] = {}
-        for run, file in enumerate(self._files):
-            found.setdefault(file, []).append(run)
+        last = self._last_runs
+        for run in [run for run, file in enumerate(self._files) if last[file] != run]:
+            found.setdefault(self._files[run], []).append(run)
         return found
 
 
