@@ -18,6 +18,7 @@ from sessionbrowse.store.directories import exists_many
 
 if TYPE_CHECKING:
     from sessionbrowse.model.session_facts import Summary
+    from sessionbrowse.services.scope import Scope
     from sessionbrowse.store.index.overview import Brief
 
 _NOTING_SECONDS = 0.3
@@ -48,16 +49,7 @@ def run_list(arguments: argparse.Namespace) -> int:
 def run_projects(arguments: argparse.Namespace) -> int:
     """`projects`: directories are asked for off the main thread, with a limit in time."""
     scope = scope_of(arguments)
-    note = output.noting_once()
-    sessions: Sequence[Summary | Brief] | None = None
-    if _has_index():
-        from sessionbrowse.services.overview import sessions_in_brief
-
-        sessions = sessions_in_brief(scope, cache_dir(), skipped=warn, note=note)
-    if sessions is None:
-        from sessionbrowse.cli.careful_lists import summaries
-
-        sessions = summaries(scope, note)[0]
+    sessions = _in_brief(scope, output.noting_once())
     exists = exists_many({session.cwd for session in sessions if session.cwd})
     documents = project_documents(sessions, exists)
     if arguments.json:
@@ -69,17 +61,17 @@ def run_projects(arguments: argparse.Namespace) -> int:
 
 
 def run_labels(arguments: argparse.Namespace) -> int:
-    """`labels`: only files that have labels are opened a second time."""
-    from sessionbrowse.cli.careful_lists import summaries
+    """`labels`: only files that have labels are opened."""
     from sessionbrowse.services import inspect
-    from sessionbrowse.store.session_file import open_session
+    from sessionbrowse.services.opening import Opener
 
     scope = scope_of(arguments)
-    labelled = [summary for summary in summaries(scope, output.note)[0] if summary.label_count]
+    opener = Opener(cache_dir(), worth_bytes=0)
     documents = [
         document
-        for summary in labelled
-        for document in inspect.label_documents(open_session(summary.path, summary.agent), scope.around.home)
+        for session in _in_brief(scope, output.noting_once())
+        if session.labels
+        for document in inspect.label_documents(opener.open(session.path, session.agent), scope.around.home)
     ]
     documents.sort(key=lambda document: str(document["time"] or ""), reverse=True)
     if arguments.json:
@@ -97,6 +89,20 @@ def _note_projects(directories: Sequence[str]) -> None:
 
         until = time.monotonic() + _NOTING_SECONDS
         projects.note(directories, str(state_dir()), lambda: time.monotonic() > until, _NOTING_SECONDS)
+
+
+def _in_brief(scope: Scope, note: Callable[[str], None]) -> Sequence[Summary | Brief]:
+    """What is known of all sessions, and no more of it than the index has at hand."""
+    sessions: Sequence[Summary | Brief] | None = None
+    if _has_index():
+        from sessionbrowse.services.overview import sessions_in_brief
+
+        sessions = sessions_in_brief(scope, cache_dir(), skipped=warn, note=note)
+    if sessions is None:
+        from sessionbrowse.cli.careful_lists import summaries
+
+        sessions = summaries(scope, note)[0]
+    return sessions
 
 
 def _has_index() -> bool:

@@ -16,15 +16,21 @@ from sessionbrowse.store.index.session import session_from_index
 from sessionbrowse.store.session_file import open_session
 
 WORTH_BYTES = 1024 * 1024
-"""Smaller files are read as fast as they are looked up."""
+"""A single smaller file is read as fast as it is looked up."""
 
 
 class Opener:
     """Opens sessions, from several threads; the index of a directory stays open between them."""
 
-    def __init__(self, directory: Path, read: Callable[[str, str | None], Session] = open_session) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        read: Callable[[str, str | None], Session] = open_session,
+        worth_bytes: int = WORTH_BYTES,
+    ) -> None:
         self._directory = directory
         self._read = read
+        self._worth_bytes = worth_bytes
         self._lock = threading.Lock()
         self._index: Index | None = None
         self._inode = 0
@@ -35,7 +41,7 @@ class Opener:
         Raises:
             NotASession: the file cannot be read.
         """
-        session = self._from_index(path, agent) if _size(path) >= WORTH_BYTES else None
+        session = self._from_index(path, agent) if _size(path) >= self._worth_bytes else None
         return session if session is not None else self._read(path, agent)
 
     def close(self) -> None:
