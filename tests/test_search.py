@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from sessionbrowse.model import words
 from sessionbrowse.model.entry_text import said_text, tool_text
-from sessionbrowse.model.search_query import BadSearch, matches, parse_search, snippet, spans_in
+from sessionbrowse.model.search_query import BadSearch, matches, may_be_in, parse_search, snippet, spans_in
 from sessionbrowse.model.titles import is_near
 from sessionbrowse.model.words import fold, literal, original_offsets, words_of
 from sessionbrowse.services import catalog, index_access, indexed
@@ -383,6 +383,8 @@ def test_whatever_matches_has_the_words_that_the_index_is_asked_for(monkeypatch:
         query = parse_search(f'"{asked}"' if dice.random() < 0.5 else asked)
         spans = spans_in(query, text)
         assert (spans is not None) == matches(query, text)
+        raw = json.dumps(text, ensure_ascii=dice.random() < 0.5).encode("utf-8", "surrogatepass")
+        assert spans is None or may_be_in(query, raw)
         folded = literal(text)
         origins = original_offsets(text, range(len(folded)))
         assert len(origins) == len(folded)

@@ -70,6 +70,17 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
         return list(dict.fromkeys(found))
 
 
+def may_be_in(query: SearchQuery, line: bytes) -> bool:
+    """Tell, before a line of a session file is decoded, whether what it says may have the query's words.
+
+    Where all is plain ASCII every word stands in the line as it is, but for its case.
+    """
+    if not line.isascii() or b"\\u" in line:
+        return True
+    lowered = line.lower()
+    return all(word.encode() in lowered for word, _ in query.tokens())
+
+
 def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
     """Parse a query; `now` is what `after:7d` counts from.
 

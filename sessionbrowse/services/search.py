@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterator
 
 from sessionbrowse.model.entry_facts import EntryFacts, facts_of, fits_facts, is_in_time
-from sessionbrowse.model.search_query import SearchQuery, Span, matches, parse_search, spans_in
+from sessionbrowse.model.search_query import SearchQuery, Span, matches, may_be_in, parse_search, spans_in
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.model.titles import Titles
 from sessionbrowse.model.words import literal
@@ -206,6 +206,8 @@ class Searcher:
         yield from reversed(kept)
 
     def _judge(self, query: SearchQuery, summary: Summary, index: int, raw: bytes, tools: bool) -> Hit | None:
+        if not may_be_in(query, raw):
+            return None
         facts = facts_of(raw, tools=tools)
         if facts is None or not facts.text or not fits_facts(query, facts):
             return None
