@@ -133,6 +133,14 @@ def test_a_browser_that_was_stopped_and_goes_on_takes_every_key_and_leaves_the_t
         assert browser.modes() == modes
 
 
+def test_frames_are_drawn_as_terminals_read_them_whatever_the_locale_says(tmp_path: Path, own_home: Path) -> None:
+    surrounding = surroundings(own_home, tmp_path, PYTHONIOENCODING="latin-1")
+    with Terminal([sys.executable, "-m", "sessionbrowse", "demo"], surrounding, PROJECT) as browser:
+        browser.wait("─ Folders ─")
+        assert leave(browser)[0] == 0
+        assert b"\\u2500" not in browser.seen
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_program_that_is_killed_leaves_the_terminal_as_it_was_and_no_demo(
     number: signal.Signals, tmp_path: Path

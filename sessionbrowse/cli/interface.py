@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import signal
 import sys
@@ -77,6 +78,9 @@ def _open_interface(
     from sessionbrowse.services.companion import start
     from sessionbrowse.tui.options import BrowseOptions
 
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        # What terminals read, whatever the locale says: frames would be drawn as \u2500 otherwise.
+        sys.stderr.reconfigure(encoding="utf-8")
     home = os.path.join(demo, "home", "dev") if demo is not None else os.path.expanduser("~")
     options = BrowseOptions(
         roots=roots, agents=agents, settings=settings, problems=problems, home=home, demo=demo, pick=pick

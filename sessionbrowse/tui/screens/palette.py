@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from sessionbrowse.model.picker import fuzzy
-from sessionbrowse.tui.command import Command, Here
+from sessionbrowse.tui.command import MOVE, Command, Here
 from sessionbrowse.tui.places import OVERLAY
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.spans import Line, sides
@@ -21,9 +21,10 @@ class PaletteScreen(CommandScreen[str | None]):
 
     def __init__(self, commands: list[Command], here: Here) -> None:
         super().__init__(name="palette")
-        self._commands = commands
+        # Nobody opens it to move by a row.
+        self._commands = sorted(commands, key=lambda command: command.group == MOVE)
         self._here = here
-        self._shown = commands
+        self._shown = self._commands
         self._text = ""
 
     def compose(self) -> ComposeResult:
