@@ -152,6 +152,9 @@ async def test_folders_can_be_filtered_too(demo: dict) -> None:
         await browser.press("left", "slash")
         await browser.type("notes")
         assert browser.words("#projects") == "▌ All folders 32 notes-app 5"
+        await browser.press("enter")
+        assert browser.words("#projects") == "All folders 32 ▌ notes-app 5", "what was found is what was looked for"
+        assert "Sessions · notes-app" in browser.screen_text()
 
 
 async def test_the_sessions_follow_when_a_filter_takes_their_folder_away(demo: dict) -> None:

@@ -50,6 +50,9 @@ class ListFilter:
         screen.set_focus(screen.filtered_list)
         if screen.filters[screen.filtered].is_empty:
             line.close()
+        elif screen.filtered == "projects" and screen.projects_list.cursor == 0:
+            # "All folders" stands above what was found, which is what was looked for.
+            screen.projects_list.go_down()
 
     def do_clear_filter(self) -> None:
         """Show all rows again."""
