@@ -21,17 +21,17 @@ Document = dict[str, Any]
 def newest(
     briefs: Sequence[Brief], *, cwd: str | None = None, named: bool = False, limit: int | None = None
 ) -> list[Brief]:
-    """Return of sessions in brief, newest file first, what `select` returns in the order `recent`."""
+    """Return of sessions in brief what `select` returns of summaries, newest file first, in the order `recent`."""
     wanted = [
         brief for brief in briefs if (cwd is None or brief.cwd == cwd) and (not named or (brief.name or "").strip())
     ]
     if limit is None:
-        return sorted(wanted, key=_recent)
-    return heapq.nsmallest(limit, wanted, key=_recent)
+        return sorted(wanted, key=_recent, reverse=True)
+    return heapq.nlargest(limit, wanted, key=_recent)
 
 
-def _recent(brief: Brief) -> tuple[float, int]:
-    return -(brief.modified or 0), -brief.mtime_ns
+def _recent(brief: Brief) -> tuple[float, int, str]:
+    return brief.modified or 0, brief.mtime_ns, brief.path
 
 
 def summary_document(summary: Summary) -> Document:

@@ -15,7 +15,7 @@ from sessionbrowse.services.catalog import all_summaries
 from sessionbrowse.services.gathered import Gathered
 from sessionbrowse.services.index_access import MAX_UPDATE_BYTES, Note, open_if_there, throw_away
 from sessionbrowse.services.scope import Scope, scan_of
-from sessionbrowse.store.discover import FoundFile, Skipped
+from sessionbrowse.store.discover import FoundFile, Skipped, newest_first
 from sessionbrowse.store.index.index import Held, Index, Progress
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
 from sessionbrowse.store.placing import link_parents, placed
@@ -88,6 +88,7 @@ def gather(
     held = index.held()
     found = Gathered([], {}, {}, {}, index.generation)
     for places, files in turns(what, by_path.values, cancelled=cancelled, skipped=skipped):
+        files = newest_first(files)
         found.files.update({file.path: file for file in files})
         gone = _gone(held, found.files, [place.root for place in places])
         changed = [file for file in files if _is_changed(held.get(file.path), file, what.override, tools)]

@@ -36,7 +36,7 @@ from sessionbrowse.services.news import (
 )
 from sessionbrowse.services.readings import Readings
 from sessionbrowse.services.scope import Scope, scan_of
-from sessionbrowse.store.discover import FoundFile, Skipped, is_session_name
+from sessionbrowse.store.discover import FoundFile, Skipped, is_session_name, newest_first
 from sessionbrowse.store.in_use_now import sessions_in_use
 from sessionbrowse.store.index.overview import Brief
 from sessionbrowse.store.placing import link_parents
@@ -229,7 +229,7 @@ class Live:
                 self._places = (*self._places, *places)
                 self._watch()
             files.update({file.path: file for file in walked})
-            self._read(walked, found)
+            self._read(newest_first(walked), found)
         self._files = files
         self._readings.forget([path for path in self._readings.paths() if path not in files])
         self._leave([path for path in self._shown if path not in found])

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,11 +29,16 @@ Answer = TypeVar("Answer")
 
 
 class Overview(Struct, frozen=True):
-    """The sessions of a scope in brief, newest file first; those of other agents too; and their files."""
+    """The sessions of a scope in brief, in no order; those of other agents too, turn by turn; and their files."""
 
     briefs: list[Brief]
-    everyone: list[Brief]
+    everyone: list[list[Brief]]
     files: dict[str, FoundFile]
+
+    def newest_first(self) -> list[Brief]:
+        """Return everyone in the order of a scan: turn by turn, the newest files first."""
+        newest = attrgetter("mtime_ns", "path")
+        return [brief for turn in self.everyone for brief in sorted(turn, key=newest, reverse=True)]
 
 
 def newest_sessions(
@@ -58,8 +65,9 @@ def sessions_in_brief(
     skipped: Callable[[Skipped], None] = lambda _: None,
     note: Note = lambda _: None,
 ) -> list[Brief] | None:
-    """Return every session of the scope in brief; None if the index cannot tell."""
-    return _asked(scope, directory, lambda _, found: found.briefs, skipped=skipped, note=note)
+    """Return every session of the scope in brief, newest file first; None if the index cannot tell."""
+    briefs = _asked(scope, directory, lambda _, found: found.newest_first(), skipped=skipped, note=note)
+    return _of_agents(scope, briefs) if briefs is not None else None
 
 
 def _asked(
@@ -92,23 +100,27 @@ def _asked(
 def overview_of(scope: Scope, index: Index, skipped: Callable[[Skipped], None]) -> Overview | None:
     """Return every session of the scope, what little changed read into the index; None if it cannot tell."""
     what = scan_of(scope)
-    by_path: dict[str, Brief] = {}
+    everyone: list[list[Brief]] = []
     files_by_path: dict[str, FoundFile] = {}
     # Before the files, whose listings may still be under way in another process.
     briefs = index.overview()
-    for _, files in turns(what, by_path.values, skipped=skipped):
+    for _, files in turns(what, lambda: chain(*everyone), skipped=skipped):
         if not files:
             continue
         current = _current(index, briefs, files, what.override)
         if current is None:
             return None
+        shown: list[Brief] = []
         for file, brief in zip(files, current, strict=True):
             if scope.hidden or not (brief.hidden or file.hidden):
-                by_path[brief.path] = brief
+                shown.append(brief)
                 files_by_path[brief.path] = file
-    everyone = list(by_path.values())
-    wanted = [brief for brief in everyone if brief.agent in scope.agents] if scope.agents else everyone
-    return Overview(wanted, everyone, files_by_path)
+        everyone.append(shown)
+    return Overview(_of_agents(scope, list(chain(*everyone))), everyone, files_by_path)
+
+
+def _of_agents(scope: Scope, briefs: list[Brief]) -> list[Brief]:
+    return [brief for brief in briefs if brief.agent in scope.agents] if scope.agents else briefs
 
 
 def _current(
@@ -180,7 +192,7 @@ def _unpacked(index: Index, found: Overview, chosen: Sequence[Brief]) -> tuple[l
     if any(summary.parent_session and summary.parent_path is None for summary in shown.values()):
         everyone = [
             shown.get(brief.path) or Summary(agent=brief.agent, path=brief.path, id=brief.id)
-            for brief in found.everyone
+            for brief in found.newest_first()
         ]
         shown.update({summary.path: summary for summary in link_parents(everyone)})
     return list(shown.values()), cut

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.store.discover import FoundFile, Skipped
+from sessionbrowse.store.discover import FoundFile, Skipped, newest_first
 from sessionbrowse.store.placing import link_parents
 from sessionbrowse.store.summarise import summaries_of
 from sessionbrowse.store.turns import Scan, turns
@@ -46,7 +46,7 @@ def scan(
         pending: list[Summary] = []
         # The first rows must not wait for a batch to fill.
         deadline = 0.0
-        for summary in summaries_of(files, what.override, summarise, parallel=parallel):
+        for summary in summaries_of(newest_first(files), what.override, summarise, parallel=parallel):
             if cancelled():
                 return
             done += 1

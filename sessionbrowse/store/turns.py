@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from sessionbrowse.agents import Place, Surroundings
-from sessionbrowse.store.discover import FoundFile, Skipped, discover, newest_first
+from sessionbrowse.store.discover import FoundFile, Skipped, discover
 from sessionbrowse.store.roots import more_places
 
 
@@ -40,7 +40,7 @@ def turns(
     cancelled: Callable[[], bool] = lambda: False,
     skipped: Callable[[Skipped], None] = lambda _: None,
 ) -> Iterator[tuple[tuple[Place, ...], list[FoundFile]]]:
-    """Yield the scan's places with their files, newest first, then further places with the files not seen before.
+    """Yield the scan's places with their files, nearly in the order of paths, then further places with new files.
 
     `sessions` is asked between the two for those of the first: the settings of their directories may name more places.
     """
@@ -59,7 +59,7 @@ def turns(
             cancelled=cancelled,
             skipped=skipped,
         )
-        files = newest_first(walk)
+        files = list(walk)
         if turn == 2 and files:
             seen = {(file.device, file.inode) for file in first}
             files = [file for file in files if (file.device, file.inode) not in seen]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -76,6 +77,8 @@ def renew_overview(connection: sqlite3.Connection) -> None:
         else:
             missing.append(row)
     kept += _made(connection, missing)
+    # As files are found: who compares them goes through memory once, from one end to the other.
+    kept.sort(key=attrgetter("path"))
     connection.execute("INSERT OR REPLACE INTO overview VALUES (0, ?)", (msgspec.msgpack.encode(kept),))
     connection.execute("INSERT OR REPLACE INTO overview_is_current VALUES (0)")
     connection.execute("COMMIT")
