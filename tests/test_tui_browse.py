@@ -487,3 +487,11 @@ async def test_many_problems_of_the_settings_do_not_hide_the_lists(demo: dict) -
         await browser.until(lambda: len(browser.toasts()) == 4)
         assert browser.toasts()[:3] == ["problem 0", "problem 1", "problem 2"]
         assert "17 more problems" in browser.toasts()[3]
+
+
+async def test_a_sentence_that_is_shown_already_is_not_shown_twice(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("y", "n", "n", "y", "y")
+        copied = "Copied the path of the session's file."
+        assert browser.toasts().count(copied) == 1
+        assert browser.toasts()[-1] == copied

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from msgspec import structs
 from textual import events
 from textual.app import App, SuspendNotSupported
-from textual.notifications import SeverityLevel
+from textual.notifications import Notification, SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
 
@@ -282,13 +282,18 @@ class BrowseApp(App[int], inherit_bindings=False):
         return note
 
     def say(self, sentence: str, severity: SeverityLevel = "information") -> None:
-        """Show a sentence for some seconds; what it quotes may be foreign."""
-        self.notify(clean(self.in_short(sentence)), severity=severity, markup=False)
+        """Show a sentence for some seconds, one that is shown already in the place of itself; it may be foreign."""
+        message = clean(self.in_short(sentence))
+        self._unsay(lambda notice: notice.message == message)
+        self.notify(message, severity=severity, markup=False)
 
     def unsay(self) -> None:
         """Take back what was said before a change: "u undoes" would now be about another one."""
+        self._unsay(lambda notice: notice.severity == "information")
+
+    def _unsay(self, is_meant: Callable[[Notification], bool]) -> None:
         for notice in list(self._notifications):
-            if notice.severity == "information":
+            if is_meant(notice):
                 self._unnotify(notice, refresh=False)
 
     def in_short(self, sentence: str) -> str:
