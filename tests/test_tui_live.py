@@ -123,6 +123,12 @@ async def test_the_tree_follows_at_its_end_and_stays_elsewhere(tmp_path: Path) -
         await driven.settle()
         followed.append(tree.key)
         assert followed == [1, 2, 1], "on the leaf it goes with it, elsewhere it stays"
+        await driven.press("end", "enter")
+        append(path, user("e", "d", "third question", 5))
+        await until(lambda: tree.count == 5)
+        await driven.settle()
+        assert tree.key == 3, "an entry whose text has the keys is being read"
+        assert "second answer" in driven.words("#view")
 
 
 async def test_what_is_read_stays_where_it_is_while_the_session_grows(tmp_path: Path) -> None:

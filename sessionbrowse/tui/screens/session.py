@@ -242,10 +242,10 @@ class SessionScreen(CommandScreen[None]):
             self.text_view.show([], empty="There is no entry to show.")
             self.browser.say(sentence, "error")
             return
-        # Who stands at the end follows it, as `tail -f` does; elsewhere what is read stays.
+        # Who stands at the tree's end follows it, as `tail -f` does; what is read stays.
         before, index = self.session, self.index
         if before is not None and index is not None and self._wanted == (None, None):
-            at_end = index == self.shown.nearest(before.parents, before.leaf)
+            at_end = self.pane == "tree" and index == self.shown.nearest(before.parents, before.leaf)
             self._wanted = (None, outcome.value.leaf_id if at_end else before.ids[index])
         if before is not None and len(outcome.value.ids) < len(before.ids):
             # It was rewritten: its rows are entries of another file.
