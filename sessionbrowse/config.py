@@ -23,7 +23,7 @@ ProjectsBy = Literal["directory", "repository"]
 RowField = Literal["model", "folder", "agent", "modified", "messages", "tokens", "cost", "size", "branches"]
 ResumeIn = Literal["here", "tmux-window", "tmux-split", "command"]
 CommandPlace = Literal["everywhere", "lists", "session"]
-CommandOutput = Literal["terminal", "toast"]
+CommandOutput = Literal["terminal", "pause", "toast"]
 
 ROW_FIELDS: tuple[RowField, ...] = ("model", "folder", "agent", "modified", "messages", "cost")
 """What a session's row shows beside its title, from left to right."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from sessionbrowse.services.own_commands import (
     MOST_LINES,
     PLACEHOLDERS,
     directory_for,
+    paused,
     placeholders_of,
     run_quietly,
     words_of,
@@ -51,6 +53,20 @@ def test_every_placeholder_reaches_words_and_lines(name: str, tmp_path: Path) ->
 def test_however_a_placeholder_is_quoted_its_value_is_never_run(line: str, tmp_path: Path) -> None:
     quietly(line, tmp_path, path=HOSTILE)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_command_that_pauses_waits_for_enter_and_ends_with_its_own_status(tmp_path: Path) -> None:
+    for run in (("sh", "-c", "echo there; exit 3"), "echo there; exit 3"):
+        words = paused(words_of(own(run), {"path": HOSTILE}))
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, text=True)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.read(len("there\n\nEnter")) == "there\n\nEnter"
+        assert process.poll() is None
+        process.stdin.write("\n")
+        process.stdin.close()
+        assert process.wait(30) == 3
+        process.stdout.close()
 
 
 def test_the_end_of_the_output_is_told_in_clean_lines(tmp_path: Path) -> None:

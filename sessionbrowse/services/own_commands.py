@@ -12,6 +12,7 @@ from sessionbrowse.errors import CommandFailed
 from sessionbrowse.text import clean, clean_lines
 
 PLACEHOLDERS = ("path", "id", "cwd", "entry", "agent", "name")
+PAUSE = """"$@"; status=$?; printf '\\nEnter goes back to sessionbrowse. '; read -r answer; exit $status"""
 MOST_LINES = 6
 MOST_BYTES = 64 * 1024
 
@@ -42,6 +43,11 @@ def words_of(command: CustomCommand, values: Mapping[str, str]) -> tuple[str, ..
     if isinstance(command.run, str):
         return ("sh", "-c", _PLACEHOLDER.sub(lambda found: f'"${{{_variable(found[1])}}}"', command.run))
     return tuple([_PLACEHOLDER.sub(lambda found: values.get(found[1], ""), word) for word in command.run])
+
+
+def paused(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words that run the given ones and wait for Enter, so that what they print can be read."""
+    return ("sh", "-c", PAUSE, "sh", *words)
 
 
 def variables_of(values: Mapping[str, str]) -> dict[str, str]:

@@ -8,7 +8,14 @@ from functools import partial
 from sessionbrowse.config import CustomCommand
 from sessionbrowse.errors import CommandFailed
 from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.services.own_commands import directory_for, placeholders_of, run_quietly, variables_of, words_of
+from sessionbrowse.services.own_commands import (
+    directory_for,
+    paused,
+    placeholders_of,
+    run_quietly,
+    variables_of,
+    words_of,
+)
 from sessionbrowse.services.resume import ResumeCommand
 from sessionbrowse.text import clean
 from sessionbrowse.tui.command import OWN, Command, Here, Reason
@@ -76,6 +83,7 @@ class OwnCommands:
             return
         try:
             words = words_of(command, values)
+            words = paused(words) if command.output == "pause" else words
         except CommandFailed as error:
             browser.say(str(error), "error")
             return
