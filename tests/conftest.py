@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import time
 from pathlib import Path
 
@@ -16,6 +18,8 @@ CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 # Variables by which the agents, and we, find files; a test that wants one sets it itself.
 FOREIGN_VARIABLES = ("PI_", "OMP_", "ATOMIC_", "INDUSAGI_", "SESSIONBROWSE_", "XDG_")
 
+NUMBERS = itertools.count()
+
 settings.register_profile(
     "sessionbrowse",
     deadline=None,
@@ -27,13 +31,24 @@ settings.register_profile(
 settings.load_profile("sessionbrowse")
 
 
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty directory for each test.
+
+    pytest's own fixture finds a free name by looking at all directories that were made before, which among thousands
+    of tests takes as long as the tests of whole modules.
+    """
+    name = re.sub(r"\W", "_", str(request.node.name))[:30]
+    return tmp_path_factory.mktemp(f"{name}{next(NUMBERS)}", numbered=False)
+
+
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home directory for each test, with UTC as its time zone."""
     for name in list(os.environ):
         if name.startswith(FOREIGN_VARIABLES):
             monkeypatch.delenv(name)
-    home = tmp_path_factory.mktemp("home")
+    home = tmp_path_factory.mktemp(f"home{next(NUMBERS)}", numbered=False)
     monkeypatch.setenv("HOME", str(home))
     for variable, folder in (
         ("XDG_CONFIG_HOME", ".config"),

@@ -6,15 +6,18 @@ variable where there is one, so that a colour that is right has a word and a col
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from itertools import groupby
+from operator import itemgetter
 
 from msgspec import Struct
 from rich.style import Style
 from textual.color import Color
 from textual.strip import Strip
 
-Cell = tuple[str, str, str, str]
-"""A character, its colour, its background (`#rrggbb`, or "" where it cannot be seen or is the terminal's) and looks."""
+Seen = tuple[str, str, str]
+"""A colour, a background (`#rrggbb`, or "" where it cannot be seen or is the terminal's) and looks."""
 
 NAMED = (
     "foreground",
@@ -45,40 +48,45 @@ LOOKS = ("bold", "italic", "underline", "strike", "reverse", "dim")
 
 
 class Frame(Struct, frozen=True):
-    """What stands on the screen in one theme."""
+    """What stands on the screen in one theme: the characters of each row, and for each how it is seen."""
 
     theme: str
-    rows: list[list[Cell]]
+    rows: list[tuple[str, list[Seen]]]
     colours: dict[str, str]
 
 
 def frame(theme: str, strips: Sequence[Strip], variables: Mapping[str, str]) -> Frame:
     """Return what `strips` show; `variables` are those of the theme."""
     colours = {name: Color.parse(variables[name]).hex.lower() for name in NAMED if name in variables}
-    return Frame(theme, [_cells(strip) for strip in strips], colours)
+    return Frame(theme, [_row(strip) for strip in strips], colours)
 
 
-def _cells(strip: Strip) -> list[Cell]:
-    cells: list[Cell] = []
+def _row(strip: Strip) -> tuple[str, list[Seen]]:
+    characters: list[str] = []
+    row: list[Seen] = []
     for text, style, control in strip:
         if not control:
-            colour, background, looks = _look(style or Style.null())
+            seen = _seen(style or Style.null())
+            _, background, looks = seen
+            is_plain = _is_plain(looks)
             for character in text:
                 # What a blank would look like if it were none cannot be seen: it goes on as what stands before it.
-                if character.isspace() and _is_plain(looks):
-                    before = cells[-1] if cells else (" ", "", "", "")
-                    goes_on = before[2] == background and _is_plain(before[3])
-                    cells.append((character, *(before[1:] if goes_on else ("", background, ""))))
+                if is_plain and character.isspace():
+                    goes_on = row and row[-1][1] == background and _is_plain(row[-1][2])
+                    row.append(row[-1] if goes_on else ("", background, ""))
                 else:
-                    cells.append((character, colour, background, looks))
-    return cells
+                    row.append(seen)
+            characters.append(text)
+    return "".join(characters), row
 
 
+@cache
 def _is_plain(looks: str) -> bool:
     return not {"underline", "reverse", "strike"}.intersection(looks.split())
 
 
-def _look(style: Style) -> tuple[str, str, str]:
+@cache
+def _seen(style: Style) -> Seen:
     colour = style.color.get_truecolor().hex if style.color and not style.color.is_default else ""
     background = style.bgcolor.get_truecolor().hex if style.bgcolor and not style.bgcolor.is_default else ""
     return colour, background, " ".join(look for look in LOOKS if getattr(style, look))
@@ -87,16 +95,20 @@ def _look(style: Style) -> tuple[str, str, str]:
 def text_of(frames: Sequence[Frame]) -> str:
     """Return the picture: its rows, where each style stands, and what each style is."""
     names = _names(frames)
+    styles: dict[tuple[Seen, ...], str] = {}
     letters: dict[str, str] = {}
     shown: list[str] = []
     runs: list[str] = []
     for rows in zip(*(one.rows for one in frames), strict=True):
-        characters = {"".join(cell[0] for cell in row) for row in rows}
+        characters = {text for text, _ in rows}
         assert len(characters) == 1, f"The themes show other characters: {sorted(characters)}"
         shown.append(characters.pop().rstrip())
-        styles = [_style(cells, names) for cells in zip(*rows, strict=True)]
-        runs.append(_runs([letters.setdefault(style, _letter(len(letters))) for style in styles]))
-    size = f"{len(frames[0].rows[0])} × {len(frames[0].rows)}, {', '.join(one.theme for one in frames)}"
+        lengths: list[tuple[str, int]] = []
+        for seen, alike in groupby(zip(*(row for _, row in rows), strict=True)):
+            style = styles.get(seen) or styles.setdefault(seen, _style(seen, names))
+            lengths.append((letters.setdefault(style, _letter(len(letters))), len(list(alike))))
+        runs.append(_runs(lengths))
+    size = f"{len(frames[0].rows[0][1])} × {len(frames[0].rows)}, {', '.join(one.theme for one in frames)}"
     legend = [f"{letter} {style}" for style, letter in letters.items()]
     return "\n".join([size, *shown, "", *_numbered(runs), "", *legend, ""])
 
@@ -116,10 +128,10 @@ def _names(frames: Sequence[Frame]) -> dict[tuple[str, ...], str]:
     return names
 
 
-def _style(cells: Sequence[Cell], names: Mapping[tuple[str, ...], str]) -> str:
-    looks = {cell[3] for cell in cells}
-    colour, background = (_name(tuple([cell[at] for cell in cells]), names) for at in (1, 2))
-    return f"{colour or 'blank'} on {background or 'default'} {'/'.join(sorted(looks))}".rstrip()
+def _style(seen: Sequence[Seen], names: Mapping[tuple[str, ...], str]) -> str:
+    colours, backgrounds, looks = zip(*seen, strict=True)
+    colour, background = _name(colours, names), _name(backgrounds, names)
+    return f"{colour or 'blank'} on {background or 'default'} {'/'.join(sorted(set(looks)))}".rstrip()
 
 
 def _name(colours: tuple[str, ...], names: Mapping[tuple[str, ...], str]) -> str:
@@ -133,14 +145,10 @@ def _letter(number: int) -> str:
     return alphabet[number] if number < 26 else alphabet[number // 26 - 1] + alphabet[number % 26]
 
 
-def _runs(letters: Sequence[str]) -> str:
-    runs: list[tuple[str, int]] = []
-    for letter in letters:
-        if runs and runs[-1][0] == letter:
-            runs[-1] = (letter, runs[-1][1] + 1)
-        else:
-            runs.append((letter, 1))
-    return " ".join([f"{letter}{count}" for letter, count in runs])
+def _runs(lengths: Iterable[tuple[str, int]]) -> str:
+    """Write which letter goes on for how long; neighbours of one style are one run."""
+    alike = groupby(lengths, key=itemgetter(0))
+    return " ".join([f"{letter}{sum(length for _, length in run)}" for letter, run in alike])
 
 
 def _numbered(runs: Sequence[str]) -> list[str]:

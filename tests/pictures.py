@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,7 +17,7 @@ from unittest.mock import patch
 
 from msgspec import Struct
 from msgspec.structs import replace
-from textual._compositor import LayoutUpdate
+from textual._compositor import Compositor, LayoutUpdate
 from textual.strip import Strip
 
 from sessionbrowse.config import CustomCommand, Settings
@@ -34,6 +35,7 @@ from tests.tui_support import Driven, browsing, demo_options, fixed_source, summ
 SHOWN = "screenshots"
 """What pictures show in place of each run's own word in the name of its directory; as long as that."""
 PREFIX = "sessionbrowse-"
+PAINT = Compositor.render_update
 
 
 class Look(Struct, frozen=True):
@@ -118,7 +120,8 @@ class Album:
             frames.append(frame(name, _strips(browser), browser.app.theme_variables))
             for drawing, shows in README_PICTURES.items():
                 if self._drawn and shows == (self.look.name, scene, name):
-                    svg = browser.app.export_screenshot(title="sessionbrowse", simplify=True)
+                    with patch.object(Compositor, "render_update", PAINT):
+                        svg = browser.app.export_screenshot(title="sessionbrowse", simplify=True)
                     # The elements are named by a checksum of what was drawn, in which the directory's name is.
                     self.drawings[drawing] = re.sub(r"\bterminal-\d+", "terminal", store.as_shown(svg))
         await _show_in(browser, first, background)
@@ -136,10 +139,14 @@ async def _show_in(browser: Driven, name: str, background: bool) -> None:
         await browser.settle(background=background)
 
 
+def _paint_nothing(compositor: Compositor, **how: object) -> None:
+    compositor._dirty_regions.clear()
+
+
 def _strips(browser: Driven) -> list[Strip]:
     """Return what stands on the screen, with what lies under a window."""
     app = browser.app
-    update = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens, simplify=True)
+    update = PAINT(app.screen._compositor, full=True, screen_stack=app._background_screens, simplify=True)
     assert isinstance(update, LayoutUpdate)
     return [Strip.join(list(strips)) for strips in update.strips]
 
@@ -148,8 +155,12 @@ async def album(name: str, *, drawn: bool = True) -> Album:
     """Take all pictures of one size."""
     look = LOOKS[name]
     taken = Album(look, drawn=drawn)
-    # On a busy machine a sentence might be gone before its picture is taken.
-    with patch.object(BrowseApp, "NOTIFICATION_TIMEOUT", 3600.0), patch.dict(os.environ, look.environ):
+    with ExitStack() as during:
+        # On a busy machine a sentence might be gone before its picture is taken.
+        during.enter_context(patch.object(BrowseApp, "NOTIFICATION_TIMEOUT", 3600.0))
+        # Nobody sees what is painted between two pictures, and each picture is painted whole.
+        during.enter_context(patch.object(Compositor, "render_update", _paint_nothing))
+        during.enter_context(patch.dict(os.environ, look.environ))
         for scenes in look.walks:
             await _walk(taken, scenes)
         if look.walks is WALKS:

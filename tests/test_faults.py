@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from collections.abc import Callable
 from contextlib import suppress
@@ -46,6 +47,7 @@ class World:
     """One store with one session, in which one verb meets one fault."""
 
     def __init__(self, folder: Path, verb: str) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         self.store = Store(folder)
         agent, slot, self.run = VERBS[verb]
@@ -114,7 +116,7 @@ def test_nothing_is_lost_and_the_journal_is_right_whatever_call_fails(
         world.act()
     clean = world.path.read_bytes()
     for at in range(1, len(counted.calls) + 1):
-        world = World(tmp_path / str(at), verb)
+        world = World(tmp_path / "world", verb)
         action = FAULTS[fault] or after(world.vanish if fault == "vanished" else world.replace)
         if fault.startswith("killed"):
 
