@@ -24,9 +24,10 @@ DOWN, UP, LEFT, RIGHT = "\x1b[B", "\x1b[A", "\x1b[D", "\x1b[C"
 PAGE_DOWN, PAGE_UP = "\x1b[6~", "\x1b[5~"
 ENTER, ESCAPE, TAB, BACKSPACE = "\r", "\x1b", "\t", "\x7f"
 
-# What asks the terminal for the kitty keyboard protocol: our terminal draws what it does not know.
-_KITTY = re.compile(rb"\x1b\[[<>=][0-9;]*u")
-_TORN_KITTY = re.compile(rb"\x1b(?:\[(?:[<>=][0-9;]*)?)?\Z")
+# What asks the terminal for the kitty keyboard protocol, which ours would draw, and colours: nobody looks at them here,
+# and they are most of what a program sends.
+_UNSEEN = re.compile(rb"\x1b\[(?:[<>=][0-9;]*u|[0-9;:]*m)")
+_TORN = re.compile(rb"\x1b(?:\[[<>=]?[0-9;:]*)?\Z")
 
 
 class TimedOut(AssertionError):
@@ -44,9 +45,9 @@ class Screen:
     def feed(self, given: bytes) -> None:
         """Take what the program wrote."""
         text = self._waiting + given
-        torn = _TORN_KITTY.search(text)
+        torn = _TORN.search(text)
         self._waiting = torn[0] if torn is not None else b""
-        self._stream.feed(_KITTY.sub(b"", text[: torn.start()] if torn is not None else text))
+        self._stream.feed(_UNSEEN.sub(b"", text[: torn.start()] if torn is not None else text))
 
     def lines(self) -> list[str]:
         """Return the screen's lines without the blanks at their ends."""
@@ -78,7 +79,7 @@ class Terminal:
         captured: bool = False,
     ) -> None:
         self.screen = Screen(rows, columns)
-        self.seen = b""
+        self.seen = bytearray()
         """All bytes that the program sent to the terminal."""
         self._descriptor, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

@@ -90,7 +90,7 @@ def attacked_home(home: Path) -> Path:
     return home / ".pi"
 
 
-def assert_nothing_raw(seen: bytes) -> None:
+def assert_nothing_raw(seen: bytearray) -> None:
     """Fail if a byte that a session sent reached the terminal."""
     for attack in ATTACKS:
         assert attack not in seen
