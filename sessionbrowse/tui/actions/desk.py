@@ -30,6 +30,7 @@ from sessionbrowse.store.roots import real_surroundings
 from sessionbrowse.store.trash import NoTrash
 from sessionbrowse.text import clean
 from sessionbrowse.tui.actions.fresh import Fresh, read_again, touched
+from sessionbrowse.tui.actions.listed import Listed
 from sessionbrowse.tui.actions.queue import ChangeQueue
 from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.render import one_line, plural
@@ -225,11 +226,19 @@ class Desk:
         """Make the changes of a plan. In the background."""
         group = plan.group or (secrets.token_hex(4) if len(plan.items) > 1 else None)
         how = msgspec.structs.replace(how, group=group, force=plan.force, into=plan.into or how.into)
+        library = self._browser.library
+        roots = [place.root for place in self._browser.source.places]
+        listed = Listed(library.get, lambda: [summary.path for summary in library.all()], roots)
         paths: set[str] = set()
 
         def change(item: Item, _: Bench, __: str | None) -> Changed:
             changed, more = self._make(item, how)
-            paths.update(touched(changed) | more)
+            # What is taken back may be of another store, changed by a browser of that one.
+            is_ours = not isinstance(changed, Undone | Restored)
+            for path in touched(changed) | more:
+                at = listed.at(path)
+                if at is not None or is_ours:
+                    paths.add(at or path)
             return changed
 
         def on_progress(finished: int, total: int) -> None:
@@ -237,7 +246,7 @@ class Desk:
                 how.report(finished, total, plan.items[min(finished, total - 1)].name)
 
         bulk = in_bulk(plan.items, change, bench=how.bench, on_progress=on_progress, cancelled=how.stopped, group=group)
-        return Result(bulk=bulk, fresh=read_again(sorted(paths), self._browser.library.get), group=group)
+        return Result(bulk=bulk, fresh=read_again(sorted(paths), library.get), group=group)
 
     def _make(self, item: Item, how: How) -> tuple[Changed, set[str]]:
         changed = item.make(how)
