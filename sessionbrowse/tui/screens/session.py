@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.content import Content
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model import tree
@@ -15,18 +14,15 @@ from sessionbrowse.model.callers import learn_calls
 from sessionbrowse.model.session import Session
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.remembered import SessionView
-from sessionbrowse.text import clean
 from sessionbrowse.tui.actions.fresh import Fresh
 from sessionbrowse.tui.actions.widths import apply_widths
 from sessionbrowse.tui.command import Here
+from sessionbrowse.tui.entry_pane import EntryPane
 from sessionbrowse.tui.jobs import Job, Outcome
-from sessionbrowse.tui.marked import apart, marks_of
 from sessionbrowse.tui.memory import tree_filter_of
 from sessionbrowse.tui.places import SESSION, TREE, VIEW
-from sessionbrowse.tui.reading.parts import Part
-from sessionbrowse.tui.reading.views import VIEWS, Look, Looked, ViewName, document
+from sessionbrowse.tui.reading.views import VIEWS, Looked, ViewName
 from sessionbrowse.tui.render import one_line
-from sessionbrowse.tui.resting import Resting
 from sessionbrowse.tui.screens.base import CommandScreen
 from sessionbrowse.tui.screens.found import find_again
 from sessionbrowse.tui.session_titles import (
@@ -38,13 +34,13 @@ from sessionbrowse.tui.session_titles import (
     tree_title,
 )
 from sessionbrowse.tui.spans import Line
-from sessionbrowse.tui.tree_rows import TreeStyle, hits_in, shift_for, tree_row
+from sessionbrowse.tui.tree_rows import TreeStyle, shift_for, tree_row
 from sessionbrowse.tui.tree_search import TreeRows, TreeState, make_rows
 from sessionbrowse.tui.tree_shown import NOTHING_SHOWN, shown_tree
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
-from sessionbrowse.tui.widgets.text_view import Marks, TextView
+from sessionbrowse.tui.widgets.text_view import TextView
 
 NARROW = 80
 """Columns below which a line says only what matters most."""
@@ -79,12 +75,9 @@ class SessionScreen(CommandScreen[None]):
         self.session: Session | None = None
         self.state = TreeState(filter="default")
         self.shown = NOTHING_SHOWN
-        self.view: ViewName = "entry"
         self.label_times = False
         self.marked: int | None = None
         self._wanted = (index, entry_id)
-        self._came_for = (index, entry_id, searched)
-        self._looked_at: tuple[object, ...] = ()
         self._stood: int | None = None
         self._left: SessionView | None = None
         self._is_gone = False
@@ -92,8 +85,7 @@ class SessionScreen(CommandScreen[None]):
         self._style = TreeStyle(now_ms=0, home="")
         self._drawn_shift = 0
         self._texts: dict[int, str] = {}
-        self._make_view: Callable[[Job], list[Part]] | None = None
-        self._resting = Resting(self, self._ask_view)
+        self._beside = EntryPane(self, (index, entry_id, searched))
 
     # -- layout -------------------------------------------------------------------------------------------------
 
@@ -113,7 +105,7 @@ class SessionScreen(CommandScreen[None]):
         if self._wanted == (None, None) and self._left is not None:
             self._wanted = (None, self._left.entry)
         self.tree_list.border_title = "Tree"
-        self._title_view()
+        self._beside.title()
         self._show_header()
         self.set_focus(self.tree_list)
         self.add_class("-at-tree")
@@ -304,7 +296,7 @@ class SessionScreen(CommandScreen[None]):
         self.tree_list.set_rows(self.rows.indexes, cursor=cursor, empty=empty)
         self.tree_list.border_title = tree_title(self.state)
         self.tree_list.border_subtitle = f"{len(self.rows):,}"
-        self._refresh_view()
+        self._beside.refresh()
         if self.query_one(FilterLine).display:
             self.say_found()
 
@@ -370,7 +362,7 @@ class SessionScreen(CommandScreen[None]):
         event.stop()
         if self._shift() != self._drawn_shift:
             self.tree_list.refresh()
-        self._refresh_view(moved=True)
+        self._beside.refresh(moved=True)
         self._show_header()
         self.update_footer()
 
@@ -381,59 +373,24 @@ class SessionScreen(CommandScreen[None]):
 
     # -- the view -----------------------------------------------------------------------------------------------
 
-    def _refresh_view(self, *, moved: bool = False) -> None:
-        session, index, view = self.session, self.index, self.view
-        if session is None or index is None:
-            self._make_view = None
-            self.lane("view").cancel()
-            self.text_view.show([], empty="Nothing is chosen in the tree.")
-            return
-        look = Look(
-            view=view,
-            index=index,
-            marked=self.marked,
-            width=self.text_view.room,
-            now_ms=self.browser.now_ms(),
-            home=self.browser.home,
-        )
-        self.set_class(view == "diff", "-comparing")
+    @property
+    def view(self) -> ViewName:
+        """What is shown of the entry under the cursor."""
+        return self._beside.view
 
-        def make(job: Job) -> list[Part]:
-            return document(session, look)
-
-        self._make_view = make
-        self.lane("view").cancel()
-        if not moved or self._resting.moved():
-            # The frame that shows the cursor comes first.
-            self.after_frame(self._ask_view)
-
-    def _ask_view(self) -> None:
-        make, self._make_view = self._make_view, None
-        if make is not None:
-            self.lane("view").ask(make)
+    def show_view(self, view: ViewName) -> None:
+        """Show another view of the entry under the cursor."""
+        self._beside.show(view)
 
     @property
     def busy(self) -> bool:
         """Whether background work, or the wait before the view, is under way."""
-        return super().busy or self._make_view is not None
-
-    def show_view(self, view: ViewName) -> None:
-        """Show another view of the entry under the cursor, where only the tree is seen in its place."""
-        self.view = view
-        self._refresh_view()
-        self._reveal_view()
-
-    def _reveal_view(self) -> bool:
-        """Give the keys to the view if it is not seen, which shows it; return whether it was so."""
-        if self.text_view.display:
-            return False
-        self.set_focus(self.text_view)
-        return True
+        return super().busy or self._beside.due
 
     def on_text_view_resized(self, event: TextView.Resized) -> None:
         """Compare anew where columns now fit beside each other, or no longer."""
         if self.view == "diff":
-            self._refresh_view()
+            self._beside.refresh()
 
     @property
     def looked_at(self) -> Looked:
@@ -442,40 +399,7 @@ class SessionScreen(CommandScreen[None]):
 
     def take_view(self, outcome: Outcome) -> None:
         """Show the document of the entry under the cursor."""
-        self._title_view()
-        if outcome.error is not None:
-            sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
-            self.text_view.show([], empty=one_line(sentence))
-            return
-        session, index = self.session, self.index
-        looked_at = (self.view, index, session.ids[index] if session and index is not None else None, self.marked)
-        before, self._looked_at = self._looked_at, (*looked_at, self.state.query)
-        # A session that grows is read again at each line: what is being read stays under the eye.
-        self.text_view.show(outcome.value, keep_place=self._looked_at == before, marks=self._marks())
-
-    def _marks(self) -> Marks | None:
-        """Return what is marked in the entry: what the tree is searched for, or the hit that led here."""
-        session = self.session
-        if self.view != "entry" or session is None:
-            return None
-        if self.state.query:
-            searched = tuple(self.state.query.lower().split())
-            return lambda row: apart(hits_in(row, searched))
-        index, entry_id, query = self._came_for
-        return marks_of(query) if query and find_again(session, index, entry_id) == self.index else None
-
-    def _title_view(self) -> None:
-        title: list[tuple[str, str]] = []
-        for view in VIEWS:
-            if title:
-                title.append((" │ ", "$sb-faint"))
-            style = "bold $primary" if view == self.view else "not bold $sb-dim"
-            title.append((view.capitalize(), f"{style} @click=screen.look_at('{view}')"))
-        self.text_view.border_title = Content.assemble(*title)
-        session, index = self.session, self.index
-        if session is not None and index is not None:
-            at = clean(session.ids[index] or "no id")[:8]
-            self.text_view.border_subtitle = Content(f"at {at}" if self.view == "context" else at)
+        self._beside.take(outcome)
 
     # -- commands -----------------------------------------------------------------------------------------------
 
@@ -509,16 +433,11 @@ class SessionScreen(CommandScreen[None]):
 
     def do_next_view(self) -> None:
         """Show the next view."""
-        self._turn_view(1)
+        self._beside.turn(1)
 
     def do_previous_view(self) -> None:
         """Show the view before."""
-        self._turn_view(-1)
-
-    def _turn_view(self, step: int) -> None:
-        # Whoever sees the tree only meets the view of now first.
-        if not self._reveal_view():
-            self.show_view(VIEWS[(VIEWS.index(self.view) + step) % len(VIEWS)])
+        self._beside.turn(-1)
 
     def do_zoom(self) -> None:
         """Give the pane the whole screen."""
