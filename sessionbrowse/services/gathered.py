@@ -9,7 +9,7 @@ from msgspec import Struct
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.first_messages import CutMessages
 from sessionbrowse.store.discover import FoundFile
-from sessionbrowse.store.index.index import InIndex
+from sessionbrowse.store.index.held import InIndex
 
 
 class Gathered(Struct, frozen=True):

@@ -16,7 +16,8 @@ from sessionbrowse.services.gathered import Gathered
 from sessionbrowse.services.index_access import MAX_UPDATE_BYTES, Note, open_if_there, throw_away
 from sessionbrowse.services.scope import Scope, scan_of
 from sessionbrowse.store.discover import FoundFile, Skipped, newest_first
-from sessionbrowse.store.index.index import Held, Index, Progress
+from sessionbrowse.store.index.held import Held
+from sessionbrowse.store.index.index import Index, Progress
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
 from sessionbrowse.store.placing import link_parents, placed
 from sessionbrowse.store.turns import turns

@@ -19,7 +19,8 @@ from sessionbrowse.services.first_messages import CutMessages
 from sessionbrowse.services.index_access import MAX_UPDATE_BYTES, Note, open_if_there
 from sessionbrowse.services.scope import Scope, scan_of
 from sessionbrowse.store.discover import TRANSCRIPT_SUFFIX, FoundFile, Skipped
-from sessionbrowse.store.index.index import TRANSCRIPT, Index, found_marks
+from sessionbrowse.store.index.held import TRANSCRIPT, found_marks, unread_bytes
+from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.overview import Brief
 from sessionbrowse.store.index.schema import IndexUnavailable
 from sessionbrowse.store.placing import link_parents, placed
@@ -152,7 +153,7 @@ def _current(
                 changed.append(file)
         if not changed:
             return current
-        if sum(_unread(file, known.get(file.path)) for file in changed) > MAX_UPDATE_BYTES:
+        if sum(unread_bytes(known.get(file.path), file) for file in changed) > MAX_UPDATE_BYTES:
             return None
         try:
             index.update(changed, override)
@@ -179,10 +180,6 @@ class _Owners:
         if is_right and not file.path.endswith(TRANSCRIPT_SUFFIX):
             self.right.add((id(file.places), file.folder, brief.marks, brief.agent))
         return is_right
-
-
-def _unread(file: FoundFile, brief: Brief | None) -> int:
-    return file.size - brief.size if brief is not None and file.size > brief.size else file.size
 
 
 def _unpacked(index: Index, found: Overview, chosen: Sequence[Brief]) -> tuple[list[Summary], CutMessages]:

@@ -13,7 +13,8 @@ from msgspec import Struct
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.index_access import open_or_create, throw_away
 from sessionbrowse.store.discover import FoundFile
-from sessionbrowse.store.index.index import Held, Index
+from sessionbrowse.store.index.held import Held
+from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.overview import Brief
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable
 from sessionbrowse.store.placing import placed

@@ -11,7 +11,7 @@ from sessionbrowse.model.search_query import SearchQuery
 from sessionbrowse.model.words import literal
 from sessionbrowse.services.search_lines import lines_at
 from sessionbrowse.services.search_trees import Tree
-from sessionbrowse.store.index.index import InIndex
+from sessionbrowse.store.index.held import InIndex
 
 
 class Said(Struct, frozen=True):

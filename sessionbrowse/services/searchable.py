@@ -10,7 +10,8 @@ from sessionbrowse.services.gathered import Gathered
 from sessionbrowse.services.overview import overview_of
 from sessionbrowse.services.scope import Scope
 from sessionbrowse.store.discover import Skipped
-from sessionbrowse.store.index.index import Index, InIndex
+from sessionbrowse.store.index.held import InIndex
+from sessionbrowse.store.index.index import Index
 
 
 def searchable(scope: Scope, index: Index, *, skipped: Callable[[Skipped], None] = lambda _: None) -> Gathered | None:

@@ -7,14 +7,14 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from sessionbrowse.agents import Marks
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.discover import FoundFile
+from sessionbrowse.store.index.held import Held, InIndex, unread_bytes
 from sessionbrowse.store.index.kept_summary import first_message, unpack_summary
 from sessionbrowse.store.index.overview import Brief, read_overview, renew_overview
 from sessionbrowse.store.index.schema import (
@@ -42,67 +42,10 @@ MAX_SHARDS = 8
 
 _COLUMNS = "id, path, size, mtime_ns, ctime_ns, inode, device, agent, marks, kind, shard, has_tools"
 _PUT = f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 16)})"
-TRANSCRIPT = 1
 _FEW = 100
 """So many files are looked up one by one, instead of reading all rows."""
 
 Report = Callable[[str], None]
-
-
-class InIndex(Protocol):
-    """Where the index holds the entries and texts of a file."""
-
-    @property
-    def row(self) -> int:
-        """Its row, by which its entries and texts are found."""
-        ...
-
-    @property
-    def shard(self) -> int:
-        """The database beside the main one that holds them too, 0 for none."""
-        ...
-
-    @property
-    def has_tools(self) -> int:
-        """Whether tool calls and results are among the texts."""
-        ...
-
-
-class Held(Struct, frozen=True, gc=False):
-    """A row of the index without its summary."""
-
-    row: int
-    path: bytes
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-    device: int
-    agent: str
-    marks: str
-    kind: int
-    shard: int
-    has_tools: int
-
-    def is_current(self, file: FoundFile, override: str | None) -> bool:
-        """Tell whether the file is, by all that its directory entry tells, what was read, and the same program's."""
-        return (
-            self.size == file.size
-            and self.mtime_ns == file.mtime_ns
-            and self.ctime_ns == file.ctime_ns
-            and self.inode == file.inode
-            and self.device == file.device
-            and (self.kind == TRANSCRIPT or self.agent == file.agent(self.found_marks(), override))
-        )
-
-    def found_marks(self) -> Marks | None:
-        """What in the file only one program writes, None if nothing is."""
-        return found_marks(self.marks)
-
-
-def found_marks(words: str) -> Marks | None:
-    """Return the marks that a row names, None if it names none."""
-    return Marks(frozenset(words.split())) if words else None
 
 
 class Status(Struct, frozen=True):
@@ -318,7 +261,7 @@ class Index:
         cancelled: Callable[[], bool],
     ) -> None:
         self._set_tools(tools)
-        total = sum(_unread(held.get(file.path), file) for file in changed)
+        total = sum(unread_bytes(held.get(file.path), file) for file in changed)
         if may_fork and total >= BULK_BYTES and len(self.shards()) < MAX_SHARDS:
             self._update_in_bulk(changed, held, override, tools, progress)
         else:
@@ -358,7 +301,7 @@ class Index:
             if row is not None:
                 run(_PUT, row)
             run("COMMIT")
-            unread += _unread(old, file)
+            unread += unread_bytes(old, file)
             progress(Progress(number + 1, len(changed), unread, total))
 
     def _update_in_bulk(
@@ -518,8 +461,3 @@ def _is_kept(held: Held | None, file: FoundFile, override: str | None, tools: bo
 
 def _is_same_file(held: Held, file: FoundFile) -> bool:
     return held.inode == file.inode and held.device == file.device
-
-
-def _unread(held: Held | None, file: FoundFile) -> int:
-    """Return about how many bytes have to be read."""
-    return file.size - held.size if held is not None and file.size > held.size else file.size

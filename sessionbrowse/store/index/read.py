@@ -26,7 +26,8 @@ from sessionbrowse.store.archive import is_packed
 from sessionbrowse.store.content import content_status, file_blocks, head_of, open_content, open_regular
 from sessionbrowse.store.feed import feed_lines
 from sessionbrowse.store.index.collector import Collector, TakeText
-from sessionbrowse.store.index.state import FOREIGN, ORDINARY, TRANSCRIPT, State
+from sessionbrowse.store.index.held import FOREIGN, ORDINARY, TRANSCRIPT
+from sessionbrowse.store.index.state import State
 from sessionbrowse.store.summarise import summarise_transcript, without_content
 
 HEAD_HASH_BYTES = 4096

@@ -16,9 +16,10 @@ from sessionbrowse.model.rules import RULES
 from sessionbrowse.model.session import Session, session_of
 from sessionbrowse.store.content import SHORT_HEAD_BYTES, file_blocks, open_regular, read_at
 from sessionbrowse.store.discover import agent_of_path
-from sessionbrowse.store.index.index import Held, Index
+from sessionbrowse.store.index.held import ORDINARY, Held
+from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.packed import PackedColumns, unpack
-from sessionbrowse.store.index.state import ORDINARY, State
+from sessionbrowse.store.index.state import State
 
 _decode_state = msgspec.msgpack.Decoder(State).decode
 

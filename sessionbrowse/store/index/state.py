@@ -1,4 +1,4 @@
-"""What kind of file a row of the index is of, and how far it was read, to go on there when it has grown."""
+"""How far a file was read into the index, to go on there when it has grown."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from sessionbrowse.model.reading import Progress
 from sessionbrowse.model.session_facts import SummaryProgress
-
-ORDINARY, TRANSCRIPT, FOREIGN = 0, 1, 2
 
 
 class State(Struct, frozen=True, array_like=True):

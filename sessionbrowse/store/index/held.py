@@ -1,0 +1,79 @@
+"""What a row of the index tells of a file: which file was read, whose it is, and where its entries and texts are."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from sessionbrowse.agents import Marks
+from sessionbrowse.store.discover import FoundFile
+
+ORDINARY, TRANSCRIPT, FOREIGN = 0, 1, 2
+"""The kinds of files: sessions, indusagi's transcripts, and other programs' sessions, which are named only."""
+
+
+class InIndex(Protocol):
+    """Where the index holds the entries and texts of a file."""
+
+    @property
+    def row(self) -> int:
+        """Its row, by which its entries and texts are found."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Its size in bytes when it was read."""
+        ...
+
+    @property
+    def shard(self) -> int:
+        """The database beside the main one that holds them too, 0 for none."""
+        ...
+
+    @property
+    def has_tools(self) -> int:
+        """Whether tool calls and results are among the texts."""
+        ...
+
+
+class Held(Struct, frozen=True, gc=False):
+    """A row of the index without its summary."""
+
+    row: int
+    path: bytes
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    device: int
+    agent: str
+    marks: str
+    kind: int
+    shard: int
+    has_tools: int
+
+    def is_current(self, file: FoundFile, override: str | None) -> bool:
+        """Tell whether the file is, by all that its directory entry tells, what was read, and the same program's."""
+        return (
+            self.size == file.size
+            and self.mtime_ns == file.mtime_ns
+            and self.ctime_ns == file.ctime_ns
+            and self.inode == file.inode
+            and self.device == file.device
+            and (self.kind == TRANSCRIPT or self.agent == file.agent(self.found_marks(), override))
+        )
+
+    def found_marks(self) -> Marks | None:
+        """What in the file only one program writes, None if nothing is."""
+        return found_marks(self.marks)
+
+
+def found_marks(words: str) -> Marks | None:
+    """Return the marks that a row names, None if it names none."""
+    return Marks(frozenset(words.split())) if words else None
+
+
+def unread_bytes(known: InIndex | None, file: FoundFile) -> int:
+    """Return about how many bytes of a file that changed have to be read."""
+    return file.size - known.size if known is not None and file.size > known.size else file.size
