@@ -145,3 +145,16 @@ def test_a_session_that_arrives_while_a_filter_is_typed_is_found() -> None:
     assert titles(made.sessions(filter=parse_filter("au"))) == ["Refactor auth"]
     made.add([summary("/new.jsonl", name="auth again")])
     assert len(made.sessions(filter=parse_filter("aut"))) == 2
+
+
+def test_the_rows_that_are_kept_follow_pins_the_day_and_what_arrives() -> None:
+    made = library(summary("/new.jsonl", id="new", modified=NOW_MS), summary("/old.jsonl", id="old", modified=1.0))
+    kept = made.sessions(now_ms=NOW_MS)
+    made.sessions(filter=parse_filter("new"))
+    assert made.sessions(now_ms=NOW_MS) is kept
+    assert [row.group for row in kept] == ["Today", "Older"]
+    assert next(row.group for row in made.sessions(now_ms=NOW_MS + 24 * HOUR)) == "Yesterday"
+    made.pins = Pins(own=frozenset({("pi", "old")}))
+    assert [row.summary.id for row in made.sessions(now_ms=NOW_MS)] == ["old", "new"]
+    made.add([summary("/newer.jsonl", id="newer", modified=NOW_MS + 1)])
+    assert [row.summary.id for row in made.sessions(now_ms=NOW_MS)] == ["old", "newer", "new"]

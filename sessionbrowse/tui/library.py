@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sessionbrowse.model.age_groups import age_groups
+from sessionbrowse.model.age_groups import AgeGroups, age_groups
 from sessionbrowse.model.families import families, folded
 from sessionbrowse.model.patterns import BadPattern
 from sessionbrowse.model.picker import Fields, Query, filtered, ordered, parse_query, score, threads
@@ -107,6 +107,8 @@ class Library:
         self._hits: list[tuple[str, list[Held]]] = []
         self._typed = Typed()
         self._held: list[Held] | None = None
+        # The rows of all of that list, and for what order, folds, pins and ages they are.
+        self._unfiltered: tuple[tuple[str, Folding | None, Pins, AgeGroups | None], list[SessionRow]] | None = None
         # The folders with their counts, and the row of all, for (hidden too, archived).
         self._grouped: dict[tuple[bool, bool], tuple[list[ProjectRow], ProjectRow]] = {}
 
@@ -267,9 +269,21 @@ class Library:
         chosen = self._newest_first(cwd, named, hidden, archived)
         if not filter.is_empty:
             return self._matching(chosen, filter, sort)
+        # They are the same all day.
+        groups = age_groups(now_ms) if now_ms is not None and sort == "recent" else None
+        asked = (sort, folding, self.pins, groups)
+        if self._unfiltered is None or self._unfiltered[0] != asked:
+            # Kept for when a filter is cleared.
+            self._unfiltered = asked, self._all_rows(chosen, sort, folding, groups)
+        return self._unfiltered[1]
+
+    def _all_rows(
+        self, chosen: list[Summary], sort: str, folding: Folding | None, groups: AgeGroups | None
+    ) -> list[SessionRow]:
         if sort == "threaded":
             return self._threads(chosen)
-        return self._rows(chosen if sort == "recent" else ordered(chosen, sort), folding, now_ms, sort)
+        rows = self._rows(chosen if sort == "recent" else ordered(chosen, sort), folding)
+        return rows if groups is None else _with_ages(rows, groups)
 
     def _threads(self, chosen: list[Summary]) -> list[SessionRow]:
         """Return the rows of threads, those first that hold what is pinned."""
@@ -282,10 +296,8 @@ class Library:
         grown.sort(key=lambda thread: not any(row.pinned for row in thread))
         return [row for thread in grown for row in thread]
 
-    def _rows(
-        self, chosen: list[Summary], folding: Folding | None, now_ms: float | None, sort: str
-    ) -> list[SessionRow]:
-        """Return the rows of an order: what is pinned first, families in one place, the ages of the newest order."""
+    def _rows(self, chosen: list[Summary], folding: Folding | None) -> list[SessionRow]:
+        """Return the rows of an order: what is pinned first, families in one place."""
         pinned: dict[str, Summary] = {}
         if self.pins.own or self.pins.omp:
             pinned = {summary.path: summary for summary in chosen if self.pins.holds(summary)}
@@ -303,7 +315,7 @@ class Library:
                 if is_open:
                     rows += [SessionRow(other, "├─") for other in others[:-1]]
                     rows.append(SessionRow(others[-1], "╰─"))
-        return _with_ages(rows, now_ms) if now_ms is not None and sort == "recent" else rows
+        return rows
 
     def _newest_first(self, cwd: str | None, named: bool, hidden: bool, archived: bool) -> list[Summary]:
         asked = (cwd, named, hidden, archived)
@@ -352,7 +364,7 @@ class Library:
         self._forget()
 
     def _forget(self) -> None:
-        self._asked, self._chosen, self._hits, self._held = None, [], [], None
+        self._asked, self._chosen, self._hits, self._held, self._unfiltered = None, [], [], None, None
 
     def _visible(self, hidden: bool, archived: bool = False) -> list[Summary]:
         return [
@@ -378,9 +390,8 @@ def thread_prefix(lasts: Sequence[bool]) -> str:
     return above + ("╰─" if lasts[-1] else "├─")
 
 
-def _with_ages(rows: list[SessionRow], now_ms: float) -> list[SessionRow]:
+def _with_ages(rows: list[SessionRow], groups: AgeGroups) -> list[SessionRow]:
     """Name the age on the first row of each group; rows that are pinned are a group of their own."""
-    groups = age_groups(now_ms)
     until = float("inf")
     for number, row in enumerate(rows):
         if row.pinned:

@@ -62,7 +62,7 @@ def _in_lists(opened: Terminal, titles: list[str], what: str, many: int) -> list
         *_lines(f"{what}: cursor", cursor),
         *_lines(f"{what}: page", page),
         *_lines(f"{what}: filter letters", letters),
-        *_lines(f"{what}: another order", order),
+        *_lines(f"{what}: another order", order, bar=False),
     ]
 
 
@@ -153,7 +153,7 @@ def _cut(line: str, cells: int) -> str:
     return "".join([character for character, end in zip(line, ends, strict=True) if end <= cells])
 
 
-def _lines(what: str, taken: Keys) -> list[Line]:
+def _lines(what: str, taken: Keys, *, bar: bool = True) -> list[Line]:
     late, used = percentile(taken.frames, 0.95), percentile(taken.cpu, 0.95)
     return [
         Line(
@@ -161,8 +161,8 @@ def _lines(what: str, taken: Keys) -> list[Line]:
             f"{seconds(late)} (median {seconds(median(taken.frames))})",
             "",
             "",
-            f"≤ {seconds(FRAME_LIMIT_SECONDS)}",
-            late <= FRAME_LIMIT_SECONDS,
+            f"≤ {seconds(FRAME_LIMIT_SECONDS)}" if bar else "",
+            late <= FRAME_LIMIT_SECONDS if bar else None,
         ),
         Line(
             f"{what}: the same with the view beside it, p95; CPU per key, p95 and median",
