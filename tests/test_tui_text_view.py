@@ -8,6 +8,7 @@ from functools import partial
 from textual.app import App, ComposeResult
 
 from sessionbrowse.tui.reading.folds import Fold
+from sessionbrowse.tui.reading.measured import Measured
 from sessionbrowse.tui.reading.parts import LazyPart, LinePart, Part, text_parts
 from sessionbrowse.tui.widgets.text_view import TextView
 
@@ -170,3 +171,29 @@ async def test_the_same_document_again_stays_at_its_place_with_what_is_open() ->
         await pilot.pause()
         assert app.shown()[0].endswith("fold 0"), "another document begins at its top"
         assert not any("inside" in row for row in app.shown())
+
+
+def test_folds_inside_folds_and_lazy_parts_are_as_open_in_the_document_made_anew() -> None:
+    def fold(name: str, *inside: Part) -> Fold:
+        return Fold([(name, "")], lambda: inside)
+
+    def document() -> list[Part]:
+        inner = fold("inner", LinePart([("deep", "")]))
+        return [LazyPart(lambda: [fold("outer", LazyPart(lambda: [inner])), LinePart([("below", "")])]), fold("last")]
+
+    def rows(measured: Measured) -> list[str]:
+        return [part.plain() for part in measured.parts if isinstance(part, LinePart)]
+
+    first = Measured(document(), 40)
+    first.toggle(0)
+    first.measure(1)
+    first.toggle(1)
+    assert rows(first) == ["deep", "below"]
+    again = Measured(document(), 40, opened=first.opened)
+    again.measure(1)
+    assert rows(again) == ["deep", "below"]
+    again.toggle(0)
+    assert rows(again) == ["below"]
+    again.toggle(0)
+    again.measure(1)
+    assert rows(again) == ["deep", "below"], "what was open inside is open again"

@@ -8,7 +8,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, repeat
+from typing import NamedTuple
 
 from sessionbrowse.tui.reading.folds import Fold
 from sessionbrowse.tui.reading.parts import LazyPart, Part
@@ -19,7 +20,7 @@ MEASURED_AT_ONCE = 200
 """Estimated rows up to which a whole document is measured at once, so that its scroll bar is exact."""
 
 Path = tuple[int, ...]
-"""Where a part stands: which one of the document it is, then which one of the fold or lazy part that holds it."""
+"""Where a fold stands: in which part of the document, then which one of the fold or lazy part that holds it."""
 
 
 class Measured:
@@ -39,8 +40,12 @@ class Measured:
         """The folds that the reader opened or closed one by one."""
         self.width = max(1, width)
         self.parts: list[Part] = []
-        self._paths: list[Path] = []
-        self._flatten(parts, (), self.parts, self._paths)
+        self._given: list[int] = []
+        """Which part of the document, as it was given, each part is or came from."""
+        self._depths: list[int] = []
+        self._paths: dict[Part, Path] = {}
+        """Where the folds stand, and what lazy parts there are inside others."""
+        self._flatten(parts, (), None, 0, _Flat(self.parts, self._given, self._depths))
         self._rows: OrderedDict[Part, list[Line]] = OrderedDict()
         self._lay()
 
@@ -76,12 +81,11 @@ class Measured:
         before = self.heights[index]
         part = self.parts[index]
         if isinstance(part, LazyPart):
-            parts: list[Part] = []
-            paths: list[Path] = []
-            self._flatten(part.build(), self._paths[index], parts, paths)
-            if parts:
-                self._replace(index, index + 1, parts, paths)
-                return sum(self.heights[index : index + len(parts)]) - before + self.measure(index)
+            built, given = _Flat([], [], []), self._given[index]
+            self._flatten(part.build(), self._paths.get(part, (given,)), given, self._depths[index], built)
+            if built.parts:
+                self._replace(index, index + 1, built)
+                return sum(self.heights[index : index + len(built.parts)]) - before + self.measure(index)
         self.heights[index] = len(self.rows(index)) if not isinstance(part, LazyPart) else 0
         self._known[index] = 1
         return self.heights[index] - before
@@ -109,27 +113,28 @@ class Measured:
         """Return which part of the document as it was given a row belongs to, and how many rows below its first."""
         if not self.parts:
             return 0, 0
-        given = self._paths[min(self.index_at(row), len(self.parts) - 1)][0]
-        return given, row - self.tops[bisect_left(self._paths, (given,))]
+        given = self._given[min(self.index_at(row), len(self.parts) - 1)]
+        return given, row - self.tops[bisect_left(self._given, given)]
 
     def row_of(self, place: tuple[int, int]) -> int:
         """Return the row of a place, also of one in another document that begins in the same way."""
         given, below = place
-        index = first = bisect_left(self._paths, (given,))
-        while index < len(self.parts) and self._paths[index][0] == given:
+        index = first = bisect_left(self._given, given)
+        while index < len(self.parts) and self._given[index] == given:
             self.measure(index)
             index += 1
         self.update_tops()
         return min(self.tops[first] + below, max(self.tops[first], self.tops[index] - 1))
 
-    def path_of(self, part: Part) -> Path | None:
-        """Return where a part stands; None if it is not there."""
-        return next((path for path, other in zip(self._paths, self.parts, strict=True) if other is part), None)
+    def number_of(self, part: Part) -> tuple[int, int] | None:
+        """Return from which part of the document a part came, and which one of those it is; None if it is not there."""
+        index = next((index for index, other in enumerate(self.parts) if other is part), None)
+        return (self._given[index], index - bisect_left(self._given, self._given[index])) if index is not None else None
 
-    def part_at(self, path: Path) -> Part | None:
-        """Return the part that stands somewhere."""
-        index = bisect_left(self._paths, path)
-        return self.parts[index] if index < len(self._paths) and self._paths[index] == path else None
+    def part_at(self, number: tuple[int, int]) -> Part | None:
+        """Return the part with a number."""
+        index = bisect_left(self._given, number[0]) + number[1]
+        return self.parts[index] if index < len(self.parts) and self._given[index] == number[0] else None
 
     # -- folds --------------------------------------------------------------------------------------------------
 
@@ -137,19 +142,18 @@ class Measured:
         """Open or close the fold at an index."""
         fold = self.parts[index]
         assert isinstance(fold, Fold)
-        path = self._paths[index]
+        path, depth = self._paths[fold], self._depths[index]
         fold.is_open = self.opened[path] = not fold.is_open
         self._rows.pop(fold, None)
-        parts: list[Part] = []
-        paths: list[Path] = []
+        inside = _Flat([], [], [])
         end = index + 1
         if fold.is_open:
-            self._flatten(fold.body(), path, parts, paths)
+            self._flatten(fold.body(), path, self._given[index], depth + 1, inside)
         else:
-            while end < len(self.parts) and self._paths[end][: len(path)] == path:
+            while end < len(self.parts) and self._depths[end] > depth:
                 self._rows.pop(self.parts[end], None)
                 end += 1
-        self._replace(index + 1, end, parts, paths)
+        self._replace(index + 1, end, inside)
         self.update_tops()
 
     def toggle_all(self) -> None:
@@ -164,20 +168,39 @@ class Measured:
                 self.toggle(index)
             index += 1
 
-    def _flatten(self, parts: Sequence[Part], above: Path, into: list[Part], paths: list[Path]) -> None:
+    def _flatten(self, parts: Sequence[Part], above: Path, given: int | None, depth: int, into: _Flat) -> None:
+        if given is None and not any(issubclass(kind, Fold) for kind in set(map(type, parts))):
+            # A conversation of 100,000 entries is waited for.
+            into.parts.extend(parts)
+            into.given.extend(range(len(parts)))
+            into.depths.extend(repeat(depth, len(parts)))
+            return
         for number, part in enumerate(parts):
-            path = (*above, number)
-            into.append(part)
-            paths.append(path)
-            if isinstance(part, Fold):
+            own = number if given is None else given
+            into.parts.append(part)
+            into.given.append(own)
+            into.depths.append(depth)
+            if isinstance(part, LazyPart):
+                self._paths[part] = (*above, number)
+            elif isinstance(part, Fold):
+                path = self._paths[part] = (*above, number)
                 if self.open_all is not None:
                     part.is_open = self.open_all
                 part.is_open = self.opened.get(path, part.is_open)
                 if part.is_open:
-                    self._flatten(part.body(), path, into, paths)
+                    self._flatten(part.body(), path, own, depth + 1, into)
 
-    def _replace(self, start: int, end: int, parts: list[Part], paths: list[Path]) -> None:
-        self.parts[start:end] = parts
-        self._paths[start:end] = paths
-        self.heights[start:end] = [part.estimate(self.width) for part in parts]
-        self._known[start:end] = bytes(len(parts))
+    def _replace(self, start: int, end: int, flat: _Flat) -> None:
+        self.parts[start:end] = flat.parts
+        self._given[start:end] = flat.given
+        self._depths[start:end] = flat.depths
+        self.heights[start:end] = [part.estimate(self.width) for part in flat.parts]
+        self._known[start:end] = bytes(len(flat.parts))
+
+
+class _Flat(NamedTuple):
+    """Parts one below the other, which given part each came from, and how deep it stands."""
+
+    parts: list[Part]
+    given: list[int]
+    depths: list[int]

@@ -64,8 +64,9 @@ class TextView(Painted, can_focus=True):
         self._marks = marks
         if empty is not None:
             self.empty = empty
-        before, place = self._measured, self._measured.place_of(self.scroll_offset.y)
-        spot = before.path_of(self._spot) if keep_place and self._spot is not None else None
+        before = self._measured
+        place = before.place_of(self.scroll_offset.y)
+        spot = before.number_of(self._spot) if keep_place and self._spot is not None else None
         self._spot = None
         self._width = self.room
         opened = before.opened if keep_place else None
