@@ -62,7 +62,6 @@ class Painted(ScrollView):
         super().__init__(id=id, classes=classes)
         self._styles_by_role: dict[str, Style] = {}
         self._styles_by_roles: dict[tuple[str, str], Style] = {}
-        self._room: int | None = None
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -83,15 +82,7 @@ class Painted(ScrollView):
     @property
     def room(self) -> int:
         """The cells of a row beside the scroll bar."""
-        return self.scrollable_content_region.width if self._room is None else self._room
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Return lines as they are drawn; the room is worked out once for all of them."""
-        self._room = self.room
-        try:
-            return super().render_lines(crop)
-        finally:
-            self._room = None
+        return self.scrollable_content_region.width
 
     def set_height(self, rows: int) -> None:
         """Say how many rows there are to scroll through."""
