@@ -18,7 +18,7 @@ from sessionbrowse.tui.command import Here
 from sessionbrowse.tui.places import DIALOG, PROMPT
 from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.screens.base import CommandScreen
-from sessionbrowse.tui.spans import Line, fit, sides
+from sessionbrowse.tui.spans import Line, fit, line_width, sides
 from sessionbrowse.tui.widgets.filter_input import FilterInput
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
@@ -30,8 +30,8 @@ MOST_OFFERS = 6
 """Rows of suggestions that are seen at once below a line to type."""
 
 
-LEAST_ANSWER = 16
-"""Cells that an answer keeps beside what stands at its right."""
+LEAST_REMARK = 12
+"""Cells that what stands at the right of an answer keeps beside a long one; the answer itself comes first."""
 
 
 class Choice(Struct, frozen=True):
@@ -131,8 +131,9 @@ class AskScreen(Dialog[str | None]):
 
     def _render_choice(self, index: int, width: int, state: RowState) -> Line:
         choice = self._choices[index]
-        right = fit([(choice.right, "dim")], max(0, width - LEAST_ANSWER - 1))
-        return sides([(choice.text, choice.roles)], right, width, least=LEAST_ANSWER)
+        left: Line = [(choice.text, choice.roles)]
+        right = fit([(choice.right, "dim")], max(LEAST_REMARK, width - line_width(left) - 2))
+        return sides(left, right, width, least=0)
 
     @on(RowList.Entered)
     def _entered(self, event: RowList.Entered) -> None:
