@@ -14,8 +14,8 @@ from sessionbrowse.services.scope import Scope
 from sessionbrowse.services.search_link import Receive
 from sessionbrowse.services.search_server import SearchServer
 from sessionbrowse.store.roots import real_surroundings
-from sessionbrowse.tui.app import BrowseOptions, source_of
-from sessionbrowse.tui.sources import Source
+from sessionbrowse.tui.options import BrowseOptions
+from sessionbrowse.tui.sources import Source, source_of
 
 
 class ThreadLink:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from sessionbrowse.services.companion import Companion
 from sessionbrowse.services.news import Complete, Found
-from sessionbrowse.tui.app import BrowseApp, BrowseOptions
+from sessionbrowse.tui.app import BrowseApp
+from sessionbrowse.tui.options import BrowseOptions
 from sessionbrowse.tui.screens.browse import BrowseScreen
 from tests.live_support import ThreadCompanion, request_of, until
 from tests.session_files import answer, header, user, written

@@ -18,9 +18,10 @@ from sessionbrowse.model.session import Session
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.scan import Batch
 from sessionbrowse.store.session_file import open_session
-from sessionbrowse.tui.app import BrowseApp, BrowseOptions, source_of
+from sessionbrowse.tui.app import BrowseApp
+from sessionbrowse.tui.options import BrowseOptions
 from sessionbrowse.tui.screens.base import CommandScreen
-from sessionbrowse.tui.sources import Source
+from sessionbrowse.tui.sources import Source, source_of
 from sessionbrowse.tui.widgets.row_list import RowList
 from sessionbrowse.tui.widgets.text_view import TextView
 

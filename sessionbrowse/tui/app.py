@@ -24,11 +24,11 @@ from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.companion import Companion, start
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui import theme
-from sessionbrowse.tui.jobs import Job, Lane, Outcome
+from sessionbrowse.tui.jobs import Lane, Outcome
 from sessionbrowse.tui.keymap import Keys
 from sessionbrowse.tui.library import Library
 from sessionbrowse.tui.memory import Memory
-from sessionbrowse.tui.options import BrowseOptions as BrowseOptions
+from sessionbrowse.tui.options import BrowseOptions
 from sessionbrowse.tui.outside.handed_over import HandedOver
 from sessionbrowse.tui.outside.terminal import driver_class, run_in_terminal, terminal_is_gone
 from sessionbrowse.tui.places import WELCOME
@@ -108,6 +108,8 @@ class BrowseApp(App[int], inherit_bindings=False):
     @cached_property
     def source(self) -> Source:
         """Where sessions come from; made when first needed, since what reads them takes long to import."""
+        from sessionbrowse.tui.sources import source_of
+
         return source_of(self.options)
 
     @cached_property
@@ -312,6 +314,8 @@ class BrowseApp(App[int], inherit_bindings=False):
         if self.companion is not None:
             self.companion.ask("hidden", include_hidden)
             return
+        from sessionbrowse.tui.sources import scan_into
+
         scan_into(self.scan_lane, self.source, include_hidden=include_hidden)
 
     def _read_anew(self) -> None:
@@ -396,6 +400,7 @@ class BrowseApp(App[int], inherit_bindings=False):
         import tempfile
 
         from sessionbrowse.demo import make_demo
+        from sessionbrowse.tui.sources import source_of
 
         target = Path(tempfile.mkdtemp(prefix="sessionbrowse-demo-"))
         self.demo_directory = target
@@ -483,19 +488,6 @@ def _own_rows(settings: Settings) -> tuple[Command, ...]:
     return own_rows(settings.commands)
 
 
-def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> None:
-    """Start a scan that hands its batches to the lane; its result is the paths of all sessions there are."""
-
-    def work(job: Job) -> frozenset[str]:
-        paths: set[str] = set()
-        for batch in source.scan(job.cancelled, include_hidden):
-            paths.update([summary.path for summary in batch.summaries])
-            job.emit(batch)
-        return frozenset(paths)
-
-    lane.ask(work)
-
-
 def run(options: BrowseOptions, companion: Companion | None = None) -> int:
     """Open the browser, wait until the user leaves it, and return the exit status.
 
@@ -504,8 +496,12 @@ def run(options: BrowseOptions, companion: Companion | None = None) -> int:
     Raises:
         NotFound: a root is no directory, or an agent none of the four.
     """
-    # What was typed is looked at before the terminal is taken; the agents' own places are right anyway.
-    source = options.source or (source_of(options) if options.roots or options.agents else None)
+    source = options.source
+    if source is None and (options.roots or options.agents):
+        # What was typed is looked at before the terminal is taken; the agents' own places are right anyway.
+        from sessionbrowse.tui.sources import source_of
+
+        source = source_of(options)
     app = BrowseApp(options, source, companion)
     try:
         app.run()
@@ -523,18 +519,3 @@ def _import_the_rest() -> None:
     import sessionbrowse.tui.reading.documents
     import sessionbrowse.tui.screens.session
     import sessionbrowse.tui.sources  # noqa: F401
-
-
-def source_of(options: BrowseOptions) -> Source:
-    """Return the sessions that the options ask for."""
-    from sessionbrowse.tui.sources import disk_source
-
-    return disk_source(
-        options.roots,
-        options.agents,
-        extra_roots=options.settings.roots,
-        commands=options.settings.agents,
-        home=options.home,
-        environ=options.environ,
-        cache=options.cache,
-    )

@@ -11,7 +11,7 @@ from sessionbrowse.store.remembered import ListView, SessionView, recall, rememb
 from sessionbrowse.tui.library import Folding, parse_filter
 
 if TYPE_CHECKING:
-    from sessionbrowse.tui.app import BrowseOptions
+    from sessionbrowse.tui.options import BrowseOptions
     from sessionbrowse.tui.screens.browse import BrowseScreen
     from sessionbrowse.tui.screens.session import SessionScreen
 

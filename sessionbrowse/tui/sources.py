@@ -6,14 +6,12 @@ The screens know only this value, so tests and the demo can put other sessions i
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
 
 from sessionbrowse.agents import Place
-from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.model.session import Session
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services import resume
@@ -29,7 +27,8 @@ from sessionbrowse.store.discover import Skipped
 from sessionbrowse.store.pins import Pins, read_pins, set_pin
 from sessionbrowse.store.roots import real_surroundings
 from sessionbrowse.store.scan import Batch, scan
-from sessionbrowse.tui.jobs import Lane
+from sessionbrowse.tui.jobs import Job, Lane
+from sessionbrowse.tui.options import BrowseOptions
 
 Cancelled = Callable[[], bool]
 Exists = Callable[[Iterable[str]], dict[str, bool | None]]
@@ -63,28 +62,19 @@ class Source(Struct, frozen=True, kw_only=True):
     """Starts somebody who searches all sessions and hands the answers to the receiver, from another thread."""
 
 
-def disk_source(
-    roots: Sequence[str],
-    agents: Sequence[str],
-    *,
-    extra_roots: Sequence[str] = (),
-    commands: Mapping[str, Sequence[str]] | None = None,
-    home: str | None = None,
-    environ: Mapping[str, str] | None = None,
-    cache: Path | None = None,
-) -> Source:
-    """Return the source of the sessions on this machine, or below the given roots; `cache` holds another index.
+def source_of(options: BrowseOptions) -> Source:
+    """Return the source of the sessions on this machine, or below the roots that the options name.
 
     Raises:
         NotFound: a root is no directory, or an agent none of the four.
     """
     around = real_surroundings()
-    if home is not None or environ is not None:
-        around = msgspec.structs.replace(around, home=home or around.home, environ=environ or around.environ)
-    what = scan_of(Scope(around=around, roots=tuple(roots), extra_roots=tuple(extra_roots), agents=tuple(agents)))
-
-    cache = cache or cache_dir(around.environ, Path(around.home))
-    state = str(state_dir(around.environ, Path(around.home)))
+    around = msgspec.structs.replace(
+        around, home=options.home or around.home, environ=options.environ or around.environ
+    )
+    roots, agents, extra_roots = tuple(options.roots), tuple(options.agents), tuple(options.settings.roots)
+    what = scan_of(Scope(around=around, roots=roots, extra_roots=extra_roots, agents=agents))
+    cache, state = options.cache, str(options.state)
     skipped: list[Skipped] = []
 
     def scan_all(cancelled: Cancelled, include_hidden: bool) -> Iterator[Batch]:
@@ -100,7 +90,7 @@ def disk_source(
             summary.agent,
             around,
             place=place_of(summary, what.places),
-            settings_command=(commands or {}).get(summary.agent),
+            settings_command=options.settings.agents.get(summary.agent),
             directory=directory,
         )
 
@@ -109,9 +99,9 @@ def disk_source(
             index_directory=str(cache),
             home=around.home,
             environ=dict(around.environ),
-            roots=tuple(roots),
-            extra_roots=tuple(extra_roots),
-            agents=tuple(agents),
+            roots=roots,
+            extra_roots=extra_roots,
+            agents=agents,
         )
         return SearchProcess(start, receive)
 
@@ -132,6 +122,19 @@ def disk_source(
         places=what.places,
         skipped=lambda: tuple(skipped),
     )
+
+
+def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> None:
+    """Start a scan that hands its batches to the lane; its result is the paths of all sessions there are."""
+
+    def work(job: Job) -> frozenset[str]:
+        paths: set[str] = set()
+        for batch in source.scan(job.cancelled, include_hidden):
+            paths.update([summary.path for summary in batch.summaries])
+            job.emit(batch)
+        return frozenset(paths)
+
+    lane.ask(work)
 
 
 def noting_projects(exists_many: Exists, state: str) -> Exists:
