@@ -237,6 +237,7 @@ def test_names_and_labels_come_before_text_and_titles_forgive_a_typo(tmp_path: P
         ("login branch:any", ["a", "3", "2", "1"]),
         ("login label:works", ["2"]),
         ("label:works", ["2"]),
+        ("login label:\N{COMBINING ACUTE ACCENT}", ["a", "3", "2", "1"]),
         ("tool:bash", ["2"]),
         ("grep tool:bash", ["2"]),
         ("login model:sonnet", ["2"]),

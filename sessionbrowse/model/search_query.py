@@ -110,9 +110,9 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
         phrases=tuple(dict.fromkeys(phrases)),
         pattern=pattern,
         agents=tuple(_one_of("agent", value, AGENTS) for value in filters["agent"]),
-        projects=tuple(literal(value) for value in filters["project"]),
-        names=tuple(literal(value) for value in filters["name"]),
-        labels=tuple(literal(value) for value in filters["label"]),
+        projects=_folded(filters["project"]),
+        names=_folded(filters["name"]),
+        labels=_folded(filters["label"]),
         roles=tuple(value.lower() for value in filters["role"]),
         tools=tuple(value.lower() for value in filters["tool"]),
         models=tuple(value.lower() for value in filters["model"]),
@@ -194,6 +194,11 @@ _TERM = re.compile(
 _RELATIVE = re.compile(r"(\d{1,6})([hdwmy])")
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _HOURS = {"h": 1, "d": 24, "w": 168, "m": 30 * 24, "y": 365 * 24}
+
+
+def _folded(values: list[str]) -> tuple[str, ...]:
+    """Return what filters ask for as words are compared; of bare diacritics nothing is left that could be asked for."""
+    return tuple([folded for value in values if (folded := literal(value))])
 
 
 def _add_term(term: str, words: list[str], phrases: list[str]) -> None:

@@ -29,7 +29,7 @@ SESSIONS = 60
 CHILD = """
 import os, sys
 from pathlib import Path
-from sessionbrowse.services import indexed
+from sessionbrowse.services import index_access, indexed
 from sessionbrowse.store import parallel
 from sessionbrowse.store.index import index, write
 from tests.index_support import scope_of
