@@ -96,6 +96,22 @@ def test_a_job_sees_that_nobody_waits_for_it_any_more() -> None:
     assert receiver.outcomes == []
 
 
+def test_a_job_that_pauses_goes_on_as_soon_as_something_else_is_asked_for() -> None:
+    receiver = Receiver()
+    lane = Lane("rows", receiver)
+    begun = threading.Event()
+
+    def pausing(job: Job) -> str:
+        begun.set()
+        job.pause(60)
+        return "stale"
+
+    lane.ask(pausing)
+    begun.wait(10)
+    lane.ask(lambda _: "newest")
+    assert [outcome.value for outcome in receiver.wait_for(1)] == ["newest"]
+
+
 def test_values_emitted_early_arrive_in_order_and_the_last_says_so() -> None:
     receiver = Receiver()
     lane = Lane("scan", receiver)

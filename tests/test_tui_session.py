@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.segment import Segment
 
+from sessionbrowse.tui.tree_search import make_rows
 from sessionbrowse.tui.widgets.text_view import TextView
 from tests.tui_support import Driven, browsing, demo_options, fixed_source, summary
 
@@ -224,6 +227,50 @@ async def test_a_search_keeps_the_branch_points_above_its_hits(demo: dict) -> No
         assert len(rows) > 1
         await browser.press("escape")
         assert browser.row_list("#tree").count > 20
+
+
+async def frames_of_a_letter(browser: Driven, meanwhile: threading.Event) -> list[tuple[bool, bool]]:
+    """Search for `~`, and say of each frame whether it shows that letter, and whether it shows what is found: nothing.
+
+    `meanwhile` is set when there was a first frame.
+    """
+    frames: list[tuple[bool, bool]] = []
+    screen = browser.app.screen
+    paint = screen._compositor_refresh
+
+    def noted() -> None:
+        paint()
+        text = browser.screen_text()
+        frames.append((" /~ " in text, "No entry matches" in text))
+        meanwhile.set()
+
+    await browser.press("slash")
+    screen._compositor_refresh = noted  # type: ignore[method-assign]
+    await browser.type("~")
+    return frames
+
+
+async def test_a_letter_and_the_rows_it_finds_are_one_frame(demo: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sessionbrowse.tui.screens.base.ANSWER_SECONDS", 60.0)
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        frames = await frames_of_a_letter(browser, threading.Event())
+        assert frames[0] == (True, True)
+
+
+async def test_a_letter_does_not_wait_long_for_its_rows(demo: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    was_painted = threading.Event()
+
+    def late(*arguments: Any) -> Any:
+        was_painted.wait(60)
+        return make_rows(*arguments)
+
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        monkeypatch.setattr("sessionbrowse.tui.screens.session.make_rows", late)
+        frames = await frames_of_a_letter(browser, was_painted)
+        assert frames[0] == (True, False)
+        assert frames[-1] == (True, True)
 
 
 async def test_the_cursor_is_back_on_its_row_when_a_search_that_found_nothing_is_cleared(demo: dict) -> None:

@@ -6,22 +6,20 @@ Nothing here recurses: a session may be one chain of 100,000 entries.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from itertools import compress
 from typing import Literal
 
-from msgspec import Struct
-
 from sessionbrowse.format.javascript import words
-from sessionbrowse.model.display_order import display_order
 from sessionbrowse.model.row_text import row_text as row_text
 from sessionbrowse.model.row_text import search_text as search_text
 from sessionbrowse.model.session import ROOT, Session
 from sessionbrowse.model.tree_filter import FilterName as FilterName
-from sessionbrowse.model.tree_filter import found, shown
+from sessionbrowse.model.tree_filter import found
 from sessionbrowse.model.tree_row import ChainRows, Trail
 from sessionbrowse.model.tree_row import Row as Row
 from sessionbrowse.model.tree_row import Rows as Rows
+from sessionbrowse.model.tree_shape import Laid, Shape, laid
 
 FILTERS: tuple[FilterName, ...] = ("default", "no-tools", "user-only", "labeled-only", "all")
 
@@ -41,26 +39,20 @@ def rows(
     leaf, `ROOT` for none. With `keep_ancestors` the branch points above the hits of a query stay (`Row.matches`).
     `hits` are the entries that a search found, instead of those that the program's own search finds by `query`.
     """
-    # A last entry without an id leads no active path, but its place in the order is a leaf's.
-    path = session.active_branch() if leaf is None else session.branch(leaf)
-    leaf = session.leaf if leaf is None else leaf
-    kept: bytes | bytearray = shown(session, filter, leaf)
-    is_chain = session.is_chain
-    order = range(len(kept)) if is_chain else display_order(session, leaf)
-    shown_hits: bytes | bytearray = kept
-    if hits is not None or words(query):
-        if hits is None:
-            candidates = [index for index in order if kept[index]]
-            shown_hits = _flags(len(kept), found(session, query, candidates))
-        else:
-            shown_hits = _shown_hits(session, kept, hits)
-        kept = _with_branch_points(session, order, kept, shown_hits) if keep_ancestors and not is_chain else shown_hits
-    if is_chain:
-        return ChainRows(list(compress(order, kept)), len(path), leaf).with_folded(folded)
-    shape = _shape(session.parents, order, kept)
-    is_omp = session.rules.tree == "omp"
-    whole = _shape(session.parents, order, bytearray(b"\1" * len(kept))) if is_omp else shape
-    active = _flags(len(kept), path)
+    whole = laid(session, filter, leaf)
+    matching: set[int] | None = None
+    if hits is not None:
+        matching = _shown_hits(session, whole.kept, hits)
+    elif words(query):
+        matching = set(found(session, query, whole.chosen))
+    if whole.is_chain:
+        chosen = whole.chosen if matching is None else sorted(matching)
+        return ChainRows(chosen, len(whole.path), whole.leaf).with_folded(folded)
+    if matching is None:
+        shape = whole.shape
+    else:
+        above = whole.branch_points_above(matching) if keep_ancestors else set()
+        shape = whole.shape_of(whole.in_order(matching | above))
     made = [
         Row(
             index,
@@ -69,12 +61,11 @@ def rows(
             trail,
             _is_foldable(shape, index),
             False,
-            active[index] == 1,
-            index == leaf and active[index] == 1,
-            shown_hits[index] == 1,
+            whole.active[index] == 1,
+            index == whole.leaf and whole.active[index] == 1,
+            matching is None or index in matching,
         )
-        for index, level, connector, trail in _places(whole, is_omp=is_omp)
-        if kept[index]
+        for index, level, connector, trail in _placed(session, whole, shape)
     ]
     return Rows(made, shape.above).with_folded(folded)
 
@@ -92,37 +83,7 @@ def prefix(row: Row) -> str:
     return "".join(cells)
 
 
-class _Shape(Struct, frozen=True, eq=False):
-    """The tree of some of the entries, the others bridged.
-
-    `above` is the nearest one above by entry, `count` how many are directly below, `last` the last of those. The
-    place after all entries, which is that of index `ROOT`, counts the roots.
-    """
-
-    order: list[int]
-    above: list[int]
-    count: list[int]
-    last: list[int]
-
-
-def _shape(parents: list[int], order: Sequence[int], kept: bytes | bytearray) -> _Shape:
-    size = len(parents) + 1
-    nearest, above, count, last = [ROOT] * size, [ROOT] * size, [0] * size, [ROOT] * size
-    chosen: list[int] = []
-    for index in order:
-        up = nearest[parents[index]]
-        if kept[index]:
-            chosen.append(index)
-            above[index] = up
-            count[up] += 1
-            last[up] = index
-            nearest[index] = index
-        else:
-            nearest[index] = up
-    return _Shape(chosen, above, count, last)
-
-
-def _is_foldable(shape: _Shape, index: int) -> bool:
+def _is_foldable(shape: Shape, index: int) -> bool:
     if not shape.count[index]:
         return False
     up = shape.above[index]
@@ -132,7 +93,15 @@ def _is_foldable(shape: _Shape, index: int) -> bool:
 _Place = tuple[int, int, Literal["mid", "last"] | None, Trail]
 
 
-def _places(shape: _Shape, *, is_omp: bool) -> Iterator[_Place]:
+def _placed(session: Session, whole: Laid, shape: Shape) -> Iterator[_Place]:
+    """Yield the places of a shape; omp's are those in the tree of all entries."""
+    if session.rules.tree != "omp":
+        return _places(shape, is_omp=False)
+    chosen = set(shape.order)
+    return (place for place in _places(whole.whole, is_omp=True) if place[0] in chosen)
+
+
+def _places(shape: Shape, *, is_omp: bool) -> Iterator[_Place]:
     """Yield index, level, connector and trail of every entry of a shape.
 
     Children of a branch point stand one level deeper, and in pi so do the first ones below them; chains stay where
@@ -161,35 +130,15 @@ def _places(shape: _Shape, *, is_omp: bool) -> Iterator[_Place]:
         yield index, level, None, trail
 
 
-def _with_branch_points(session: Session, order: Sequence[int], kept: bytes | bytearray, hits: bytearray) -> bytearray:
-    shape = _shape(session.parents, order, kept)
-    left = bytearray(hits)
-    seen = bytearray(len(kept))
-    for index in order:
-        up = shape.above[index] if hits[index] else ROOT
-        while up != ROOT and not seen[up]:
-            seen[up] = 1
-            if shape.count[up] > 1:
-                left[up] = 1
-            up = shape.above[up]
-    return left
-
-
-def _shown_hits(session: Session, kept: bytes | bytearray, hits: Collection[int]) -> bytearray:
-    """Return flags of the hits that have a row. An answer's calls show in the rows of their results."""
-    flags = bytearray(len(kept))
-    for index in hits:
-        flags[index] = kept[index]
-        last = index
-        while not kept[index] and (last := last + 1) < len(kept) and session.parents[last] in (index, last - 1):
-            if session.kind(last).role != "toolResult":
-                break
-            flags[last] = kept[last]
-    return flags
-
-
-def _flags(size: int, indexes: Iterable[int]) -> bytearray:
-    flags = bytearray(size)
-    for index in indexes:
-        flags[index] = 1
-    return flags
+def _shown_hits(session: Session, kept: bytes, hits: Collection[int]) -> set[int]:
+    """Return the hits that have a row. An answer's calls show in the rows of their results."""
+    have_rows = set(compress(hits, map(kept.__getitem__, hits)))
+    if len(have_rows) < len(hits):
+        for index in hits:
+            last = index
+            while not kept[index] and (last := last + 1) < len(kept) and session.parents[last] in (index, last - 1):
+                if session.kind(last).role != "toolResult":
+                    break
+                if kept[last]:
+                    have_rows.add(last)
+    return have_rows

@@ -49,18 +49,6 @@ def shown(session: Session, filter_name: str, leaf: int | None) -> bytes:
 
     No filter shows pi's `usage` entries, nor answers without text, unless one is the leaf or ended by an error.
     """
-    key = (filter_name, leaf)
-    kept = _SHOWN.get(session)
-    if kept is None or kept[0] != key:
-        kept = _SHOWN[session] = (key, _shown(session, filter_name, leaf))
-    return kept[1]
-
-
-# Each letter of a search asks again. A session does not change once it is made.
-_SHOWN: WeakKeyDictionary[Session, tuple[tuple[str, int | None], bytes]] = WeakKeyDictionary()
-
-
-def _shown(session: Session, filter_name: str, leaf: int | None) -> bytes:
     columns = session.columns
     match filter_name:
         case "all":

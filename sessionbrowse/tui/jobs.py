@@ -34,10 +34,19 @@ class Job:
         self._lane = lane
         self.stamp = stamp
         self.started = time.monotonic()
+        self._stale = threading.Event()
 
     def cancelled(self) -> bool:
         """Whether nobody waits for this job any more."""
         return self._lane.stamp != self.stamp
+
+    def pause(self, seconds: float) -> None:
+        """Let the interface work for a while; shorter if nobody waits for this job any more."""
+        self._stale.wait(seconds)
+
+    def cancel(self) -> None:
+        """End a pause: something else was asked for."""
+        self._stale.set()
 
     def emit(self, value: Any) -> None:
         """Hand over a value before the end."""
@@ -75,6 +84,8 @@ class Lane:
             self._after = None
             job = Job(self, self.stamp)
             running = self._running
+            if running is not None:
+                running.cancel()
             if running is not None and time.monotonic() - running.started < PATIENCE_SECONDS:
                 self._next = (work, job)
                 return job.stamp
@@ -96,6 +107,8 @@ class Lane:
         with self._lock:
             self.stamp += 1
             self._next = self._after = None
+            if self._running is not None:
+                self._running.cancel()
 
     @property
     def busy(self) -> bool:

@@ -14,15 +14,13 @@ from sessionbrowse.model.inside import found_inside
 from sessionbrowse.model.session import Session
 from sessionbrowse.tui.jobs import Job
 
-FIRST_SECONDS = 0.008
+FIRST_SECONDS = 0.006
 """What is found by then around the cursor, be it nothing, is shown, unless all is looked at soon."""
 SOON_SECONDS = 0.05
 MORE_SECONDS = 0.15
 """What is found of a longer search is shown from then on, each time after twice as long."""
 FRAME_SECONDS = 0.03
 """What was handed over is painted before the search goes on: two threads would take turns."""
-FIRST_HITS = 60
-"""So many hits around the cursor fill the screen: they are shown at once."""
 PART_ENTRIES = 100
 """Entries that are looked at before those further away from the cursor."""
 
@@ -54,12 +52,12 @@ class TreeRows(Struct, frozen=True):
 
 
 def make_rows(
-    session: Session, state: TreeState, before: TreeRows | None, job: Job, cursor: int | None = None
+    session: Session, state: TreeState, before: TreeRows | None, job: Job, cursor: int | None = None, enough: int = 1
 ) -> TreeRows | None:
     """Return the rows of a state, handing over what is found so far now and then; None if nobody waits any more.
 
     `before` are the rows on the screen: what they do not hold, a longer query does not find either. What is looked
-    for is looked for around the entry `cursor` first.
+    for is looked for around the entry `cursor` first; `enough` hits there fill the screen and are shown at once.
     """
     before = _known(session, state.query, before)
     if before is not None and (state.filter, state.query) == (before.state.filter, before.state.query):
@@ -89,10 +87,10 @@ def make_rows(
         is_due = now >= due
         if is_first:
             is_due &= (now - started) * len(among) > SOON_SECONDS * behind
-            is_due |= sum(map(len, found.values())) >= FIRST_HITS
+            is_due |= sum(map(len, found.values())) >= enough
         if is_due:
             job.emit(_made(session, state, _in_order(found), behind, len(among), before))
-            time.sleep(FRAME_SECONDS)
+            job.pause(FRAME_SECONDS)
             due = time.monotonic() + patience
             is_first, patience = False, patience * 2
     return _made(session, state, _in_order(found), len(among), len(among), before)

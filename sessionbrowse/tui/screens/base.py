@@ -45,6 +45,9 @@ HOPS = 6
 FRAME_SECONDS = 1 / 120
 """How long a frame waits for what else changes. textual's own 60 a second are two apart where one is just missed."""
 
+ANSWER_SECONDS = 0.012
+"""How long a frame waits for what a key asked for in the background: the answer in a frame of its own comes later."""
+
 MOUNT_SECONDS = 2.0
 """How long a key waits for the screen it is for."""
 
@@ -82,6 +85,8 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         self._was_shown_before = False
         self._held = 0
         self._after_frame: list[Callable[[], object]] = []
+        self._awaited: str | None = None
+        self._answer_came = asyncio.Event()
 
     def _post_register(self, app: App[Any]) -> None:
         """Have styles and the class of the terminal's width at the first frame; textual sets the class after it."""
@@ -167,7 +172,21 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._mounted_event.wait(), MOUNT_SECONDS)
         async with self._in_one_frame():
-            return await self._carry_out(event)
+            self._awaited = None
+            is_done = await self._carry_out(event)
+            await self._wait_for_answer()
+            return is_done
+
+    def expect(self, lane: Lane) -> None:
+        """Have what the lane was just asked for in the frame of the key that asks, if it comes soon."""
+        self._awaited = lane.name
+        self._answer_came.clear()
+
+    async def _wait_for_answer(self) -> None:
+        # Where keys wait already they come first.
+        if self._awaited is not None and not self.browser.message_queue_size:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._answer_came.wait(), ANSWER_SECONDS)
 
     @cached_property
     def _update_timer(self) -> Timer:
@@ -350,6 +369,8 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         async with self._in_one_frame():
             getattr(self._owner(name), name)(outcome)
             self.update_footer()
+        if outcome.lane == self._awaited:
+            self._answer_came.set()
 
     @property
     def busy(self) -> bool:

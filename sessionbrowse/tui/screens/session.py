@@ -280,8 +280,9 @@ class SessionScreen(CommandScreen[None]):
         session = self.session
         if session is None:
             return
-        before, cursor = self.shown.made, self._standing
-        self.lane("rows").ask(lambda job: make_rows(session, state, before, job, cursor))
+        before, cursor, enough = self.shown.made, self._standing, max(1, self.tree_list.size.height)
+        self.lane("rows").ask(lambda job: make_rows(session, state, before, job, cursor, enough))
+        self.expect(self.lane("rows"))
 
     def take_rows(self, outcome: Outcome) -> None:
         """Show the rows of a new filter, search or fold; the cursor stays on its entry or goes to one above it."""
