@@ -49,11 +49,21 @@ class Place(Struct, frozen=True):
 
 
 class Disk(Struct, frozen=True):
-    """The few questions that finding places asks the disk. None of them raises."""
+    """The few questions that finding places asks the disk. None of them raises.
+
+    Where they have a limit in time, `unlimited` is the same disk without, for who asks everything in one go and gives
+    that a limit.
+    """
 
     read: Callable[[str], bytes | None]
     is_directory: Callable[[str], bool]
     names: Callable[[str], list[str]]
+    unlimited: Disk | None = None
+
+
+def plain_disk() -> Disk:
+    """Return the disk as it is."""
+    return Disk(read_small_file, os.path.isdir, names_in)
 
 
 class Surroundings(Struct, frozen=True):
@@ -68,7 +78,7 @@ class Surroundings(Struct, frozen=True):
     platform: str = "linux"
     tmpdir: str = "/tmp"
     projects: tuple[str, ...] = ()
-    disk: Disk = field(default_factory=lambda: Disk(read_small_file, os.path.isdir, names_in))
+    disk: Disk = field(default_factory=lambda: plain_disk())
 
     @classmethod
     def real(cls) -> Surroundings:

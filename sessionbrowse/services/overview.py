@@ -23,14 +23,19 @@ from sessionbrowse.store.index.held import TRANSCRIPT, found_marks, unread_bytes
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.overview import Brief
 from sessionbrowse.store.index.schema import IndexUnavailable
-from sessionbrowse.store.placing import link_parents, placed
-from sessionbrowse.store.turns import turns
+from sessionbrowse.store.placing import is_out_of_place, link_parents, placed
+from sessionbrowse.store.roots import more_places
+from sessionbrowse.store.sight import look_no_further, sight_of, was_everything
+from sessionbrowse.store.turns import Scan, turns
 
 Answer = TypeVar("Answer")
 
 
 class Overview(Struct, frozen=True):
-    """The sessions of a scope in brief, in no order; those of other agents too, turn by turn; and their files."""
+    """The sessions of a scope in brief, in no order; those of other agents too, turn by turn; and their files.
+
+    Files whose place says nothing about their sessions may be missing.
+    """
 
     briefs: list[Brief]
     everyone: list[list[Brief]]
@@ -101,23 +106,42 @@ def _asked(
 def overview_of(scope: Scope, index: Index, skipped: Callable[[Skipped], None]) -> Overview | None:
     """Return every session of the scope, what little changed read into the index; None if it cannot tell."""
     what = scan_of(scope)
-    everyone: list[list[Brief]] = []
-    files_by_path: dict[str, FoundFile] = {}
     # Before the files, whose listings may still be under way in another process.
     briefs = index.overview()
-    for _, files in turns(what, lambda: chain(*everyone), skipped=skipped):
+    sight = sight_of(what)
+    if briefs is not None and sight is not None and index.saw(sight) and not _leads_on(what, briefs):
+        look_no_further()
+        shown = [brief for brief in briefs if not brief.hidden]
+        return Overview(_of_agents(scope, shown), [shown], {})
+    is_ordinary = True
+    everyone: list[list[Brief]] = []
+    files_by_path: dict[str, FoundFile] = {}
+    told: list[Skipped] = []
+    for _, files in turns(what, lambda: chain(*everyone), skipped=told.append):
         if not files:
             continue
-        current = _current(index, briefs, files, what.override)
-        if current is None:
+        known = _current(index, briefs, files, what.override)
+        if known is None:
             return None
-        shown: list[Brief] = []
+        current, briefs = known
+        is_ordinary &= len(current) == len(briefs) and not any(map(is_out_of_place, files))
+        shown = []
         for file, brief in zip(files, current, strict=True):
             if scope.hidden or not (brief.hidden or file.hidden):
                 shown.append(brief)
                 files_by_path[brief.path] = file
         everyone.append(shown)
+    for each in told:
+        skipped(each)
+    if sight is not None and is_ordinary and not told and was_everything():
+        index.note_sight(sight)
     return Overview(_of_agents(scope, list(chain(*everyone))), everyone, files_by_path)
+
+
+def _leads_on(what: Scan, briefs: list[Brief]) -> bool:
+    """Whether the sessions' directories name places to look at beside those of the scan."""
+    projects = sorted({brief.cwd for brief in briefs if brief.cwd and not brief.hidden})
+    return what.follow_projects and bool(more_places(what.around, projects, what.places, what.agents))
 
 
 def _of_agents(scope: Scope, briefs: list[Brief]) -> list[Brief]:
@@ -126,8 +150,8 @@ def _of_agents(scope: Scope, briefs: list[Brief]) -> list[Brief]:
 
 def _current(
     index: Index, briefs: list[Brief] | None, files: list[FoundFile], override: str | None
-) -> list[Brief] | None:
-    """Return the files in brief, as they are; None if they are more than a list can wait for."""
+) -> tuple[list[Brief], list[Brief]] | None:
+    """Return the files in brief, as they are, and all that the index knows; None if that is too long to wait for."""
     for _ in range(2):
         if briefs is None:
             return None
@@ -152,7 +176,7 @@ def _current(
             else:
                 changed.append(file)
         if not changed:
-            return current
+            return current, briefs
         if sum(unread_bytes(known.get(file.path), file) for file in changed) > MAX_UPDATE_BYTES:
             return None
         try:
@@ -185,7 +209,10 @@ class _Owners:
 def _unpacked(index: Index, found: Overview, chosen: Sequence[Brief]) -> tuple[list[Summary], CutMessages]:
     held = index.summaries_of(chosen)
     cut = {path: at for path, (_, at) in held.items() if at is not None}
-    shown = {brief.path: placed(held[brief.path][0], found.files[brief.path]) for brief in chosen}
+    shown = {brief.path: held[brief.path][0] for brief in chosen}
+    shown = {
+        path: placed(summary, found.files[path]) if path in found.files else summary for path, summary in shown.items()
+    }
     if any(summary.parent_session and summary.parent_path is None for summary in shown.values()):
         everyone = [
             shown.get(brief.path) or Summary(agent=brief.agent, path=brief.path, id=brief.id)

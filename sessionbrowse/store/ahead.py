@@ -31,6 +31,8 @@ Listing: TypeAlias = tuple[list[File], list[str]]
 
 _SIZE = 8
 _PART = 1 << 20
+_WITHOUT_REFERENCES = 2
+"""The version of marshal's format in which equal values are equal bytes, whatever else refers to them."""
 
 
 def file_of(name: str, status: os.stat_result) -> File:
@@ -39,13 +41,19 @@ def file_of(name: str, status: os.stat_result) -> File:
 
 
 class Ahead:
-    """The listings that another process makes; they are fetched when the first one is asked for."""
+    """The listings that another process makes; they are fetched when the first one is asked for.
+
+    `roots` are the stores it was told to list, `is_all` whether it had listed every directory that was asked for.
+    """
 
     def __init__(self) -> None:
         self.process = -1
+        self.roots: frozenset[str] = frozenset()
+        self.is_all = True
         self._answer = -1
         self._until = 0.0
-        self._listings: dict[str, Listing] = {}
+        self._content = b""
+        self._listings: dict[str, Listing | None] = {}
 
     def start(self, roots: Sequence[str]) -> None:
         """Let another process list these stores and the folders in them."""
@@ -57,18 +65,31 @@ class Ahead:
             if not process:
                 _work(roots, answering)
             os.close(answering)
-            self.process, self._answer = process, answer
+            self.process, self._answer, self.roots = process, answer, frozenset(roots)
             self._until = monotonic() + STALLED_S
+
+    def content(self) -> bytes:
+        """Return all listings as bytes, which are the same as long as the listings are; none if there are none now."""
+        if self._answer >= 0:
+            self._content = self._fetched()
+        return self._content
 
     def take(self, directory: str) -> Listing | None:
         """Return the listing of a directory, once; None if there is none."""
-        if self._answer >= 0:
-            self._fetch()
-        return self._listings.pop(directory, None)
+        if content := self.content():
+            self._content, self._listings = b"", marshal.loads(content)
+        listing = self._listings.pop(directory, None)
+        self.is_all &= listing is not None
+        return listing
 
-    def _fetch(self) -> None:
+    def forget(self) -> None:
+        """Look at the disk itself from now on."""
+        self._content, self._listings = b"", {}
+
+    def _fetched(self) -> bytes:
         from select import select
 
+        content = b""
         with os.fdopen(self._answer, "rb", buffering=0) as pipe:
             self._answer = -1
             # The size first; all the rest then comes at one go.
@@ -77,13 +98,14 @@ class Ahead:
                 and len(size := pipe.read(_SIZE)) == _SIZE
             ):
                 content = b"".join(iter(lambda: pipe.read(_PART), b""))
-                if len(content) == int.from_bytes(size, "little"):
-                    self._listings = marshal.loads(content)
-        if not self._listings:
+                if len(content) != int.from_bytes(size, "little"):
+                    content = b""
+        if not content:
             with suppress(OSError):
                 os.kill(self.process, signal.SIGKILL)
         with suppress(OSError):
             os.waitpid(self.process, os.WNOHANG)
+        return content
 
 
 AHEAD = Ahead()
@@ -98,18 +120,14 @@ def _work(roots: Sequence[str], answering: int) -> NoReturn:
         for descriptor in {0, 1, 2} - {answering}:
             with suppress(OSError):
                 os.close(descriptor)
-        listings: dict[str, Listing] = {}
-        for root in roots:
-            listing = _listed(root)
-            if listing is None:
-                continue
-            listings[root] = listing
-            for name in listing[1]:
+        # None is said too: what is there but cannot be listed is something else than what is not there.
+        listings: dict[str, Listing | None] = {}
+        for root in filter(os.path.lexists, roots):
+            listing = listings[root] = _listed(root)
+            for name in listing[1] if listing is not None else ():
                 path = f"{root}/{name}"
-                below = _listed(path)
-                if below is not None:
-                    listings[path] = below
-        content = marshal.dumps(listings)
+                listings[path] = _listed(path)
+        content = marshal.dumps(listings, _WITHOUT_REFERENCES)
         _widen(answering)
         with os.fdopen(answering, "wb") as pipe:
             pipe.write(len(content).to_bytes(_SIZE, "little") + content)

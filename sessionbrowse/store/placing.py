@@ -11,9 +11,14 @@ from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.discover import FoundFile
 
 
+def is_out_of_place(file: FoundFile) -> bool:
+    """Whether the place of a file says something about it."""
+    return file.parent_path is not None or file.hidden or file.archived or file.problem is not None
+
+
 def placed(summary: Summary, file: FoundFile) -> Summary:
     """Add what the place of a file says about it."""
-    if file.parent_path is None and not file.hidden and not file.archived and file.problem is None:
+    if not is_out_of_place(file):
         return summary
     problem = summary.problem or (file.problem and f"{file.problem[:1].lower()}{file.problem[1:]}") or None
     return replace(

@@ -1,0 +1,42 @@
+"""What a look at the stores saw, in a few bytes: where that is what was seen before, every file is as it was.
+
+Each file is asked, as always; what is spared is going through the answers one by one.
+"""
+
+from __future__ import annotations
+
+from sessionbrowse import __version__
+from sessionbrowse.store.ahead import AHEAD
+from sessionbrowse.store.directories import exists_many
+from sessionbrowse.store.turns import Scan
+
+
+def sight_of(what: Scan) -> bytes | None:
+    """Return what tells all that the look ahead saw of a scan's places from anything else it might have seen.
+
+    None if it did not look at all of them: it was not begun, or a place lies elsewhere.
+    """
+    if not AHEAD.roots or what.include_hidden or what.include_archived:
+        return None
+    elsewhere = [place.root for place in what.places if place.root not in AHEAD.roots]
+    if any(exists is not False for exists in exists_many(elsewhere, fresh=True).values()):
+        return None
+    # While the other process still looks: this takes long to import.
+    from hashlib import sha256
+
+    content = AHEAD.content()
+    if not content:
+        return None
+    sight = sha256(repr((__version__, what.places, what.agents, what.override, what.follow_projects)).encode())
+    sight.update(content)
+    return sight.digest()
+
+
+def was_everything() -> bool:
+    """Whether a walk that has ended asked for nothing that the look ahead had not seen."""
+    return AHEAD.is_all
+
+
+def look_no_further() -> None:
+    """Take what was seen for what is: the walk is spared. Who looks again looks at the disk."""
+    AHEAD.forget()
