@@ -14,7 +14,7 @@ from sessionbrowse.model.inside import found_inside
 from sessionbrowse.model.session import Session
 from sessionbrowse.tui.jobs import Job
 
-FIRST_SECONDS = 0.006
+FIRST_SECONDS = 0.008
 """What is found by then around the cursor, be it nothing, is shown, unless all is looked at soon."""
 SOON_SECONDS = 0.05
 MORE_SECONDS = 0.15
@@ -71,7 +71,7 @@ def make_rows(
     if before is not None and before.state.query and session.rules.tree != "omp":
         among = before.found
     found: dict[int, list[int]] = {}
-    behind, is_first, patience = 0, True, MORE_SECONDS
+    behind, count, is_first, is_full, patience = 0, 0, True, False, MORE_SECONDS
     started = time.monotonic()
     due = started + FIRST_SECONDS
     for part in _parts(len(among), bisect_left(among, cursor) if cursor is not None else len(among)):
@@ -81,18 +81,17 @@ def make_rows(
         if job.cancelled():
             return None
         behind += len(part)
+        count += len(found[part.start])
         if behind == len(among):
             break
         now = time.monotonic()
-        is_due = now >= due
-        if is_first:
-            is_due &= (now - started) * len(among) > SOON_SECONDS * behind
-            is_due |= sum(map(len, found.values())) >= enough
-        if is_due:
+        is_due = now >= due and not (is_first and (now - started) * len(among) <= SOON_SECONDS * behind)
+        # A screen that is not full yet changes when it is, and then not for a while.
+        if is_due or (count >= enough and not is_full):
             job.emit(_made(session, state, _in_order(found), behind, len(among), before))
-            job.pause(FRAME_SECONDS)
-            due = time.monotonic() + patience
-            is_first, patience = False, patience * 2
+            is_first, is_full = False, count >= enough
+            job.pause(FRAME_SECONDS if is_full else FRAME_SECONDS / 3)
+            due, patience = time.monotonic() + patience, patience * 2
     return _made(session, state, _in_order(found), len(among), len(among), before)
 
 

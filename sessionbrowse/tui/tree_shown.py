@@ -22,6 +22,8 @@ class ShownTree(Struct, frozen=True, eq=False):
 
     def nearest(self, parents: Sequence[int], index: int | None) -> int | None:
         """Return the entry, or the nearest above it that has a row; None if there is none."""
+        if not self.position_of:
+            return None
         while index is not None and index != ROOT and index not in self.position_of:
             index = parents[index]
         return None if index == ROOT else index

@@ -45,7 +45,7 @@ HOPS = 6
 FRAME_SECONDS = 1 / 120
 """How long a frame waits for what else changes. textual's own 60 a second are two apart where one is just missed."""
 
-ANSWER_SECONDS = 0.012
+ANSWER_SECONDS = 0.016
 """How long a frame waits for what a key asked for in the background: the answer in a frame of its own comes later."""
 
 MOUNT_SECONDS = 2.0
