@@ -158,6 +158,7 @@ def test_what_nobody_waits_for_is_not_made(tmp_path: Path) -> None:
 def test_a_search_that_takes_long_hands_over_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FIRST_SECONDS", "SOON_SECONDS", "MORE_SECONDS"):
         monkeypatch.setattr(f"sessionbrowse.tui.tree_search.{name}", -1.0)
+    monkeypatch.setattr("sessionbrowse.tui.tree_search.FIRST_ENTRIES", 1)
     monkeypatch.setattr("sessionbrowse.tui.tree_search.PART_ENTRIES", 2)
     session = story(tmp_path)
     handed: list[TreeRows] = []
@@ -170,12 +171,16 @@ def test_a_search_that_takes_long_hands_over_what_it_has(tmp_path: Path, monkeyp
 
 def test_hits_around_the_cursor_are_handed_over_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sessionbrowse.tui.tree_search.SOON_SECONDS", 60.0)
-    monkeypatch.setattr("sessionbrowse.tui.tree_search.PART_ENTRIES", 20)
+    monkeypatch.setattr("sessionbrowse.tui.tree_search.FIRST_ENTRIES", 20)
     lines = [user(str(n), str(n - 1) if n else None, f"number {n} {'needle' if n % 2 else ''}") for n in range(90)]
     session = open_session(write(folder(tmp_path) / "a.jsonl", header(), *lines))
     handed: list[TreeRows] = []
     lane = Lane("rows", lambda outcome: handed.append(outcome.value))
-    made = make_rows(session, TreeState(query="needle"), None, Job(lane, lane.stamp), cursor=50, enough=10)
+    made = make_rows(session, TreeState(query="needle"), None, Job(lane, lane.stamp), cursor=50, room=(10, 10))
     assert made is not None
     assert list(made.found) == list(range(1, 90, 2))
-    assert [list(one.found) for one in handed] == [list(range(41, 60, 2))]
+    assert [list(one.found) for one in handed] == [list(range(31, 70, 2))]
+    handed.clear()
+    # Below the last entry there is nothing to wait for.
+    make_rows(session, TreeState(query="needle"), None, Job(lane, lane.stamp), cursor=89, room=(10, 10))
+    assert [list(one.found) for one in handed] == [list(range(69, 90, 2))]

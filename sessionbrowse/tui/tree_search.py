@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,8 +21,9 @@ MORE_SECONDS = 0.15
 """What is found of a longer search is shown from then on, each time after twice as long."""
 FRAME_SECONDS = 0.03
 """What was handed over is painted before the search goes on: two threads would take turns."""
-PART_ENTRIES = 100
-"""Entries that are looked at before those further away from the cursor."""
+FIRST_ENTRIES, PART_ENTRIES = 25, 100
+"""Entries that are looked at before those further away from the cursor: at first few, since common words fill a screen.
+"""
 
 
 class TreeState(Struct, frozen=True):
@@ -52,12 +53,17 @@ class TreeRows(Struct, frozen=True):
 
 
 def make_rows(
-    session: Session, state: TreeState, before: TreeRows | None, job: Job, cursor: int | None = None, enough: int = 1
+    session: Session,
+    state: TreeState,
+    before: TreeRows | None,
+    job: Job,
+    cursor: int | None = None,
+    room: tuple[int, int] = (1, 1),
 ) -> TreeRows | None:
     """Return the rows of a state, handing over what is found so far now and then; None if nobody waits any more.
 
     `before` are the rows on the screen: what they do not hold, a longer query does not find either. What is looked
-    for is looked for around the entry `cursor` first; `enough` hits there fill the screen and are shown at once.
+    for is looked for around the entry `cursor` first, until the rows above and below it (`room`) are full.
     """
     before = _known(session, state.query, before)
     if before is not None and (state.filter, state.query) == (before.state.filter, before.state.query):
@@ -71,28 +77,51 @@ def make_rows(
     if before is not None and before.state.query and session.rules.tree != "omp":
         among = before.found
     found: dict[int, list[int]] = {}
-    behind, count, is_first, is_full, patience = 0, 0, True, False, MORE_SECONDS
+    behind, is_first, patience = 0, True, MORE_SECONDS
+    at = bisect_left(among, cursor) if cursor is not None else len(among)
+    screen = _Screen(len(among), at, room)
     started = time.monotonic()
     due = started + FIRST_SECONDS
-    for part in _parts(len(among), bisect_left(among, cursor) if cursor is not None else len(among)):
+    for part in _parts(len(among), at):
         found[part.start] = []
         for _, more in found_inside(session, state.query, among[part.start : part.stop], job.cancelled):
             found[part.start] += more
         if job.cancelled():
             return None
         behind += len(part)
-        count += len(found[part.start])
+        was_full, is_full = screen.is_full, screen.fill(part, len(found[part.start]))
         if behind == len(among):
             break
         now = time.monotonic()
         is_due = now >= due and not (is_first and (now - started) * len(among) <= SOON_SECONDS * behind)
         # A screen that is not full yet changes when it is, and then not for a while.
-        if is_due or (count >= enough and not is_full):
+        if is_due or (is_full and not was_full):
             job.emit(_made(session, state, _in_order(found), behind, len(among), before))
-            is_first, is_full = False, count >= enough
             job.pause(FRAME_SECONDS if is_full else FRAME_SECONDS / 3)
             due, patience = time.monotonic() + patience, patience * 2
+            is_first = False
     return _made(session, state, _in_order(found), len(among), len(among), before)
+
+
+class _Screen:
+    """Whether what was found fills the rows above and below the cursor."""
+
+    def __init__(self, entries: int, at: int, room: tuple[int, int]) -> None:
+        self._at = at
+        self._unseen = [at, entries - at]
+        self._room = list(room)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing that is found yet changes what is on the screen."""
+        return all(room <= 0 or not unseen for room, unseen in zip(self._room, self._unseen, strict=True))
+
+    def fill(self, part: range, hits: int) -> bool:
+        """Add the hits of a part; return whether the screen is full."""
+        side = int(part.start >= self._at)
+        self._room[side] -= hits
+        self._unseen[side] -= len(part)
+        return self.is_full
 
 
 def _known(session: Session, query: str, rows: TreeRows | None) -> TreeRows | None:
@@ -102,10 +131,17 @@ def _known(session: Session, query: str, rows: TreeRows | None) -> TreeRows | No
     return rows
 
 
-def _parts(count: int, at: int) -> list[range]:
-    """Return ranges that make up all places, those around `at` first."""
-    parts = [range(start, min(start + PART_ENTRIES, count)) for start in range(0, count, PART_ENTRIES)]
-    return sorted(parts, key=lambda part: abs(part.start + PART_ENTRIES // 2 - at))
+def _parts(count: int, at: int) -> Iterator[range]:
+    """Yield ranges that make up all places, those next to `at` first, by turns above and below it."""
+    above, below, size = at, at, FIRST_ENTRIES
+    while above > 0 or below < count:
+        if above > 0:
+            above, end = max(0, above - size), above
+            yield range(above, end)
+        if below < count:
+            start, below = below, min(count, below + size)
+            yield range(start, below)
+        size = min(size * 2, PART_ENTRIES)
 
 
 def _in_order(found: dict[int, list[int]]) -> list[int]:

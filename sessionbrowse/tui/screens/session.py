@@ -280,8 +280,8 @@ class SessionScreen(CommandScreen[None]):
         session = self.session
         if session is None:
             return
-        before, cursor, enough = self.shown.made, self._standing, max(1, self.tree_list.size.height)
-        self.lane("rows").ask(lambda job: make_rows(session, state, before, job, cursor, enough))
+        before, cursor, room = self.shown.made, self._standing, self.tree_list.room_around
+        self.lane("rows").ask(lambda job: make_rows(session, state, before, job, cursor, room))
         self.expect(self.lane("rows"))
 
     def take_rows(self, outcome: Outcome) -> None:

@@ -154,6 +154,12 @@ class RowList(Painted, can_focus=True):
         self.refresh()
         self._announce()
 
+    @property
+    def room_around(self) -> tuple[int, int]:
+        """How many rows there may be above and below the cursor on the screen when it gets other rows."""
+        above = self.cursor - self.scroll_offset.y
+        return above + self.MARGIN, max(0, self.size.height - above) + self.MARGIN
+
     def _target(self, keys: Sequence[Hashable], wanted: Hashable | None) -> int:
         if not keys:
             return 0
