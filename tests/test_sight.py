@@ -178,6 +178,15 @@ def test_every_change_is_seen(asked: Asked, change: Callable[[Asked], None], set
     assert asked.spared() == (settles or change in (delete, swap, move_project, remove_store))
 
 
+def test_where_nothing_lies_nothing_is_listed_again_and_again(asked: Asked) -> None:
+    # The index knows of sessions elsewhere: a browser with --root brought them in.
+    shutil.rmtree(asked.store())
+    shutil.rmtree(asked.store("atomic"))
+    asked.store().mkdir(parents=True)
+    for _ in range(3):
+        assert not asked.spared()
+
+
 def test_who_asks_for_something_else_is_answered_that(asked: Asked) -> None:
     assert not asked.spared(agents=("atomic",))
     assert not asked.spared(hidden=True)

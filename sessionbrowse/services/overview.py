@@ -113,7 +113,7 @@ def overview_of(scope: Scope, index: Index, skipped: Callable[[Skipped], None]) 
         look_no_further()
         shown = [brief for brief in briefs if not brief.hidden]
         return Overview(_of_agents(scope, shown), [shown], {})
-    is_ordinary = True
+    is_ordinary = False
     everyone: list[list[Brief]] = []
     files_by_path: dict[str, FoundFile] = {}
     told: list[Skipped] = []
@@ -124,7 +124,8 @@ def overview_of(scope: Scope, index: Index, skipped: Callable[[Skipped], None]) 
         if known is None:
             return None
         current, briefs = known
-        is_ordinary &= len(current) == len(briefs) and not any(map(is_out_of_place, files))
+        # All that the index knows is found, by the first look, and nothing else is said of it.
+        is_ordinary = not everyone and len(current) == len(briefs) and not any(map(is_out_of_place, files))
         shown = []
         for file, brief in zip(files, current, strict=True):
             if scope.hidden or not (brief.hidden or file.hidden):
