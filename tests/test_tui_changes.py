@@ -428,14 +428,14 @@ async def test_archived_sessions_leave_the_list_and_one_undo_brings_all_back(sto
 
 
 async def test_a_moved_project_is_found_again_with_what_would_change_shown_first(store: Store) -> None:
-    old, new = store.home / "work" / "shop", store.home / "moved" / "shop"
+    old, new = store.home / "before" / "shop", store.home / "moved" / "shop"
     new.mkdir(parents=True)
     path = store.session(head=[header(cwd=str(old))])
     async with hands_on(store) as browser:
         await browser.press("left", "down", "M")
         assert "~/moved/shop" in browser.screen_text()
         await browser.press("enter")
-        assert "1 session of ~/work/shop → ~/moved/shop" in browser.words("#dialog-text")
+        assert "1 session of ~/before/shop → ~/moved/shop" in browser.words("#dialog-text")
         assert path.exists()
         await browser.press("enter")
         assert not path.exists()

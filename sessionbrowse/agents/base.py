@@ -78,7 +78,7 @@ class Surroundings(Struct, frozen=True):
     platform: str = "linux"
     tmpdir: str = "/tmp"
     projects: tuple[str, ...] = ()
-    disk: Disk = field(default_factory=lambda: plain_disk())
+    disk: Disk = field(default_factory=plain_disk)
 
     @classmethod
     def real(cls) -> Surroundings:
