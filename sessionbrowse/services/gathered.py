@@ -9,7 +9,7 @@ from msgspec import Struct
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.first_messages import CutMessages
 from sessionbrowse.store.discover import FoundFile
-from sessionbrowse.store.index.held import InIndex
+from sessionbrowse.store.index.held import Held
 
 
 class Gathered(Struct, frozen=True):
@@ -21,7 +21,7 @@ class Gathered(Struct, frozen=True):
 
     summaries: list[Summary]
     cut: CutMessages
-    rows: dict[str, InIndex]
+    rows: dict[str, Held]
     files: dict[str, FoundFile]
     generation: int = 0
     first_messages: Callable[[], Mapping[str, str]] | None = None

@@ -16,7 +16,7 @@ from sessionbrowse.services.gathered import Gathered
 from sessionbrowse.services.index_access import MAX_UPDATE_BYTES, Note, open_if_there, throw_away
 from sessionbrowse.services.scope import Scope, scan_of
 from sessionbrowse.store.discover import FoundFile, Skipped, newest_first
-from sessionbrowse.store.index.held import Held
+from sessionbrowse.store.index.held import Held, unread_bytes
 from sessionbrowse.store.index.index import Index, Progress
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
 from sessionbrowse.store.placing import link_parents, placed
@@ -93,7 +93,8 @@ def gather(
         found.files.update({file.path: file for file in files})
         gone = _gone(held, found.files, [place.root for place in places])
         changed = [file for file in files if _is_changed(held.get(file.path), file, what.override, tools)]
-        if (changed or gone) and (everything or _cost(changed, held) <= MAX_UPDATE_BYTES):
+        unread = sum(unread_bytes(held.get(file.path), file) for file in changed)
+        if (changed or gone) and (everything or unread <= MAX_UPDATE_BYTES):
             try:
                 index.update(
                     changed,
@@ -178,15 +179,6 @@ def _read(files: Sequence[FoundFile], override: str | None) -> dict[str, Summary
 
 def _is_changed(held: Held | None, file: FoundFile, override: str | None, tools: bool | None) -> bool:
     return held is None or not held.is_current(file, override) or (tools is True and not held.has_tools)
-
-
-def _cost(changed: Iterable[FoundFile], held: dict[str, Held]) -> int:
-    """Return how many bytes an update would read, if files that grew are what they were."""
-    total = 0
-    for file in changed:
-        row = held.get(file.path)
-        total += file.size - row.size if row is not None and file.size > row.size else file.size
-    return total
 
 
 def _gone(held: dict[str, Held], files: dict[str, FoundFile], roots: Sequence[str]) -> list[Held]:

@@ -210,10 +210,10 @@ class _Owners:
 def _unpacked(index: Index, found: Overview, chosen: Sequence[Brief]) -> tuple[list[Summary], CutMessages]:
     held = index.summaries_of(chosen)
     cut = {path: at for path, (_, at) in held.items() if at is not None}
-    shown = {brief.path: held[brief.path][0] for brief in chosen}
-    shown = {
-        path: placed(summary, found.files[path]) if path in found.files else summary for path, summary in shown.items()
-    }
+    shown: dict[str, Summary] = {}
+    for brief in chosen:
+        (summary, _), file = held[brief.path], found.files.get(brief.path)
+        shown[brief.path] = placed(summary, file) if file is not None else summary
     if any(summary.parent_session and summary.parent_path is None for summary in shown.values()):
         everyone = [
             shown.get(brief.path) or Summary(agent=brief.agent, path=brief.path, id=brief.id)

@@ -28,7 +28,7 @@ from sessionbrowse.services.search_hits import (
 from sessionbrowse.services.search_lines import lines_at, streamed_lines
 from sessionbrowse.services.search_recent import Recent
 from sessionbrowse.services.search_trees import Trees
-from sessionbrowse.store.index.held import InIndex
+from sessionbrowse.store.index.held import Held
 from sessionbrowse.store.index.index import Index
 
 Cancelled = Callable[[], bool]
@@ -176,7 +176,7 @@ class Searcher:
         self,
         query: SearchQuery,
         summary: Summary,
-        row: InIndex,
+        row: Held,
         candidates: Candidates | None,
         tools: bool,
         cancelled: Cancelled,

@@ -11,7 +11,7 @@ from sessionbrowse.model.search_query import SearchQuery
 from sessionbrowse.model.words import literal
 from sessionbrowse.services.search_lines import lines_at
 from sessionbrowse.services.search_trees import Tree
-from sessionbrowse.store.index.held import InIndex
+from sessionbrowse.store.index.held import Held
 
 
 class Said(Struct, frozen=True):
@@ -28,14 +28,14 @@ class Recent:
     """The entries of some sessions, by path, each with the row of the index that it was held for."""
 
     def __init__(self) -> None:
-        self._held: dict[str, tuple[InIndex, list[Said]]] = {}
+        self._held: dict[str, tuple[Held, list[Said]]] = {}
 
-    def holds(self, path: str, row: InIndex) -> bool:
+    def holds(self, path: str, row: Held) -> bool:
         """Whether the session is held as the index has it."""
         held = self._held.get(path)
         return held is not None and held[0] == row
 
-    def hold(self, path: str, row: InIndex, tree: Tree) -> None:
+    def hold(self, path: str, row: Held, tree: Tree) -> None:
         """Read what was said in a session, the last entry first."""
         entries: list[Said] = []
         try:

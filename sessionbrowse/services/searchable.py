@@ -10,7 +10,7 @@ from sessionbrowse.services.gathered import Gathered
 from sessionbrowse.services.overview import overview_of
 from sessionbrowse.services.scope import Scope
 from sessionbrowse.store.discover import Skipped
-from sessionbrowse.store.index.held import InIndex
+from sessionbrowse.store.index.held import Held
 from sessionbrowse.store.index.index import Index
 
 
@@ -41,5 +41,5 @@ def searchable(scope: Scope, index: Index, *, skipped: Callable[[Skipped], None]
         )
         for brief in found.briefs
     ]
-    rows: dict[str, InIndex] = {brief.path: brief for brief in found.briefs}
+    rows: dict[str, Held] = {brief.path: brief for brief in found.briefs}
     return Gathered(summaries, {}, rows, found.files, generation, index.first_messages)

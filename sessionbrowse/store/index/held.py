@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+import os
+from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -13,35 +15,15 @@ ORDINARY, TRANSCRIPT, FOREIGN = 0, 1, 2
 """The kinds of files: sessions, indusagi's transcripts, and other programs' sessions, which are named only."""
 
 
-class InIndex(Protocol):
-    """Where the index holds the entries and texts of a file."""
-
-    @property
-    def row(self) -> int:
-        """Its row, by which its entries and texts are found."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Its size in bytes when it was read."""
-        ...
-
-    @property
-    def shard(self) -> int:
-        """The database beside the main one that holds them too, 0 for none."""
-        ...
-
-    @property
-    def has_tools(self) -> int:
-        """Whether tool calls and results are among the texts."""
-        ...
-
-
 class Held(Struct, frozen=True, gc=False):
-    """A row of the index without its summary."""
+    """A row of the index without its summary: the file as it was read, whose it is, and where the rest stands.
+
+    `shard` is the number of the database beside the main one that holds its entries and texts too, 0 for none;
+    `has_tools` tells whether tool calls and results are among the texts.
+    """
 
     row: int
-    path: bytes
+    path: str
     size: int
     mtime_ns: int
     ctime_ns: int
@@ -69,11 +51,16 @@ class Held(Struct, frozen=True, gc=False):
         return found_marks(self.marks)
 
 
+def held_of(values: Sequence[Any]) -> Held:
+    """Return a row by the values of its columns, in the order of the fields."""
+    return Held(values[0], os.fsdecode(values[1]), *values[2:])
+
+
 def found_marks(words: str) -> Marks | None:
     """Return the marks that a row names, None if it names none."""
     return Marks(frozenset(words.split())) if words else None
 
 
-def unread_bytes(known: InIndex | None, file: FoundFile) -> int:
+def unread_bytes(known: Held | None, file: FoundFile) -> int:
     """Return about how many bytes of a file that changed have to be read."""
     return file.size - known.size if known is not None and file.size > known.size else file.size

@@ -14,7 +14,7 @@ from msgspec import Struct
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.discover import FoundFile
-from sessionbrowse.store.index.held import Held, InIndex, unread_bytes
+from sessionbrowse.store.index.held import Held, held_of, unread_bytes
 from sessionbrowse.store.index.kept_summary import first_message, unpack_summary
 from sessionbrowse.store.index.overview import Brief, last_sight, note_sight, read_overview, renew_overview
 from sessionbrowse.store.index.schema import (
@@ -89,12 +89,12 @@ class Index:
     def held(self) -> dict[str, Held]:
         """Return every file that the index knows, by path."""
         rows = self.connection.execute(f"SELECT {_COLUMNS} FROM files")
-        return {os.fsdecode(row[1]): Held(*row) for row in rows}
+        return {held.path: held for held in map(held_of, rows)}
 
     def row_of(self, path: str) -> Held | None:
         """Return what the index knows of one file, None if nothing."""
         row = self.connection.execute(f"SELECT {_COLUMNS} FROM files WHERE path = ?", (os.fsencode(path),)).fetchone()
-        return Held(*row) if row is not None else None
+        return held_of(row) if row is not None else None
 
     def _held_of(self, files: Iterable[FoundFile]) -> dict[str, Held]:
         rows = {file.path: self.row_of(file.path) for file in files}
@@ -111,7 +111,7 @@ class Index:
         for identity, blob in rows:
             row = wanted.get(identity)
             if row is not None:
-                summary, first_at = unpack_summary(os.fsdecode(row.path), blob)
+                summary, first_at = unpack_summary(row.path, blob)
                 yield row, summary, first_at
 
     def overview(self) -> list[Brief] | None:
@@ -161,11 +161,11 @@ class Index:
         rows = self.connection.execute("SELECT path, summary FROM files")
         return {os.fsdecode(path): first_message(packed) for path, packed in rows}
 
-    def entry_parts(self, held: InIndex) -> list[Part]:
+    def entry_parts(self, held: Held) -> list[Part]:
         """Return the packed entries of a file, in order."""
         return [(places, packed) for _, places, packed in self._parts(held, "first, places, packed")]
 
-    def places(self, held: InIndex) -> Places:
+    def places(self, held: Held) -> Places:
         """Return where the entries of a file lie.
 
         Raises:
@@ -175,7 +175,7 @@ class Index:
 
         return unpack_places([places for _, places in self._parts(held, "first, places")])
 
-    def _parts(self, held: InIndex, columns: str) -> list[tuple[Any, ...]]:
+    def _parts(self, held: Held, columns: str) -> list[tuple[Any, ...]]:
         query = f"SELECT {columns} FROM entries WHERE file = ?"
         parts = self.connection.execute(query, (held.row,)).fetchall()
         if held.shard:

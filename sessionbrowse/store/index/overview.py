@@ -13,8 +13,8 @@ from operator import attrgetter
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
+from sessionbrowse.store.index.held import Held
 from sessionbrowse.store.index.kept_summary import unpack_summary
 
 TABLES = """
@@ -26,21 +26,9 @@ CREATE TRIGGER overview_on_delete AFTER DELETE ON files BEGIN DELETE FROM overvi
 """
 
 
-class Brief(Struct, frozen=True, array_like=True, gc=False):
-    """One session: its row, its file as it was read, whose it is, and what lists and searches choose and order by."""
+class Brief(Held, frozen=True, array_like=True, gc=False):
+    """One session: its row without the summary, and of that what lists and searches choose and order by."""
 
-    row: int
-    path: str
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-    device: int
-    agent: str
-    marks: str
-    kind: int
-    shard: int
-    has_tools: int
     modified: float | None
     hidden: bool
     id: str | None
