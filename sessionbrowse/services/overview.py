@@ -134,7 +134,7 @@ def overview_of(scope: Scope, index: Index, skipped: Callable[[Skipped], None]) 
         everyone.append(shown)
     for each in told:
         skipped(each)
-    if sight is not None and is_ordinary and not told and was_everything():
+    if sight is not None and is_ordinary and not told and was_everything(what):
         index.note_sight(sight)
     return Overview(_of_agents(scope, list(chain(*everyone))), everyone, files_by_path)
 

@@ -43,7 +43,8 @@ def file_of(name: str, status: os.stat_result) -> File:
 class Ahead:
     """The listings that another process makes; they are fetched when the first one is asked for.
 
-    `roots` are the stores it was told to list, `is_all` whether it had listed every directory that was asked for.
+    `roots` are the stores it was told to list, `is_all` whether it had listed every directory that was asked for;
+    `left` are those that nobody asked for.
     """
 
     def __init__(self) -> None:
@@ -53,7 +54,7 @@ class Ahead:
         self._answer = -1
         self._until = 0.0
         self._content = b""
-        self._listings: dict[str, Listing | None] = {}
+        self.left: dict[str, Listing | None] = {}
 
     def start(self, roots: Sequence[str]) -> None:
         """Let another process list these stores and the folders in them."""
@@ -77,14 +78,14 @@ class Ahead:
     def take(self, directory: str) -> Listing | None:
         """Return the listing of a directory, once; None if there is none."""
         if content := self.content():
-            self._content, self._listings = b"", marshal.loads(content)
-        listing = self._listings.pop(directory, None)
+            self._content, self.left = b"", marshal.loads(content)
+        listing = self.left.pop(directory, None)
         self.is_all &= listing is not None
         return listing
 
     def forget(self) -> None:
         """Look at the disk itself from now on."""
-        self._content, self._listings = b"", {}
+        self._content, self.left = b"", {}
 
     def _fetched(self) -> bytes:
         from select import select

@@ -32,9 +32,13 @@ def sight_of(what: Scan) -> bytes | None:
     return sight.digest()
 
 
-def was_everything() -> bool:
-    """Whether a walk that has ended asked for nothing that the look ahead had not seen."""
-    return AHEAD.is_all
+def was_everything(what: Scan) -> bool:
+    """Whether a walk that has ended asked for all that the look ahead had seen of its places, and for nothing else.
+
+    What it did not ask for was seen, but not gone through: a link that led nowhere, a store that went meanwhile.
+    """
+    roots = tuple([place.root for place in what.places])
+    return AHEAD.is_all and not any(directory.startswith(roots) for directory in AHEAD.left)
 
 
 def look_no_further() -> None:
