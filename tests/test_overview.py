@@ -122,6 +122,38 @@ def test_a_file_that_goes_while_the_list_is_made_takes_no_other_with_it(store: P
     assert gone.first_message_cut
 
 
+def test_a_session_that_another_process_reads_anew_meanwhile_is_in_the_list(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, overview_of = Index.held, overview.overview_of
+
+    def read_anew() -> None:
+        monkeypatch.setattr(Index, "held", held)
+        monkeypatch.setattr(overview, "overview_of", overview_of)
+        other = index_access.open_if_there(tmp_path / "cache", print)
+        assert other is not None
+        other.empty()
+        other.close()
+        gathered(store, tmp_path / "cache")
+
+    def before(index: Index) -> Any:
+        found = held(index)
+        read_anew()
+        return found
+
+    def before_the_summaries(*arguments: Any) -> Any:
+        found = overview_of(*arguments)
+        read_anew()
+        return found
+
+    monkeypatch.setattr(Index, "held", before)
+    assert len(indexed.all_sessions(scope_of(store), tmp_path / "cache").summaries) == 12
+    monkeypatch.setattr(overview, "overview_of", before_the_summaries)
+    # It cannot tell, and whoever gathers all looks again.
+    assert quick(store, tmp_path / "cache") is None
+    assert quick(store, tmp_path / "cache") == careful(store)
+
+
 def test_projects_are_those_of_the_sessions_that_are_read(store: Path, tmp_path: Path) -> None:
     briefs = overview.sessions_in_brief(scope_of(store), tmp_path / "cache", note=print)
     assert briefs is not None

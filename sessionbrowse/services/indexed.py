@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from sessionbrowse.model.session_facts import Summary
@@ -143,25 +144,17 @@ def _take(
     override: str | None,
     hidden: bool,
 ) -> None:
-    current: list[Held] = []
-    stale: list[FoundFile] = []
-    for file in files:
-        row = held.get(file.path)
-        if row is not None and row.is_current(file, override):
-            current.append(row)
-        else:
-            stale.append(file)
+    rows = [(held.get(file.path), file) for file in files]
+    current = [row for row, file in rows if row is not None and row.is_current(file, override)]
     known: dict[str, Summary] = {}
-    try:
+    # Damaged: what cannot be read comes from the files, as does what another process has dropped meanwhile.
+    with suppress(sqlite3.Error, ValueError):
         for row, summary, first_at in index.summaries(current):
             known[summary.path] = summary
             found.rows[summary.path] = row
             if first_at is not None:
                 found.cut[summary.path] = first_at
-    except (sqlite3.Error, ValueError):
-        # Damaged: what could not be read comes from the files.
-        stale = [file for file in files if file.path not in known]
-    fresh = _read(stale, override)
+    fresh = _read([file for file in files if file.path not in known], override)
     for file in files:
         known_summary = known.get(file.path)
         here = placed(known_summary, file) if known_summary is not None else fresh.get(file.path)

@@ -94,7 +94,7 @@ def _asked(
             return None
         answered = answer(index, found)
     except (sqlite3.Error, ValueError):
-        # Damaged: whoever gathers all finds out and says so.
+        # Damaged, or written by another process meanwhile: whoever gathers all finds out and says so.
         return None
     finally:
         index.close()

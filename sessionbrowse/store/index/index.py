@@ -148,12 +148,17 @@ class Index:
         return version
 
     def summaries_of(self, briefs: Sequence[Brief]) -> dict[str, tuple[Summary, tuple[int, int] | None]]:
-        """Return by path what the index knows of some sessions, and where a first message that was cut stands."""
+        """Return by path what the index knows of some sessions, and where a first message that was cut stands.
+
+        Raises:
+            sqlite3.OperationalError: another process has dropped one of them meanwhile.
+        """
         found: dict[str, tuple[Summary, tuple[int, int] | None]] = {}
         for brief in briefs:
             row = self.connection.execute("SELECT summary FROM files WHERE id = ?", (brief.row,)).fetchone()
-            if row is not None:
-                found[brief.path] = unpack_summary(brief.path, row[0])
+            if row is None:
+                raise sqlite3.OperationalError(f"no row {brief.row}")
+            found[brief.path] = unpack_summary(brief.path, row[0])
         return found
 
     def first_messages(self) -> dict[str, str]:
