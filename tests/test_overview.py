@@ -122,6 +122,18 @@ def test_a_file_that_goes_while_the_list_is_made_takes_no_other_with_it(store: P
     assert gone.first_message_cut
 
 
+def test_a_session_that_says_nothing_is_found_where_its_folder_was_moved_to(tmp_path: Path) -> None:
+    root, cache = tmp_path / "store", tmp_path / "cache"
+    made = folder(root, "--old--")
+    write(made / "silent.jsonl", header("silent"))
+    gathered(root, cache)
+    assert quick(root, cache) == careful(root)
+    # By all that its row tells it is the same file: its number must not be given again.
+    made.rename(made.with_name("--new--"))
+    gathered(root, cache)
+    assert quick(root, cache) == careful(root)
+
+
 def test_a_session_that_another_process_reads_anew_meanwhile_is_in_the_list(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -420,7 +420,7 @@ class Index:
             for table in TEXT_TABLES:
                 run(f"INSERT INTO {table}({table}) VALUES ('delete-all')")
             # Who reads the old shards at this moment must not take new files for theirs.
-            run("INSERT OR REPLACE INTO facts VALUES ('next_id', ?)", (str(next_id),))
+            self._reserve(next_id)
             self._begin_generation()
             run("COMMIT")
             self._remove_stray_shards()
@@ -428,15 +428,24 @@ class Index:
     def _forget(self, held: Held) -> None:
         """Drop a file; its texts stay, and are no longer anyone's, until the index is built anew."""
         run = self.connection.execute
+        if held.row >= self._reserved_id():
+            self._reserve(held.row + 1)
         run("DELETE FROM files WHERE id = ?", (held.row,))
         run("DELETE FROM entries WHERE file = ?", (held.row,))
 
     def _next_id(self) -> int:
         """Return an id that no file has or had: texts of files that are gone still bear theirs."""
-        found = self.connection.execute("SELECT value FROM facts WHERE name = 'next_id'").fetchone()
         highest = self.connection.execute("SELECT max(id) FROM files").fetchone()[0] or 0
         used = [self.connection.execute(f"SELECT max(file) FROM {table}_rows").fetchone()[0] for table in TEXT_TABLES]
-        return max(int(found[0]) if found is not None else 1, highest + 1, *[(each or 0) + 1 for each in used])
+        return max(self._reserved_id(), highest + 1, *[(each or 0) + 1 for each in used])
+
+    def _reserved_id(self) -> int:
+        """Return an id below which none is given again, whoever has it."""
+        found = self.connection.execute("SELECT value FROM facts WHERE name = 'next_id'").fetchone()
+        return int(found[0]) if found is not None else 1
+
+    def _reserve(self, next_id: int) -> None:
+        self.connection.execute("INSERT OR REPLACE INTO facts VALUES ('next_id', ?)", (str(next_id),))
 
     def _set_tools(self, tools: bool) -> None:
         self.connection.execute("INSERT OR REPLACE INTO facts VALUES ('tools', ?)", (str(int(tools)),))
