@@ -266,6 +266,17 @@ def test_half_a_surrogate_pair_is_read_each_time_and_breaks_nothing(tmp_path: Pa
     assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == expected
 
 
+def test_a_file_of_a_date_beyond_all_numbers_of_the_index_is_read_each_time_and_breaks_nothing(tmp_path: Path) -> None:
+    paths = small_store(tmp_path / "store")
+    in_2400 = 13_569_465_600 * 10**9
+    os.utime(paths[0], ns=(in_2400, in_2400))
+    if paths[0].stat().st_mtime_ns != in_2400:
+        pytest.skip("this disk knows no such dates")
+    expected = summaries_from_files(tmp_path / "store")
+    assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == expected
+    assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == expected
+
+
 def test_the_index_is_for_its_owner_only(tmp_path: Path) -> None:
     small_store(tmp_path / "store")
     indexed_summaries(tmp_path / "store", tmp_path / "cache")

@@ -29,6 +29,8 @@ WAITING_ROWS = 16
 MAX_RUNS = 16
 """A session that grows is stored as so many runs of entries before they become one."""
 
+_LARGEST = (1 << 63) - 1
+
 encode = msgspec.msgpack.Encoder().encode
 _decode_state = msgspec.msgpack.Decoder(State).decode
 
@@ -96,7 +98,8 @@ class Writer:
             first, entries = self._with_earlier(identity, found) if before else (found.first, found.entries)
             packed = pack(entries)
         except (UnicodeEncodeError, OverflowError, ValueError):
-            # Half a surrogate pair has no bytes: such a file is read each time. One whose entries are damaged is too.
+            # Half a surrogate pair has no bytes: such a file is read each time. So is one whose entries are damaged, or
+            # one of numbers that are too large.
             self._restart()
             return None
         if len(entries):
@@ -231,14 +234,14 @@ def _pair(answer: list[Any]) -> tuple[str, list[Row | None]]:
 def _row(file: FoundFile, found: IndexedFile, identity: int, shard: int, tools: bool) -> Row:
     summary = found.summary
     status = found.status
+    looks = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
+    # Dates from 2262 on, and the inodes of some network disks.
+    if max(looks) > _LARGEST:
+        raise OverflowError(f"{max(looks)} has more than 63 bits")
     return (
         identity,
         os.fsencode(file.path),
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-        status.st_ino,
-        status.st_dev,
+        *looks,
         found.agent,
         " ".join(found.marks),
         found.kind,
