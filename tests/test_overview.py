@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services import catalog, documents, first_messages, index_access, indexed, listing, overview
 from sessionbrowse.services.scope import Scope
@@ -179,6 +181,30 @@ def test_without_an_index_or_with_a_damaged_overview_it_says_that_it_cannot_tell
     index.connection.execute("UPDATE overview SET packed = x'c1'")
     index.close()
     assert quick(store, tmp_path / "cache") == careful(store)
+
+
+def test_whatever_part_of_the_index_a_disk_has_lost_every_session_is_listed(store: Path, tmp_path: Path) -> None:
+    quick(store, tmp_path / "cache")
+    database = tmp_path / "cache" / INDEX_FILE
+    connection = sqlite3.connect(database)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    whole, block = database.read_bytes(), 4096
+    expected = sorted(str(path) for path in store.rglob("*.jsonl"))
+    for at in range(block, len(whole), block):
+        for beside in database.parent.glob(f"{INDEX_FILE}-*"):
+            beside.unlink()
+        database.write_bytes(whole[:at] + bytes(block) + whole[at + block :])
+        for _ in range(2):
+            for listed in (quick, asked_of_all):
+                found = listed(store, tmp_path / "cache")
+                assert found is None or sorted(summary.path for summary in found) == expected
+            # A change is written where others stand.
+            append(next(store.rglob("s5.jsonl")), user("later", "a", "more"))
+
+
+def asked_of_all(root: Path, cache: Path) -> list[Summary]:
+    return indexed.all_sessions(scope_of(root), cache).summaries
 
 
 def test_more_than_a_list_waits_for_is_left_to_who_gathers_all(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,8 +53,23 @@ class Held(Struct, frozen=True, gc=False):
 
 
 def held_of(values: Sequence[Any]) -> Held:
-    """Return a row by the values of its columns, in the order of the fields."""
-    return Held(values[0], os.fsdecode(values[1]), *values[2:])
+    """Return a row by the values of its columns, in the order of the fields.
+
+    Raises:
+        sqlite3.DatabaseError: it is damaged.
+    """
+    return Held(values[0], path_of(values[1]), *values[2:])
+
+
+def path_of(stored: bytes | None) -> str:
+    """Return a path as it stands in a row.
+
+    Raises:
+        sqlite3.DatabaseError: the row is damaged; where a disk has lost what was written, nothing stands there.
+    """
+    if stored is None:
+        raise sqlite3.DatabaseError("a row has no path")
+    return os.fsdecode(stored)
 
 
 def found_marks(words: str) -> Marks | None:

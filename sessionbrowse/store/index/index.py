@@ -87,7 +87,11 @@ class Index:
     # ---- reading -------------------------------------------------------------------------------------------
 
     def held(self) -> dict[str, Held]:
-        """Return every file that the index knows, by path."""
+        """Return every file that the index knows, by path.
+
+        Raises:
+            sqlite3.DatabaseError: it is damaged.
+        """
         rows = self.connection.execute(f"SELECT {_COLUMNS} FROM files")
         return {held.path: held for held in map(held_of, rows)}
 

@@ -6,7 +6,6 @@ date; it is made again from what it was and the rows that changed since.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Sequence
 from operator import attrgetter
@@ -14,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from sessionbrowse.store.index.held import Held
+from sessionbrowse.store.index.held import Held, path_of
 from sessionbrowse.store.index.kept_summary import unpack_summary
 
 TABLES = """
@@ -94,15 +93,16 @@ def _made(connection: sqlite3.Connection, rows: Sequence[int]) -> list[Brief]:
 
 
 def _brief(values: tuple[Any, ...]) -> Brief:
-    path = os.fsdecode(values[1])
+    path = path_of(values[1])
     path.encode()
     summary, _ = unpack_summary(path, values[-1])
     facts = (*values[2:-1], summary.hidden, summary.id, summary.cwd, summary.name, summary.labels)
     return Brief(values[0], path, *facts)
 
 
-def _unpacked(found: tuple[bytes] | None) -> list[Brief] | None:
-    if found is None:
+def _unpacked(found: tuple[bytes | None] | None) -> list[Brief] | None:
+    # A damaged row has nothing in it.
+    if found is None or found[0] is None:
         return None
     try:
         return _decode(found[0])

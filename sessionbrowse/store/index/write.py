@@ -137,6 +137,8 @@ class TextRows:
         self._insert = f"INSERT INTO {table}(rowid, text) VALUES (?, ?)"
         self._keep = f"INSERT INTO {table}_rows VALUES (?, ?, ?, ?)"
         newest = connection.execute(f"SELECT base + count FROM {table}_rows ORDER BY base DESC LIMIT 1").fetchone()
+        if newest and newest[0] is None:
+            raise sqlite3.DatabaseError("a row of texts is empty")
         # Row 0 is not used: nothing stands before it.
         self._base = max(1, newest[0] if newest else 1)
         self._room = ROW_CHARACTERS[table]
