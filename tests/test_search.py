@@ -269,6 +269,20 @@ def test_what_is_held_in_memory_is_forgotten_on_request_and_when_the_file_change
     assert {hit.id for hit in hits_of(searcher, "login")} == {"new"}
 
 
+def test_a_file_that_becomes_shorter_while_it_is_searched_gives_no_hit_twice(tmp_path: Path) -> None:
+    searcher = story(tmp_path)
+    path = folder(tmp_path / "store") / "old.jsonl"
+    write(path, header("old"), *[user(str(number), None, "zebra" + " and more" * 40) for number in range(40)])
+    index = index_access.open_or_create(tmp_path / "cache", print)
+    assert index is not None
+    searcher = Searcher(indexed.gather(scope_of(tmp_path / "store"), index, everything=True), index)
+    hits = searcher.find(parse_search("zebra"))
+    first = next(hits)
+    write(path, header("old"), *[user(str(number), None, "zebra") for number in range(40)])
+    found = [first.entry_index, *[hit.entry_index for hit in hits]]
+    assert len(found) == len(set(found))
+
+
 def test_what_omp_packed_is_known_and_found_as_it_is_without_an_index(tmp_path: Path) -> None:
     place = tmp_path / ".omp" / "agent" / "archive" / "sessions" / "-shop"
     place.mkdir(parents=True)

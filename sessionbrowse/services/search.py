@@ -182,6 +182,7 @@ class Searcher:
         cancelled: Cancelled,
     ) -> Iterator[Hit]:
         assert self._index is not None
+        given: set[int | None] = set()
         try:
             places = self._index.places(row)
             chosen = candidates.entries_of(row.row) if candidates is not None else range(len(places.offsets))
@@ -191,10 +192,13 @@ class Searcher:
                     return
                 hit = self._judge(query, summary, index, raw, tools)
                 if hit is not None:
+                    given.add(index)
                     yield hit
         except (ValueError, IndexError, sqlite3.Error):
             # Damaged, or the file changed under us.
-            yield from self._streamed(query, summary, tools, cancelled)
+            for hit in self._streamed(query, summary, tools, cancelled):
+                if hit.entry_index not in given:
+                    yield hit
 
     def _streamed(self, query: SearchQuery, summary: Summary, tools: bool, cancelled: Cancelled) -> Iterator[Hit]:
         kept: list[Hit] = []
