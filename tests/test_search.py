@@ -17,7 +17,7 @@ from sessionbrowse.model import words
 from sessionbrowse.model.entry_text import said_text, tool_text
 from sessionbrowse.model.search_query import BadSearch, matches, may_be_in, parse_search, snippet, spans_in
 from sessionbrowse.model.titles import is_near
-from sessionbrowse.model.words import fold, literal, original_offsets, words_of
+from sessionbrowse.model.words import fold, fold_foreign, literal, original_offsets, words_of
 from sessionbrowse.services import catalog, index_access, indexed
 from sessionbrowse.services.checkpoints import KnownCheckpoints
 from sessionbrowse.services.gathered import Gathered
@@ -382,6 +382,11 @@ def test_a_file_that_changed_under_the_index_is_still_searched_as_it_is(tmp_path
 )
 def test_words(text: str, words: list[str]) -> None:
     assert words_of(text) == words
+
+
+def test_the_index_holds_letters_as_they_are_asked_for() -> None:
+    letters = [chr(code) for code in range(0x80, 0x20000) if chr(code).isalpha()]
+    assert [letter for letter in letters if fold_foreign(letter) != fold(letter)] == []
 
 
 def test_relative_dates_count_from_now() -> None:

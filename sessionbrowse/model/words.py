@@ -112,8 +112,7 @@ def _literal_text(run: str) -> str:
 def _literal_character(character: str) -> str:
     if is_cjk(character):
         return character
-    parts = unicodedata.normalize("NFD", unicodedata.normalize("NFD", character).casefold())
-    return "".join([part for part in parts if not unicodedata.category(part).startswith("M")])
+    return "".join([part for part in _parts(character) if not unicodedata.category(part).startswith("M")])
 
 
 def _literal_run(error: UnicodeError) -> tuple[bytes, int]:
@@ -146,8 +145,13 @@ def _fold_character(character: str) -> str:
         # Hangul would fall apart into letters.
         return f" {character} "
     folded = ""
-    for part in unicodedata.normalize("NFD", unicodedata.normalize("NFD", character).casefold()):
+    for part in _parts(character):
         if unicodedata.category(part).startswith("M"):
             continue
         folded += part if part.isalnum() or part == "_" else " "
     return folded
+
+
+def _parts(character: str) -> str:
+    # Cherokee letters are folded to capitals.
+    return unicodedata.normalize("NFD", unicodedata.normalize("NFD", character).casefold().lower())
