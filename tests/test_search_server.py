@@ -205,6 +205,37 @@ def test_a_stopped_search_says_how_far_it_came(tmp_path: Path) -> None:
         assert not searched.paused
 
 
+def test_the_hits_of_before_stay_until_there_are_as_many_new_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, cache = indexed_store(tmp_path)
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(1, "common", limit=100))
+        assert len(asked.hits(1)) == 30
+        # However slowly they come.
+        monkeypatch.setattr("sessionbrowse.services.search_server.FIRST_PAGE_SECONDS", 0.0)
+        monkeypatch.setattr("sessionbrowse.services.search_server.PAGE_SECONDS", 0.0)
+        append(folder(store) / "03.jsonl", user("3", "2", "A common one", 1_800_000_000_000))
+        asked.ask(Refresh())
+        first = asked.until(Page)
+        assert (first.at, len(first.hits)) == (0, 30)
+
+
+def test_what_a_stopped_search_found_stays_when_the_disk_changes(tmp_path: Path) -> None:
+    store, cache = indexed_store(tmp_path)
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(1, "common", limit=10))
+        assert len(asked.hits(1)) == 10
+        asked.server.ask(Stop(1))
+        append(folder(store) / "03.jsonl", user("3", "2", "A common one", 1_800_000_000_000))
+        asked.ask(Refresh())
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(ListCheckpoints(2))
+        assert isinstance(asked.until(object, lambda it: isinstance(it, Page | Checkpoints)), Checkpoints)
+
+
 def test_every_label_is_listed_with_its_session(tmp_path: Path) -> None:
     store, cache = indexed_store(tmp_path)
     append(folder(store) / "05.jsonl", entry("label", "9", "2", targetId="1", label="good here"))

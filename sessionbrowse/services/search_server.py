@@ -136,7 +136,7 @@ class SearchServer:
 
     # ---- searching -----------------------------------------------------------------------------------------
 
-    def _find(self, wanted: Find) -> None:
+    def _find(self, wanted: Find, at_least: int = 0) -> None:
         if wanted.stamp != self._wanted:
             return
         self._current, self._hits = wanted, None
@@ -152,7 +152,7 @@ class SearchServer:
             return
         self._given = self._looked_at = 0
         self._hits = self._search(query, wanted)
-        self._go_on(wanted.limit)
+        self._go_on(wanted.limit, at_least)
 
     def _search(self, query: SearchQuery, wanted: Find) -> Iterator[Hit]:
         def looked_at(count: int) -> None:
@@ -169,7 +169,8 @@ class SearchServer:
     def _is_stale(self, stamp: int) -> bool:
         return stamp != self._wanted or stamp == self._stopped
 
-    def _go_on(self, limit: int) -> None:
+    def _go_on(self, limit: int, at_least: int = 0) -> None:
+        """Send hits up to `limit`; the first page has `at_least` so many, or all."""
         wanted, hits = self._current, self._hits
         if wanted is None or hits is None:
             return
@@ -186,7 +187,8 @@ class SearchServer:
             if hit is None:
                 break
             page.append(hit)
-            if time.monotonic() >= due or (first and len(page) == FIRST_PAGE_HITS):
+            is_due = time.monotonic() >= due or (first and len(page) >= FIRST_PAGE_HITS)
+            if is_due and self._given + len(page) >= at_least:
                 self._give(stamp, page)
                 page, first = [], False
                 self._send(Searched(stamp, self._looked_at, sessions))
@@ -302,8 +304,9 @@ class SearchServer:
         if changed or gathered.rows.keys() != self._searcher.indexed_paths or self._searcher.is_outdated():
             self._use(gathered)
         self._tell()
-        if changed and self._current is not None:
-            self._find(replace(self._current, limit=max(self._current.limit, self._given)))
+        if changed and self._current is not None and not self._is_stale(self._current.stamp):
+            # The hits of before stay until there are as many new ones: the cursor would lose its row.
+            self._find(replace(self._current, limit=max(self._current.limit, self._given)), at_least=self._given)
 
     def _use(self, gathered: Gathered) -> None:
         self._searcher = Searcher(gathered, self._index if gathered.rows else None, self._searcher)
