@@ -10,11 +10,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from sessionbrowse.services.companion import Companion
 from sessionbrowse.services.news import Complete, Found
 from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.options import BrowseOptions
 from sessionbrowse.tui.screens.browse import BrowseScreen
+from sessionbrowse.tui.screens.search import SearchScreen
 from tests.live_support import ThreadCompanion, request_of, until
 from tests.session_files import answer, header, user, written
 from tests.tui_support import NOW_MS, Driven
@@ -78,6 +81,19 @@ async def test_a_session_that_grows_and_a_new_one_appear_and_the_cursor_stays(tm
         await until(lambda: len(driven.app.library) == 3)
         await driven.settle()
         assert driven.row_list("#sessions").key != str(session(root, 1))
+
+
+async def test_a_session_that_nobody_knew_is_told_to_every_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = store(tmp_path)
+    told: set[str] = set()
+    monkeypatch.setattr(SearchScreen, "sessions_changed", lambda screen, fresh: told.update(fresh.paths))
+    async with live_browser(root) as driven:
+        await driven.press("ctrl+f")
+        assert not told, "what is read at the start is no news"
+        written(session(root, 0).parent, header(id="s-9"), user("a", None, "brand new", 59), name="9.jsonl")
+        await until(lambda: str(session(root, 9)) in told)
 
 
 async def test_rows_of_the_index_are_there_at_the_first_paint(tmp_path: Path) -> None:

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from sessionbrowse.services.search_messages import Known, Page, Searched
+from sessionbrowse.tui.actions.fresh import read_again
 from sessionbrowse.tui.hit_rows import hit_row, snippet_spans
 from sessionbrowse.tui.marked import marks_of
 from sessionbrowse.tui.render import ListStyle
 from sessionbrowse.tui.screens.search import SearchScreen
 from sessionbrowse.tui.search_lessons import LESSONS
 from sessionbrowse.tui.spans import line_width
-from tests.index_support import folder, header, user, write
+from tests.index_support import append, folder, header, user, write
 from tests.search_support import index_of, searched_source
 from tests.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
 
@@ -304,3 +305,39 @@ def test_marks_of_a_query_are_its_words_phrases_and_pattern_wherever_they_stand(
     assert marks("cat concat Cats two  words xxx") == [(0, 3), (11, 14), (16, 26), (27, 30)]
     assert marks_of("role:user") is None
     assert marks_of("re:(") is None
+
+
+@asynccontextmanager
+async def searching_a_store(store: Path, text: str) -> AsyncIterator[Driven]:
+    index_of(store, store.parent / "cache")
+    options: dict[str, Any] = {"roots": [str(store)], "home": str(store.parent)}
+    source = searched_source(options, store, store.parent / "cache")
+    async with searching({"source": source, **options}, text) as browser:
+        yield browser
+
+
+async def test_what_is_written_while_the_search_stands_there_is_found_and_the_cursor_stays(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    path = folder(store) / "a.jsonl"
+    write(path, header(), user("1", None, "a zebra"), user("2", "1", "a zebra too"))
+    async with searching_a_store(store, "zebra") as browser:
+        await browser.press("down")
+        key = browser.row_list("#found-rows").key
+        append(path, user("3", "2", "one more zebra"))
+        browser.app.desk.publish(read_again([str(path)], browser.app.library.get))
+        await browser.until(lambda: browser.row_list("#found-rows").count == 3)
+        assert browser.row_list("#found-rows").key == key
+
+
+async def test_a_hit_whose_entry_is_gone_says_so_beside_the_list_and_in_the_tree(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    path = folder(store) / "a.jsonl"
+    write(path, header(), user("1", None, "one"), user("2", "1", "zebra one"), user("3", "2", "zebra two"))
+    async with searching_a_store(store, "zebra") as browser:
+        write(path, header(), user("7", None, "quite another"))
+        await browser.press("down")
+        assert "The entry is not in the session any more" in browser.words("#found-view")
+        assert "quite another" not in browser.words("#found-view")
+        await browser.press("enter")
+        assert browser.row_list("#tree").key == 0
+        assert [said for said in browser.toasts() if "The entry is not in the session any more" in said]

@@ -83,7 +83,9 @@ class Arrivals:
     def _take_found(self, summaries: Sequence[Summary]) -> None:
         screen, library = self._screen, self._screen.library
         before = len(library)
-        changed = [summary for summary in summaries if library.get(summary.path) not in (None, summary)]
+        # Once all was read, a session that nobody knew is news to every screen too.
+        same = (None,) if self.scanning else ()
+        changed = [each for each in summaries if library.get(each.path) not in (*same, each)]
         library.add(summaries)
         if not before and len(library):
             screen.browser.met()

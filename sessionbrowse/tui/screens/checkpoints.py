@@ -95,6 +95,11 @@ class CheckpointsScreen(FoundScreen):
 
     # -- what arrives -------------------------------------------------------------------------------------------
 
+    def look_again(self) -> None:
+        """List the labels again when the disk was looked at."""
+        self._list_again = True
+        self.browser.searching.ask(Refresh())
+
     def do_search_again(self) -> None:
         """Read the labels of all sessions again."""
         searching = self.browser.searching

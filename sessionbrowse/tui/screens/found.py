@@ -12,7 +12,7 @@ from textual.containers import Container
 from textual.message import Message
 from textual.timer import Timer
 
-from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.errors import NoSuchEntry, SessionBrowseError
 from sessionbrowse.model.session import Session
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services.search_messages import Answer
@@ -31,6 +31,7 @@ from sessionbrowse.tui.widgets.row_list import RowList, RowState
 from sessionbrowse.tui.widgets.text_view import Marks, TextView
 
 if TYPE_CHECKING:
+    from sessionbrowse.tui.actions.fresh import Fresh
     from sessionbrowse.tui.spans import Line
 
 PREVIEW_DELAY = 0.12
@@ -38,6 +39,12 @@ PREVIEW_DELAY = 0.12
 
 HURRY_SECONDS = 0.002
 """So soon behind an answer it is painted, with what comes right behind it."""
+
+
+ENTRY_IS_GONE = "The entry is not in the session any more: its file was changed since."
+
+LOOK_AGAIN_SECONDS = 0.5
+"""So long behind a change on the disk it is searched again, however much changes meanwhile."""
 
 
 class Spot(Struct, frozen=True):
@@ -74,6 +81,7 @@ class FoundScreen(CommandScreen[None]):
         self._previewed: tuple[object, str] | None = None
         self._waiting_for: tuple[object, str] | None = None
         self._hurries = False
+        self._looks_again = False
         self.was_shown = False
 
     def compose(self) -> ComposeResult:
@@ -112,6 +120,23 @@ class FoundScreen(CommandScreen[None]):
     def subject(self) -> Summary | None:
         """The session of the entry under the cursor."""
         return self.spot.summary if self.spot is not None else None
+
+    @abstractmethod
+    def look_again(self) -> None:
+        """Have the search look at the disk, and show what that changes."""
+
+    def sessions_changed(self, fresh: Fresh) -> None:
+        """Look again soon; what is not on top does when it comes back."""
+        if self.is_top and not self._looks_again:
+            self._looks_again = True
+            self.set_timer(LOOK_AGAIN_SECONDS, self._look_again)
+
+    def _look_again(self) -> None:
+        self._looks_again = False
+        known = self.browser.searching.known
+        # Without an index every file would be read.
+        if self.is_top and known is not None and known.has_index:
+            self.look_again()
 
     def reload(self) -> None:
         """Look at the disk again."""
@@ -214,6 +239,8 @@ class FoundScreen(CommandScreen[None]):
             session = browser.open_session(spot.summary.path, spot.summary.agent)
             index = find_again(session, spot.index, spot.entry_id)
             parts: list[Part]
+            if index is None and spot.index is not None:
+                raise NoSuchEntry(ENTRY_IS_GONE)
             if index is None:
                 parts = [*summary_parts(spot.summary, home, now_ms), *conversation(session, spot.summary)]
                 return Shown(parts)

@@ -125,6 +125,10 @@ class SearchScreen(FoundScreen):
         known = self.browser.library.get(hit.path) or self._sessions.get(hit.path)
         return known or Summary(path=hit.path, agent=hit.agent, id=hit.id, cwd=hit.cwd, name=hit.name)
 
+    def look_again(self) -> None:
+        """Search what changed; the hits come again if that matters."""
+        self.browser.searching.ask(Refresh())
+
     # -- asking -------------------------------------------------------------------------------------------------
 
     def text_changed(self, text: str) -> None:

@@ -24,7 +24,7 @@ from sessionbrowse.tui.places import SESSION, TREE, VIEW
 from sessionbrowse.tui.reading.views import VIEWS, Looked, ViewName
 from sessionbrowse.tui.render import one_line
 from sessionbrowse.tui.screens.base import CommandScreen
-from sessionbrowse.tui.screens.found import find_again
+from sessionbrowse.tui.screens.found import ENTRY_IS_GONE, find_again
 from sessionbrowse.tui.session_titles import (
     facts_line,
     found_status,
@@ -316,6 +316,8 @@ class SessionScreen(CommandScreen[None]):
         if is_hidden and self._wanted[0] is not None and self.state.filter != "all":
             self.ask_rows(TreeState("all"))
         else:
+            if wanted is None and self._wanted[0] is not None:
+                self.browser.say(ENTRY_IS_GONE, "warning")
             self._wanted = (None, None)
         wanted = before if wanted is None else wanted
         if wanted is None:
