@@ -33,6 +33,7 @@ from sessionbrowse.services.search_messages import (
 )
 from sessionbrowse.services.search_server import SearchServer
 from sessionbrowse.store.index.index import Index
+from sessionbrowse.store.index.schema import remove_files
 from tests.index_support import answer, append, entry, folder, header, scope_of, user, write
 
 Wanted = TypeVar("Wanted")
@@ -272,3 +273,27 @@ def test_the_process_answers_and_ends_when_it_is_closed(tmp_path: Path) -> None:
     finally:
         process.close()
     process._process.wait(PATIENCE)
+
+
+def test_an_index_that_was_deleted_and_made_again_is_the_one_that_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sessionbrowse.services.search_server.RECENT_CHARACTERS", 0)
+    store, cache = indexed_store(tmp_path)
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(1, "word 7"))
+        assert len(asked.hits(1)) == 1
+        remove_files(cache)
+        for number in range(5):
+            write(folder(store) / f"00-{number}.jsonl", header(f"n{number}"), user("1", None, "zebra"))
+        index = index_access.open_or_create(cache, print)
+        assert index is not None
+        indexed.gather(scope_of(store), index, everything=True)
+        index.close()
+        asked.ask(Refresh())
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(2, "word 7"))
+        assert len(asked.hits(2)) == 1
+        asked.ask(Find(3, "zebra"))
+        assert len(asked.hits(3)) == 5

@@ -60,10 +60,7 @@ class Searcher:
 
     def is_outdated(self) -> bool:
         """Tell whether the index was made anew since, and tells nothing of the files as they were gathered."""
-        try:
-            return self._index is not None and self._index.generation != self._generation
-        except sqlite3.Error:
-            return True
+        return is_outdated(self._index, self._generation)
 
     def summary(self, path: str) -> Summary | None:
         """Return the session of a file."""
@@ -243,6 +240,14 @@ class Searcher:
         return entry_hit(
             summary, index, entry_id, facts.role, state or "active", facts.text, spans, TEXT_SCORE, facts.time_ms
         )
+
+
+def is_outdated(index: Index | None, generation: int) -> bool:
+    """Tell whether an index is another one, or made anew, since its generation was noted."""
+    try:
+        return index is not None and index.generation != generation
+    except sqlite3.Error:
+        return True
 
 
 def search(

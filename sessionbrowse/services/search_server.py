@@ -26,7 +26,7 @@ from sessionbrowse.services import index_access, indexed
 from sessionbrowse.services.checkpoints import KnownCheckpoints
 from sessionbrowse.services.gathered import Gathered
 from sessionbrowse.services.scope import Scope, scan_of
-from sessionbrowse.services.search import Searcher
+from sessionbrowse.services.search import Searcher, is_outdated
 from sessionbrowse.services.search_hits import Checkpoint, Hit
 from sessionbrowse.services.search_messages import (
     Answer,
@@ -298,6 +298,9 @@ class SearchServer:
         gathered, last = self._gathered
         self._gathered = None
         self._reading = not last
+        if gathered.rows and is_outdated(self._index, gathered.generation):
+            # Another one may stand in its place by now.
+            self._index = None
         self._open_index()
         before = {_identity(each) for each in self._searcher.summaries}
         changed = before != {_identity(each) for each in gathered.summaries}

@@ -208,7 +208,7 @@ class Index:
 
     @property
     def generation(self) -> int:
-        """A number that is another one when texts were dropped: what is known of rows of before finds nothing then."""
+        """A number that is another one in another index, and when texts were dropped: rows of before find nothing."""
         found = self.connection.execute("SELECT value FROM facts WHERE name = 'generation'").fetchone()
         return int(found[0]) if found is not None else 0
 

@@ -210,6 +210,9 @@ def _create(path: Path) -> sqlite3.Connection:
             connection.execute(f"PRAGMA {setting}")
         connection.executescript(f"BEGIN; {TABLES} {MAIN_TABLES} {overview.TABLES} COMMIT;")
         connection.execute("INSERT INTO facts VALUES ('fields', ?)", (STORED_FIELDS,))
+        # The number of no other index: who had one open that was deleted meanwhile takes its rows for no other's.
+        generation = int.from_bytes(os.urandom(7), "big")
+        connection.execute("INSERT INTO facts VALUES ('generation', ?)", (str(generation),))
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         with suppress(sqlite3.OperationalError):
