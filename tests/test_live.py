@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import queue
 import shutil
 import stat
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +33,7 @@ from sessionbrowse.services.news import (
 from sessionbrowse.services.readings import AT_ONCE_FILES
 from sessionbrowse.store.remembered import ListView, remember, scope_key
 from sessionbrowse.store.watch import Watcher, is_remote, stamps
-from tests.live_support import Heard, index, live, step_until
+from tests.live_support import PATIENCE_SECONDS, Heard, index, live, step_until
 from tests.session_files import answer, header, user, written
 
 
@@ -281,6 +285,29 @@ def test_looking_again_finds_what_the_system_would_tell(tmp_path: Path) -> None:
     assert watcher.has_appeared()
     watcher.stop()
     assert heard.news == []
+
+
+@pytest.mark.parametrize(
+    ("error", "is_looked_at"),
+    [(OSError("OS file watch limit reached."), True), (PermissionError("Permission denied"), False)],
+)
+def test_directories_are_looked_at_where_the_system_watches_no_more_and_not_where_one_is_forbidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, is_looked_at: bool
+) -> None:
+    told: queue.Queue[frozenset[str]] = queue.Queue()
+    heard = str(tmp_path / "heard")
+
+    def watch(*roots: str, ignore_permission_denied: bool, stop_event: threading.Event, **_: Any) -> Iterator[Any]:
+        if not ignore_permission_denied:
+            raise error
+        yield {(1, heard)}
+        stop_event.wait()
+
+    monkeypatch.setattr("watchfiles.watch", watch)
+    watcher = Watcher(told.put)
+    watcher.watch([str(tmp_path)])
+    assert told.get(timeout=PATIENCE_SECONDS) == {str(tmp_path) if is_looked_at else heard}
+    watcher.stop()
 
 
 def test_a_network_disk_is_told_by_its_mount(tmp_path: Path) -> None:

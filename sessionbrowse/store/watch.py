@@ -69,23 +69,30 @@ class Watcher:
     def _listen(self, roots: Sequence[str], stop: threading.Event) -> None:
         """Be told by the system; look instead when it cannot (its limits are reached, a disk has no such means)."""
         try:
-            from watchfiles import watch
-
-            for changes in watch(
-                *roots,
-                watch_filter=None,
-                step=_STEP_MS,
-                debounce=_DEBOUNCE_MS,
-                rust_timeout=_STOP_MS,
-                stop_event=stop,
-                ignore_permission_denied=True,
-            ):
-                self._changed(frozenset([path for _, path in changes]))
+            try:
+                self._be_told(roots, stop, forbidden_too=True)
+            except PermissionError:
+                self._be_told(roots, stop, forbidden_too=False)
         except Exception:
             # Whatever the library or the system lacks, looking needs neither.
             if not stop.is_set():
                 self._changed(frozenset(roots))
                 self._look(roots, stop)
+
+    def _be_told(self, roots: Sequence[str], stop: threading.Event, *, forbidden_too: bool) -> None:
+        from watchfiles import watch
+
+        for changes in watch(
+            *roots,
+            watch_filter=None,
+            step=_STEP_MS,
+            debounce=_DEBOUNCE_MS,
+            rust_timeout=_STOP_MS,
+            stop_event=stop,
+            # Told to leave out what is forbidden, the library also leaves out what is beyond the system's limit.
+            ignore_permission_denied=not forbidden_too,
+        ):
+            self._changed(frozenset([path for _, path in changes]))
 
     def _look(self, roots: Sequence[str], stop: threading.Event) -> None:
         before = stamps(roots)
