@@ -344,6 +344,14 @@ def test_a_cache_directory_that_cannot_be_one_means_no_index_and_one_sentence(tm
     assert len(said) == 1
 
 
+def test_an_index_that_cannot_be_finished_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sessionbrowse.store.index.schema.MAIN_TABLES", "as on a full disk")
+    assert index_access.open_or_create(tmp_path / "cache", lambda _: None) is None
+    assert os.listdir(tmp_path / "cache") == []
+
+
 def test_a_full_disk_leaves_the_list_as_it_is_and_says_one_sentence(tmp_path: Path) -> None:
     paths = small_store(tmp_path / "store")
     indexed_summaries(tmp_path / "store", tmp_path / "cache")

@@ -218,6 +218,10 @@ def _create(path: Path) -> sqlite3.Connection:
         with suppress(sqlite3.OperationalError):
             # While nothing waits for the disk; whoever connects finds it done.
             connection.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.Error:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
     finally:
         connection.close()
     os.replace(temporary, path)
