@@ -298,9 +298,16 @@ def test_without_a_terminal_the_interface_says_so(store):
         ("--root '{store}' <&-", 1, "sessionbrowse: the terminal interface needs a terminal"),
         ("resume x --root '{store}' <&-", 1, "sessionbrowse: No session has the id 'x'"),
         ("list --root '{store}' 2>&-", 0, ""),
+        pytest.param(
+            "list --root '{store}' >/dev/full",
+            1,
+            "sessionbrowse: Standard output cannot be used (No space left on device).",
+            marks=pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here"),
+        ),
+        ("search --limit 99999999999999999999 nothingsuch --root '{store}'", 0, "sessionbrowse: nothing found"),
     ],
 )
-def test_a_closed_standard_stream_is_met_with_a_sentence_at_most(words: str, status: int, said: str, store):
+def test_what_cannot_be_written_or_counted_is_met_with_a_sentence_at_most(words: str, status: int, said: str, store):
     command = f"{sys.executable} -m sessionbrowse {words.format(store=store)}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr[: len(said)], done.stderr.count("\n")) == (status, said, 1 if said else 0)

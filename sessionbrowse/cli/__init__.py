@@ -78,10 +78,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader went away (`| head`): what Python writes at its end must not fail again.
+    except OSError as error:
+        # The reader went away (`| head`), or a disk is full: what Python writes at its end must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if isinstance(error, BrokenPipeError):
+            return 0
+        from sessionbrowse.text import clean
+
+        what = "Standard output" if error.filename is None else clean(str(error.filename))
+        print(f"sessionbrowse: {what} cannot be used ({error.strerror or error}).", file=sys.stderr)
+        return 1
     if is_program:
         # All is written: taking the interpreter apart would only take a tenth of a list's time.
         sys.stderr.flush()

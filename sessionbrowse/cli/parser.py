@@ -299,4 +299,4 @@ def _count(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
     if number < 0:
         raise argparse.ArgumentTypeError("less than 0")
-    return number
+    return min(number, sys.maxsize)
