@@ -15,7 +15,15 @@ from msgspec.structs import replace
 
 from sessionbrowse.model import words
 from sessionbrowse.model.entry_text import said_text, tool_text
-from sessionbrowse.model.search_query import BadSearch, matches, may_be_in, parse_search, snippet, spans_in
+from sessionbrowse.model.search_query import (
+    BadSearch,
+    matches,
+    may_be_in,
+    parse_question,
+    parse_search,
+    snippet,
+    spans_in,
+)
 from sessionbrowse.model.titles import is_near
 from sessionbrowse.model.words import fold, fold_foreign, literal, original_offsets, words_of
 from sessionbrowse.services import catalog, index_access, indexed
@@ -346,6 +354,14 @@ def test_what_cannot_be_asked_says_why(query: str, sentence: str) -> None:
     with pytest.raises(BadSearch) as caught:
         parse_search(query)
     assert sentence in caught.value.sentence
+
+
+@pytest.mark.parametrize("query", ["🎉", "!!! ...", "role:", 'name:""', "branch:any", '"'])
+def test_a_question_without_anything_to_look_for_says_so(query: str) -> None:
+    with pytest.raises(BadSearch, match="nothing to look for"):
+        parse_question(query)
+    assert parse_question(" ").is_empty
+    assert not parse_question('"🎉"').is_empty
 
 
 def test_a_search_stops_when_it_is_told(tmp_path: Path) -> None:

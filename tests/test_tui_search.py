@@ -199,6 +199,20 @@ async def test_a_wrong_pattern_says_so_while_it_is_typed(demo: dict[str, Any]) -
         assert browser.row_list("#found-rows").count > 0
 
 
+async def test_what_was_said_of_the_letters_before_goes_with_them(
+    demo: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with searching(demo, "re:(") as browser:
+        assert "not valid" in browser.words("#found-rows")
+        monkeypatch.setattr(browser.app.searching, "ask", lambda request: None)
+        screen = browser.app.screen
+        assert isinstance(screen, SearchScreen)
+        screen.search_for("re:(x)")
+        await browser.settle(background=False)
+        assert "not valid" not in browser.words("#found-rows")
+        assert "Searching …" in browser.words("#found-rows")
+
+
 async def test_tools_are_searched_on_request_and_their_absence_from_the_index_is_said(demo: dict[str, Any]) -> None:
     async with searching(demo, "replaced 1 block") as browser:
         assert "Nothing matches" in browser.words("#found-rows")

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from sessionbrowse.cli import output
 from sessionbrowse.cli.scoping import scope_of, settings_in_force, warn
 from sessionbrowse.config import cache_dir
-from sessionbrowse.model.search_query import parse_search
+from sessionbrowse.model.search_query import parse_question
 from sessionbrowse.services.index_access import open_if_there
 from sessionbrowse.services.search import Searcher
 from sessionbrowse.services.search_hits import hit_document
@@ -22,7 +22,7 @@ def run_search(arguments: argparse.Namespace) -> int:
     settings = settings_in_force()
     scope = scope_of(arguments, settings, hidden=True, archived=True)
     # Every argument that holds blanks was quoted by the shell's user: it is taken as it is written.
-    query = parse_search(" ".join(arguments.query))
+    query = parse_question(" ".join(arguments.query))
     if arguments.branch != "any":
         states = ("active", "compacted") if arguments.branch == "active" else ("abandoned",)
         query = replace(query, states=states)

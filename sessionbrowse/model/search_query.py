@@ -122,6 +122,18 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
     )
 
 
+def parse_question(text: str) -> SearchQuery:
+    """Parse a query that is to find something.
+
+    Raises:
+        BadSearch: a pattern, date or filter is not valid, or there is nothing in it to look for.
+    """
+    query = parse_search(text)
+    if query.is_empty and text.strip():
+        raise BadSearch('There is nothing to look for in it: type a word, or "anything" in quotes')
+    return query
+
+
 def spans_in(query: SearchQuery, text: str, folded: str | None = None) -> list[Span] | None:
     """Return where in the text the query's words, phrases and pattern are found first; None if one is missing.
 

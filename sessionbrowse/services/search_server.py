@@ -20,7 +20,7 @@ from typing import IO
 from msgspec.structs import replace
 
 from sessionbrowse.model.patterns import TooSlow, within
-from sessionbrowse.model.search_query import BadSearch, SearchQuery, parse_search
+from sessionbrowse.model.search_query import BadSearch, SearchQuery, parse_question
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.services import index_access, indexed
 from sessionbrowse.services.checkpoints import KnownCheckpoints
@@ -146,7 +146,7 @@ class SearchServer:
             self._look_at_disk()
         self._sent_paths.clear()
         try:
-            query = parse_search(wanted.text)
+            query = parse_question(wanted.text)
         except BadSearch as error:
             self._send(Refused(wanted.stamp, str(error)))
             return

@@ -152,6 +152,9 @@ class SearchScreen(FoundScreen):
         if not self.query_text.strip():
             self._hits = []
             self._show_lessons()
+        elif not self._hits:
+            # What the letters before did not find says nothing of these.
+            self._show_hits(top=False)
         self._say_found()
 
     # -- answers ------------------------------------------------------------------------------------------------
