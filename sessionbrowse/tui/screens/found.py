@@ -220,7 +220,7 @@ class FoundScreen(CommandScreen[None]):
         self.lane("preview").cancel()
         if spot is None:
             self._previewed = None
-            self.text_view.show([], empty="Choose a row to see what was said there.")
+            self.text_view.show([], empty="")
         elif self.text_view.display:
             self._preview_due, self._waiting_for = True, wanted
             self._preview_timer = self.set_timer(PREVIEW_DELAY, self._load_preview)
