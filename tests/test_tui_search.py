@@ -313,6 +313,14 @@ def test_a_row_keeps_the_match_in_view_and_its_width() -> None:
     assert snippet_spans(made_hit("\x1bneedle", ((1, 7),)), 40)
 
 
+def test_a_pattern_that_finds_no_end_in_a_row_is_marked_nowhere_from_then_on() -> None:
+    marks = marks_of("re:wombat|(a+)+b")
+    assert marks is not None
+    assert marks("a wombat") == [(2, 8)]
+    assert marks("a" * 60) == []
+    assert marks("a wombat") == []
+
+
 def test_marks_of_a_query_are_its_words_phrases_and_pattern_wherever_they_stand() -> None:
     marks = marks_of('cat "two words" re:x+')
     assert marks is not None

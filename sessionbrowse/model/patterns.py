@@ -58,6 +58,20 @@ def search(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
         _searching = False
 
 
+def places(pattern: re.Pattern[str], text: str) -> list[tuple[int, int]]:
+    """Return where a pattern matches in a text; nowhere where nothing is matched.
+
+    Raises:
+        TooSlow: the patience that `within` was given is at its end.
+    """
+    global _searching
+    _searching = True
+    try:
+        return [found.span() for found in pattern.finditer(text) if found[0]]
+    finally:
+        _searching = False
+
+
 @contextmanager
 def within(seconds: float, is_over: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Let patterns search for so many seconds in all, and not longer than until something is over.

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sessionbrowse.model.patterns import TooSlow, places, within
 from sessionbrowse.model.search_query import BadSearch, SearchQuery, parse_search, spans_in
 from sessionbrowse.tui.widgets.text_view import Marks
+
+PATIENCE_SECONDS = 0.1
+"""So long a row is searched for a pattern."""
 
 
 def marks_of(text: str) -> Marks | None:
@@ -21,7 +25,15 @@ def marks_of(text: str) -> Marks | None:
         return None
 
     def marks(row: str) -> list[tuple[int, int]]:
-        found = [match.span() for match in pattern.finditer(row) if match[0]] if pattern is not None else []
+        nonlocal pattern
+        found: list[tuple[int, int]] = []
+        if pattern is not None:
+            try:
+                with within(PATIENCE_SECONDS):
+                    found = places(pattern, row)
+            except TooSlow:
+                # What it found elsewhere is shown all the same, unmarked: rows are drawn while keys wait.
+                pattern = None
         for single in singles:
             found += _places(single, row)
         return apart(found)
