@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import queue
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -136,6 +137,18 @@ def test_without_an_index_every_file_is_read(tmp_path: Path) -> None:
         asked.ask(Find(1, "common", limit=100))
         assert len(asked.hits(1)) == 30
     assert not (tmp_path / "none").exists()
+
+
+def test_an_index_that_cannot_be_asked_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def held(index: Index) -> bool:
+        raise sqlite3.OperationalError("database is locked")
+
+    store, cache = indexed_store(tmp_path)
+    monkeypatch.setattr(Index, "is_empty", held)
+    with asking(store, cache) as asked:
+        assert asked.until(Known, lambda known: not known.reading).sessions == 30
+        asked.ask(Find(1, "common", limit=100))
+        assert len(asked.hits(1)) == 30
 
 
 def test_what_was_appended_is_found_after_a_fresh_look_at_the_disk(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ looks at the disk, and answers again if that changed something.
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 import threading
 import time
@@ -268,12 +269,8 @@ class SearchServer:
         threading.Thread(target=self._gather, name="sessionbrowse-gather", daemon=True).start()
 
     def _gather(self) -> None:
-        index = index_access.open_if_there(self._directory, self._take_note)
-        if index is not None and not index.is_empty():
-            try:
-                found = indexed.gathered_by(self._scope, index, note=self._take_note)
-            finally:
-                index.close()
+        found = self._gathered_by_index()
+        if found is not None:
             self._arrived(found, last=True)
             return
         summaries: dict[str, Summary] = {}
@@ -285,6 +282,18 @@ class SearchServer:
                 enough = len(summaries) * 2
                 self._arrived(Gathered(list(summaries.values()), {}, {}, {}), last=False)
         self._arrived(Gathered(list(summaries.values()), {}, {}, {}), last=True)
+
+    def _gathered_by_index(self) -> Gathered | None:
+        index = index_access.open_if_there(self._directory, self._take_note)
+        if index is None:
+            return None
+        try:
+            return None if index.is_empty() else indexed.gathered_by(self._scope, index, note=self._take_note)
+        except sqlite3.Error:
+            # Another program holds it: what is read then comes from the files.
+            return None
+        finally:
+            index.close()
 
     def _arrived(self, gathered: Gathered, *, last: bool) -> None:
         self._gathered = (gathered, last)
