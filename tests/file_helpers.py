@@ -1,4 +1,4 @@
-"""What the tests of deleting, archiving and relocating share: a trash of their own, pictures of a directory."""
+"""What tests of several things share: a trash of their own, pictures of a directory, the processes that are forked."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from importlib import reload
 from pathlib import Path
 
+import pytest
 import send2trash
 from send2trash import plat_other
 
@@ -28,3 +29,16 @@ def picture(*folders: Path) -> Picture:
                 if not os.path.islink(path):
                     found[path] = (Path(path).read_bytes(), os.lstat(path).st_mtime_ns)
     return found
+
+
+def counted_forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the processes that are forked from now on; the list grows."""
+    forks: list[int] = []
+    fork = os.fork
+
+    def counted() -> int:
+        forks.append(fork())
+        return forks[-1]
+
+    monkeypatch.setattr(os, "fork", counted)
+    return forks

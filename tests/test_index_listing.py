@@ -20,6 +20,7 @@ from sessionbrowse.services import catalog
 from sessionbrowse.store import feed, feed_together, parallel
 from sessionbrowse.store.parallel import chunked, fork_map
 from sessionbrowse.store.summarise import summarise_path
+from tests.file_helpers import counted_forks
 from tests.index_support import answer, entry, folder, header, line_of, result, scope_of, user, write
 
 ORDINARY = [
@@ -186,18 +187,11 @@ def test_several_processes_read_one_large_file_as_one_does(tmp_path: Path, monke
     path = write(folder(tmp_path) / "a.jsonl", header("a"), *lines, *pictures, *lines[:7])
     path.write_bytes(path.read_bytes() + b'{"type":"mess')
     alone = list(catalog.all_summaries(scope_of(tmp_path)))
-    monkeypatch.setattr("sessionbrowse.store.summarise.workers_for", lambda _: 2)
+    monkeypatch.setattr("sessionbrowse.store.scan.workers_for", lambda _: 2)
     monkeypatch.setattr("sessionbrowse.store.summarise.MIN_SHARED_BYTES", 1)
     monkeypatch.setattr(feed_together, "HEAD_BYTES", 500)
     monkeypatch.setattr(feed_together, "PART_BYTES", 2000)
-    forks: list[int] = []
-    fork = os.fork
-
-    def counted() -> int:
-        forks.append(fork())
-        return forks[-1]
-
-    monkeypatch.setattr(os, "fork", counted)
+    forks = counted_forks(monkeypatch)
     assert list(catalog.all_summaries(scope_of(tmp_path), parallel=True)) == alone
     assert len(forks) == 1
     assert (alone[0].entry_count, alone[0].name, alone[0].problem_count) == (70, "name 1", 1)

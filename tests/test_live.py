@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.services import readings
 from sessionbrowse.services.live import FIRST_ROWS
 from sessionbrowse.services.news import (
     Complete,
@@ -31,8 +32,12 @@ from sessionbrowse.services.news import (
     encode,
 )
 from sessionbrowse.services.readings import AT_ONCE_FILES
+from sessionbrowse.store import parallel
+from sessionbrowse.store.discover import FoundFile
 from sessionbrowse.store.remembered import ListView, remember, scope_key
+from sessionbrowse.store.summarise import summaries_of
 from sessionbrowse.store.watch import Watcher, is_remote, stamps
+from tests.file_helpers import counted_forks
 from tests.live_support import PATIENCE_SECONDS, Heard, index, live, step_until
 from tests.session_files import answer, header, user, written
 
@@ -235,6 +240,59 @@ def test_two_at_once_share_one_index(tmp_path: Path) -> None:
     assert heard_by_one.rows == heard_by_other.rows
     one.end()
     other.end()
+
+
+def test_many_files_are_read_by_several_processes_and_shown_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = store(tmp_path, AT_ONCE_FILES + 30)
+    alone = index(root, tmp_path / "one")
+    monkeypatch.setattr(readings, "FIRST_WAVE_BYTES", 2_000)
+    monkeypatch.setattr(readings, "WAVE_BYTES", 8_000)
+    monkeypatch.setattr(readings, "workers_beside_browser", lambda _: 3)
+    monkeypatch.setattr(parallel, "CHUNK_BYTES", 600)
+    forks = counted_forks(monkeypatch)
+    together = index(root, tmp_path / "several")
+    assert together.rows == alone.rows
+    assert len(forks) > 4
+    told = [(news.done, news.total) for news in together.news if isinstance(news, Found) and news.total]
+    assert told == sorted(told)
+    assert told[-1] == (AT_ONCE_FILES + 30, AT_ONCE_FILES + 30)
+
+
+def test_a_browser_keeps_one_of_several_cores_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    for cores, workers in ((1, 1), (2, 1), (4, 3), (64, 8)):
+        monkeypatch.setattr(parallel, "_cores", lambda cores=cores: cores)
+        assert parallel.workers_beside_browser(parallel.MIN_BYTES) == workers
+        assert parallel.workers_beside_browser(parallel.MIN_BYTES - 1) == 1
+
+
+def test_the_first_rows_come_as_a_screen_full(tmp_path: Path) -> None:
+    heard = index(store(tmp_path, AT_ONCE_FILES + 30), tmp_path / "cache")
+    first = heard.news[0]
+    assert isinstance(first, Found)
+    assert len(first.summaries) > 1
+
+
+def test_a_file_that_vanishes_while_several_processes_read_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = store(tmp_path, AT_ONCE_FILES + 30)
+    gone = [session(root, f"{number}.jsonl") for number in range(0, 80, 9)]
+    monkeypatch.setattr(readings, "workers_beside_browser", lambda _: 2)
+    monkeypatch.setattr(parallel, "CHUNK_BYTES", 600)
+    read = summaries_of
+
+    def late(files: list[FoundFile], *rest: Any, **more: Any) -> Iterator[Summary | None]:
+        for path in gone:
+            path.unlink(missing_ok=True)
+        return read(files, *rest, **more)
+
+    monkeypatch.setattr("sessionbrowse.services.readings.summaries_of", late)
+    made, heard = live(root, tmp_path / "cache")
+    made.end()
+    assert len(heard.rows) == AT_ONCE_FILES + 30 - len(gone)
+    assert not heard.names() & {path.name for path in gone}
 
 
 def test_many_files_are_shown_first_and_indexed_beside(tmp_path: Path) -> None:

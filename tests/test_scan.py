@@ -103,7 +103,7 @@ def test_several_processes_find_what_one_finds(root: Path, monkeypatch: pytest.M
         lines = [user("a", None, f"q{number} \u2028 é"), answer("b", "a")] * dice.randint(0, 30)
         put(root, f"s{number:02}", header(id=f"s{number}"), *lines, age=number)
     alone = {summary.path: summary for summary in all_summaries(scope(root))}
-    monkeypatch.setattr("sessionbrowse.store.summarise.workers_for", lambda _: 2)
+    monkeypatch.setattr("sessionbrowse.store.scan.workers_for", lambda _: 2)
     together: dict[str, Summary] = {}
     for batch in scan(scan_of(scope(root)), parallel=True):
         together |= {summary.path: summary for summary in batch.summaries}

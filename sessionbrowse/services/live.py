@@ -261,7 +261,8 @@ class Live:
         self._show(known)
         done = len(files) - len(stale)
         pending: list[Summary] = []
-        deadline = 0.0
+        # Not the first row alone: while the browser is laid out there is time for a screen full of them.
+        deadline = time.monotonic() + BATCH_SECONDS
         for file, summary in self._readings.read(stale):
             done += 1
             if summary is not None and self._is_wanted(summary):

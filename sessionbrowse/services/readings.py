@@ -17,12 +17,16 @@ from sessionbrowse.store.index.held import Held
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.overview import Brief
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable
+from sessionbrowse.store.parallel import workers_beside_browser
 from sessionbrowse.store.placing import placed
 from sessionbrowse.store.summarise import summaries_of
 
 AT_ONCE_FILES = 50
 AT_ONCE_BYTES = 16 * 1024 * 1024
 """Files and bytes that are read into the index before they are handed over; more are handed over first."""
+FIRST_WAVE_BYTES = 8 * 1024 * 1024
+WAVE_BYTES = 128 * 1024 * 1024
+"""Of many files so much is read at first, which is a screen full of rows, and then at once, by several processes."""
 
 
 class _Known(Struct, frozen=True, gc=False):
@@ -98,7 +102,7 @@ class Readings:
         return placed(known.summary, file)
 
     def read(self, files: Sequence[FoundFile]) -> Iterator[tuple[FoundFile, Summary | None]]:
-        """Yield the files with what is read of them anew, in their order; None for one that vanished meanwhile."""
+        """Yield the files with what is read of them anew, roughly in their order; None for one that vanished."""
         left = list(files)
         if self._index is not None and left:
             if len(left) <= AT_ONCE_FILES and sum(self._unread(file) for file in left) <= AT_ONCE_BYTES:
@@ -106,10 +110,16 @@ class Readings:
                     yield file, self.get(file)
                 left = [file for file in left if self.get(file) is None]
             self.unindexed += left
-        for file, summary in zip(left, summaries_of(left, self._override), strict=True):
-            if summary is not None:
-                self._known[file.path] = _Known(_stamp(file), summary)
-            yield file, summary
+        for wave in _waves(left):
+            vanished = {file.path: file for file in wave}
+            # The other threads wait for the browser, for changes and for the indexer: they hold nothing.
+            for summary in summaries_of(wave, self._override, workers_for=workers_beside_browser):
+                if summary is not None:
+                    file = vanished.pop(summary.path)
+                    self._known[file.path] = _Known(_stamp(file), summary)
+                    yield file, summary
+            for file in vanished.values():
+                yield file, None
 
     def forget(self, paths: Iterable[str]) -> None:
         """Forget files, and have the index forget those that are gone."""
@@ -156,6 +166,20 @@ class Readings:
         if self._index is not None:
             throw_away(self._index, error, self._note)
         self._index = None
+
+
+def _waves(files: Sequence[FoundFile]) -> Iterator[list[FoundFile]]:
+    """Yield the files in parts, the first one small: what other processes read of a part comes at its end."""
+    wave: list[FoundFile] = []
+    room = FIRST_WAVE_BYTES
+    for file in files:
+        wave.append(file)
+        room -= file.size
+        if room <= 0:
+            yield wave
+            wave, room = [], WAVE_BYTES
+    if wave:
+        yield wave
 
 
 def _stamp(file: FoundFile) -> tuple[int, ...]:

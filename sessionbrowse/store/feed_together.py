@@ -1,7 +1,6 @@
 """One large file's lines, read by several processes, fed to a `Summariser` in the order of the file.
 
-What ordinary lines tell travels as plain values, all others as they stand. Only the command line may use it: see
-`parallel`.
+What ordinary lines tell travels as plain values, all others as they stand.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One piece of work for many files, spread over processes made with fork: started in milliseconds, sharing nothing.
 
-Only the command line may use it: fork is safe before a thread exists, and without fork, or with other threads,
-everything happens in this process.
+Fork is safe before a thread exists; without fork, or with other threads, everything happens in this process, unless who
+asks knows that no thread holds anything that the work needs.
 """
 
 from __future__ import annotations
@@ -20,17 +20,39 @@ MIN_BYTES = 24 * 1024 * 1024
 """Less than this is done before another process has begun."""
 CHUNK_BYTES = 4 * 1024 * 1024
 MAX_CHUNKS = 8192
+MOST_WORKERS = 8
 _THREADS_END_S = 0.02
 _TICKET = 4
 _SIZE = 8
 
 
+def one_worker(_total_bytes: int) -> int:
+    """Return that this process does it all, whatever there is to be done."""
+    return 1
+
+
 def workers_for(total_bytes: int) -> int:
-    """Return how many processes, this one included, are worth it for so many bytes."""
+    """Return how many processes, this one included, are worth it for so many bytes where no other thread runs."""
+    workers = _worth_it(total_bytes, _cores())
+    return workers if workers == 1 or _is_alone() else 1
+
+
+def workers_beside_browser(total_bytes: int) -> int:
+    """Return the same beside a browser, which keeps a core to itself: with both of two busy, keys take twice as long.
+
+    Only where other threads do not matter: they hold nothing, and import nothing, that the work needs.
+    """
+    return _worth_it(total_bytes, _cores() - 1)
+
+
+def _worth_it(total_bytes: int, cores: int) -> int:
     if total_bytes < MIN_BYTES or not hasattr(os, "fork") or sys.platform == "darwin":
         return 1
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, 8) if _is_alone() else 1
+    return max(1, min(cores, MOST_WORKERS))
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def chunked(sizes: Sequence[int]) -> list[list[int]]:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from sessionbrowse.model.session_facts import Summary
 from sessionbrowse.store.discover import FoundFile, Skipped, newest_first
+from sessionbrowse.store.parallel import one_worker, workers_for
 from sessionbrowse.store.placing import link_parents
 from sessionbrowse.store.summarise import summaries_of
 from sessionbrowse.store.turns import Scan, turns
@@ -46,7 +47,8 @@ def scan(
         pending: list[Summary] = []
         # The first rows must not wait for a batch to fill.
         deadline = 0.0
-        for summary in summaries_of(newest_first(files), what.override, summarise, parallel=parallel):
+        workers = workers_for if parallel else one_worker
+        for summary in summaries_of(newest_first(files), what.override, summarise, workers_for=workers):
             if cancelled():
                 return
             done += 1

@@ -24,7 +24,7 @@ from sessionbrowse.store.content import content_status, file_blocks, head_of, op
 from sessionbrowse.store.discover import FoundFile
 from sessionbrowse.store.feed import feed_lines
 from sessionbrowse.store.feed_together import MIN_SHARED_BYTES, feed_together
-from sessionbrowse.store.parallel import chunked, fork_map, workers_for
+from sessionbrowse.store.parallel import chunked, fork_map, one_worker
 from sessionbrowse.store.placing import placed
 
 PREVIEW_CHARACTERS = 72
@@ -35,10 +35,10 @@ def summaries_of(
     override: str | None,
     make: Callable[[FoundFile, str | None], Summary | None] | None = None,
     *,
-    parallel: bool = False,
+    workers_for: Callable[[int], int] = one_worker,
 ) -> Iterator[Summary | None]:
-    """Yield the summary of every file; several processes read, in no order, if `parallel` and worth it."""
-    workers = workers_for(sum(file.size for file in files)) if parallel else 1
+    """Yield the summary of every file; `workers_for` says how many processes read so many bytes: more in no order."""
+    workers = workers_for(sum(file.size for file in files))
     if workers > 1 and make is None:
         # Whoever reads such a file alone would still read when all others are done.
         for file in files:
