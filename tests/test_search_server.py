@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import pytest
 
 from sessionbrowse.services import index_access, indexed
+from sessionbrowse.services.gathered import Gathered
 from sessionbrowse.services.search_link import SearchProcess
 from sessionbrowse.services.search_messages import (
     Answer,
@@ -149,6 +150,36 @@ def test_an_index_that_cannot_be_asked_is_done_without(tmp_path: Path, monkeypat
         assert asked.until(Known, lambda known: not known.reading).sessions == 30
         asked.ask(Find(1, "common", limit=100))
         assert len(asked.hits(1)) == 30
+
+
+def test_who_asks_again_and_again_waits_for_one_look_at_the_disk_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, cache = indexed_store(tmp_path)
+    looks: queue.Queue[bool] = queue.Queue()
+    may_end = threading.Semaphore(0)
+    gathered_by = indexed.gathered_by
+
+    def waiting(*args: Any, **kwargs: Any) -> Gathered:
+        looks.put(True)
+        assert may_end.acquire(timeout=PATIENCE)
+        return gathered_by(*args, **kwargs)
+
+    monkeypatch.setattr(indexed, "gathered_by", waiting)
+    with asking(store, cache) as asked:
+        looks.get(timeout=PATIENCE)
+        for _ in range(5):
+            asked.ask(Refresh())
+        asked.ask(ListCheckpoints(1))
+        asked.until(Checkpoints)
+        assert looks.empty()
+        append(folder(store) / "03.jsonl", user("3", "2", "zebra", 1_800_000_000_000))
+        may_end.release(2)
+        asked.until(Known, lambda known: not known.reading)
+        looks.get(timeout=PATIENCE)
+        assert looks.empty()
+        asked.ask(Find(2, "zebra"))
+        assert len(asked.hits(2)) == 1
 
 
 def test_what_was_appended_is_found_after_a_fresh_look_at_the_disk(tmp_path: Path) -> None:

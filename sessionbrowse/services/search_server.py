@@ -83,6 +83,8 @@ class SearchServer:
         self._note: str | None = None
         self._reading = False
         self._gathered: tuple[Gathered, bool] | None = None
+        self._gatherer: threading.Thread | None = None
+        self._looks_again = False
         self._current: Find | None = None
         self._hits: Iterator[Hit] | None = None
         self._given = 0
@@ -263,10 +265,16 @@ class SearchServer:
         self._note = sentence
 
     def _look_at_disk(self) -> None:
-        """Gather all sessions in a thread of its own; searches go on meanwhile."""
-        self._reading = True
+        """Gather all sessions in a thread of its own; searches go on meanwhile. While one does, another has to wait."""
+        is_looking = self._gatherer is not None and self._gatherer.is_alive()
+        if is_looking or self._gathered is not None:
+            # Two at once would take twice as long, and the older one may end last.
+            self._looks_again = True
+            return
+        self._reading, self._looks_again = True, False
         self._look_again = time.monotonic() + LOOK_AGAIN_SECONDS
-        threading.Thread(target=self._gather, name="sessionbrowse-gather", daemon=True).start()
+        self._gatherer = threading.Thread(target=self._gather, name="sessionbrowse-gather", daemon=True)
+        self._gatherer.start()
 
     def _gather(self) -> None:
         found = self._gathered_by_index()
@@ -307,6 +315,10 @@ class SearchServer:
         gathered, last = self._gathered
         self._gathered = None
         self._reading = not last
+        if last:
+            self._gatherer = None
+            if self._looks_again:
+                self._look_at_disk()
         if gathered.rows and is_outdated(self._index, gathered.generation):
             # Another one may stand in its place by now.
             self._index = None
