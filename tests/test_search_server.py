@@ -281,6 +281,28 @@ def test_what_a_stopped_search_found_stays_when_the_disk_changes(tmp_path: Path)
         assert isinstance(asked.until(object, lambda it: isinstance(it, Page | Checkpoints)), Checkpoints)
 
 
+def test_the_hits_of_before_stay_when_the_search_behind_a_change_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, cache = indexed_store(tmp_path)
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(1, "common", limit=20))
+        assert len(asked.hits(1)) == 20
+        next_hit = SearchServer._next_hit
+
+        def stopped(server: SearchServer, hits: Iterator[Any], stamp: int) -> Any:
+            server.ask(Stop(1))
+            return next_hit(server, hits, stamp)
+
+        monkeypatch.setattr(SearchServer, "_next_hit", stopped)
+        append(folder(store) / "03.jsonl", user("3", "2", "A common one", 1_800_000_000_000))
+        asked.ask(Refresh())
+        told = asked.until(object, lambda it: isinstance(it, Page | Searched))
+        assert isinstance(told, Searched)
+        assert told.stopped
+
+
 def test_every_label_is_listed_with_its_session(tmp_path: Path) -> None:
     store, cache = indexed_store(tmp_path)
     append(folder(store) / "05.jsonl", entry("label", "9", "2", targetId="1", label="good here"))

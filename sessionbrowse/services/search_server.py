@@ -173,7 +173,7 @@ class SearchServer:
         return stamp != self._wanted or stamp == self._stopped
 
     def _go_on(self, limit: int, at_least: int = 0) -> None:
-        """Send hits up to `limit`; the first page has `at_least` so many, or all."""
+        """Send hits up to `limit`; the first page has `at_least` so many, or all; one stopped before gives none."""
         wanted, hits = self._current, self._hits
         if wanted is None or hits is None:
             return
@@ -200,8 +200,13 @@ class SearchServer:
             finished, paused = False, True
         if stamp != self._wanted:
             return
-        self._give(stamp, page)
-        self._send(Searched(stamp, self._looked_at, sessions, finished, paused, not (finished or paused)))
+        stopped = not (finished or paused)
+        if stopped and self._given + len(page) < at_least:
+            # The hits of before go on standing there.
+            self._given = at_least
+        else:
+            self._give(stamp, page)
+        self._send(Searched(stamp, self._looked_at, sessions, finished, paused, stopped))
 
     def _next_hit(self, hits: Iterator[Hit], stamp: int) -> Hit | None:
         """Return the next hit; a pattern that finds no end in a text is stopped with its search."""
