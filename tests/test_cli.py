@@ -309,8 +309,18 @@ def test_without_a_terminal_the_interface_says_so(store):
 )
 def test_what_cannot_be_written_or_counted_is_met_with_a_sentence_at_most(words: str, status: int, said: str, store):
     command = f"{sys.executable} -m sessionbrowse {words.format(store=store)}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    environ = {**os.environ, "PYTHONUNBUFFERED": ""}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env=environ)
     assert (done.returncode, done.stderr[: len(said)], done.stderr.count("\n")) == (status, said, 1 if said else 0)
+
+
+def test_what_the_system_refuses_is_not_laid_to_the_output_and_loses_none_of_it(ask, monkeypatch):
+    def run(_: argparse.Namespace) -> int:
+        print("a row")
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("sessionbrowse.cli._run_of", lambda _: run)
+    assert ask("list", parse=False) == (1, b"a row\n", "sessionbrowse: Too many open files.\n")
 
 
 EVIL = "\x1b]52;c;AAAA\x07\x9b2J\u202e\ud800\tx\ny"

@@ -79,20 +79,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as error:
-        # The reader went away (`| head`), or a disk is full: what Python writes at its end must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        is_output = not _is_written()
         if isinstance(error, BrokenPipeError):
             return 0
         from sessionbrowse.text import clean
 
-        what = "Standard output" if error.filename is None else clean(str(error.filename))
-        print(f"sessionbrowse: {what} cannot be used ({error.strerror or error}).", file=sys.stderr)
+        reason = error.strerror or str(error)
+        if error.filename is not None:
+            reason = f"{clean(str(error.filename))} cannot be used ({reason})"
+        elif is_output:
+            reason = f"Standard output cannot be used ({reason})"
+        print(f"sessionbrowse: {reason}.", file=sys.stderr)
         return 1
     if is_program:
         # All is written: taking the interpreter apart would only take a tenth of a list's time.
         sys.stderr.flush()
         os._exit(status)
     return status
+
+
+def _is_written() -> bool:
+    """Write what was printed; False where that is not possible."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # The reader went away (`| head`), or a disk is full: what Python writes at its end must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
 
 
 def _look_ahead() -> None:
