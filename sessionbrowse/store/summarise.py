@@ -93,7 +93,7 @@ def summarise_path(
 ) -> Summary | None:
     """Read the file at `path` into its summary, as the agent that `agent_of` names from the marks in it.
 
-    `workers` is how many processes read, more than one only where no other thread runs.
+    `workers` is how many processes read; `parallel` tells where it may be more than one.
     `by_records` reads every line in full: the same answer at a fifth of the speed, which tests compare with.
     """
     try:
