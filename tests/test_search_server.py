@@ -182,6 +182,17 @@ def test_who_asks_again_and_again_waits_for_one_look_at_the_disk_after_the_other
         assert len(asked.hits(2)) == 1
 
 
+def test_a_root_that_is_gone_ends_the_look_at_the_disk_with_a_sentence(tmp_path: Path) -> None:
+    store, cache = indexed_store(tmp_path)
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        store.rename(tmp_path / "elsewhere")
+        asked.ask(Refresh())
+        known = asked.until(Known)
+        assert not known.reading
+        assert known.note == f"--root {store} does not exist."
+
+
 def test_what_was_appended_is_found_after_a_fresh_look_at_the_disk(tmp_path: Path) -> None:
     store, cache = indexed_store(tmp_path)
     with asking(store, cache) as asked:

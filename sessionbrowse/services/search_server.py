@@ -20,6 +20,7 @@ from typing import IO
 
 from msgspec.structs import replace
 
+from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.patterns import TooSlow, within
 from sessionbrowse.model.search_query import BadSearch, SearchQuery, parse_question
 from sessionbrowse.model.session_facts import Summary
@@ -82,7 +83,7 @@ class SearchServer:
         self._index: Index | None = None
         self._note: str | None = None
         self._reading = False
-        self._gathered: tuple[Gathered, bool] | None = None
+        self._gathered: tuple[Gathered | None, bool] | None = None
         self._gatherer: threading.Thread | None = None
         self._looks_again = False
         self._current: Find | None = None
@@ -282,6 +283,14 @@ class SearchServer:
         self._gatherer.start()
 
     def _gather(self) -> None:
+        try:
+            self._gather_all()
+        except SessionBrowseError as error:
+            # A root that was given is gone.
+            self._take_note(error.sentence)
+            self._arrived(None, last=True)
+
+    def _gather_all(self) -> None:
         found = self._gathered_by_index()
         if found is not None:
             self._arrived(found, last=True)
@@ -308,7 +317,8 @@ class SearchServer:
         finally:
             index.close()
 
-    def _arrived(self, gathered: Gathered, *, last: bool) -> None:
+    def _arrived(self, gathered: Gathered | None, *, last: bool) -> None:
+        """Have it adopted; None where nothing can be told of the disk: what is known stays."""
         self._gathered = (gathered, last)
         # Whoever waits for a request wakes up.
         self._requests.put(None)
@@ -324,6 +334,9 @@ class SearchServer:
             self._gatherer = None
             if self._looks_again:
                 self._look_at_disk()
+        if gathered is None:
+            self._tell()
+            return
         if gathered.rows and is_outdated(self._index, gathered.generation):
             # Another one may stand in its place by now.
             self._index = None
