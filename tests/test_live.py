@@ -274,6 +274,22 @@ def test_the_first_rows_come_as_a_screen_full(tmp_path: Path) -> None:
     assert len(first.summaries) > 1
 
 
+def test_a_row_does_not_wait_for_a_long_file_behind_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = store(tmp_path, AT_ONCE_FILES + 30)
+    long = max(root.rglob("*.jsonl"), key=lambda path: path.name)
+    newest = min(root.rglob("*.jsonl"), key=lambda path: path.name)
+    long.write_bytes(long.read_bytes() + b" " * 100_000 + b"\n")
+    os.utime(long, (2_000_000_000, 2_000_000_000))
+    os.utime(newest, (2_000_000_100, 2_000_000_100))
+    monkeypatch.setattr("sessionbrowse.services.live.LONG_BYTES", 50_000)
+    monkeypatch.setattr(readings, "FIRST_WAVE_BYTES", 50_000)
+    monkeypatch.setattr(readings, "workers_beside_browser", lambda _: 2)
+    monkeypatch.setattr("sessionbrowse.store.summarise.MIN_SHARED_BYTES", 50_000)
+    first = index(root, tmp_path / "cache").news[0]
+    assert isinstance(first, Found)
+    assert [summary.path for summary in first.summaries] == [str(newest)]
+
+
 def test_a_file_that_vanishes_while_several_processes_read_is_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ import queue
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 from msgspec import Struct
@@ -50,6 +51,8 @@ FIRST_ROWS = 120
 SLICE = 400
 """Sessions handed over at once: the browser takes them between two keys."""
 BATCH_SECONDS = 0.05
+LONG_BYTES = 16 * 1024 * 1024
+"""A file of so many takes longer to read than rows before it are to wait."""
 CALM_SECONDS = 0.15
 """Least time between two looks at changed files."""
 WALK_SHARE = 10
@@ -263,12 +266,13 @@ class Live:
         pending: list[Summary] = []
         # Not the first row alone: while the browser is laid out there is time for a screen full of them.
         deadline = time.monotonic() + BATCH_SECONDS
+        before_long = {file.path for file, following in pairwise(stale) if following.size >= LONG_BYTES}
         for file, summary in self._readings.read(stale):
             done += 1
             if summary is not None and self._is_wanted(summary):
                 found[file.path] = summary
                 pending.append(summary)
-            if pending and time.monotonic() >= deadline:
+            if pending and (time.monotonic() >= deadline or file.path in before_long):
                 self._show(pending, done, len(files))
                 self._watch()
                 pending = []

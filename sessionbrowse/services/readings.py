@@ -173,6 +173,10 @@ def _waves(files: Sequence[FoundFile]) -> Iterator[list[FoundFile]]:
     wave: list[FoundFile] = []
     room = FIRST_WAVE_BYTES
     for file in files:
+        if wave and file.size > room:
+            # Several processes begin with the largest file: the rows before it would come behind it.
+            yield wave
+            wave, room = [], WAVE_BYTES
         wave.append(file)
         room -= file.size
         if room <= 0:
