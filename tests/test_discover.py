@@ -479,6 +479,23 @@ def test_a_question_that_hangs_is_not_waited_for_again_until_it_is_answered(dead
     assert asked == ["/dead", "/other"]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_asks_by_itself_what_the_other_one_was_asking(dead: threading.Event):
+    parent = os.getpid()
+
+    def exists(_: str) -> bool:
+        if os.getpid() == parent:
+            dead.wait(20)
+        return True
+
+    asker: Asker[bool] = Asker(exists)
+    assert asker.many(["/dead"], timeout_s=0.05) == {"/dead": None}
+    process = os.fork()
+    if process == 0:
+        os._exit(0 if asker.many(["/dead"], timeout_s=5) == {"/dead": True} else 1)
+    assert os.waitpid(process, 0)[1] == 0
+
+
 def test_answers_are_remembered_until_fresh_ones_are_asked_for(tmp_path: Path):
     path = str(tmp_path / "new")
     assert exists_many([path]) == {path: False}

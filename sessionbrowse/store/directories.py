@@ -35,8 +35,14 @@ class Asker(Generic[T]):
 
     def __init__(self, question: Callable[[str], T]) -> None:
         self._question = question
-        self._changed = threading.Condition()
         self._answers: dict[str, T] = {}
+        self._ask_nothing()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._ask_nothing)
+
+    def _ask_nothing(self) -> None:
+        """Begin without questions and threads. After a fork they are the other process's: one may hold the lock."""
+        self._changed = threading.Condition()
         self._asked: set[str] = set()
         self._begun: dict[str, float] = {}
         self._queue: deque[str] = deque()
