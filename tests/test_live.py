@@ -267,11 +267,13 @@ def test_a_browser_keeps_one_of_several_cores_to_itself(monkeypatch: pytest.Monk
         assert parallel.workers_beside_browser(parallel.MIN_BYTES - 1) == 1
 
 
-def test_the_first_rows_come_as_a_screen_full(tmp_path: Path) -> None:
+def test_the_first_rows_come_as_a_screen_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # However long a file takes here.
+    monkeypatch.setattr("sessionbrowse.services.live.BATCH_SECONDS", 60)
     heard = index(store(tmp_path, AT_ONCE_FILES + 30), tmp_path / "cache")
     first = heard.news[0]
     assert isinstance(first, Found)
-    assert len(first.summaries) > 1
+    assert len(first.summaries) == AT_ONCE_FILES + 30
 
 
 def test_a_row_does_not_wait_for_a_long_file_behind_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,6 +361,20 @@ def test_looking_again_finds_what_the_system_would_tell(tmp_path: Path) -> None:
     assert watcher.has_appeared()
     watcher.stop()
     assert heard.news == []
+
+
+def test_a_root_that_goes_while_it_is_browsed_is_named_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = store(tmp_path)
+    made, heard = live(root, tmp_path / "cache")
+    # It has begun already.
+    monkeypatch.setattr(made, "begin", lambda: None)
+    root.rename(tmp_path / "elsewhere")
+    made.ask("scan")
+    made.run()
+    made.end()
+    assert heard.news[-1] == Failed(f"--root {root} does not exist.")
 
 
 @pytest.mark.parametrize(

@@ -109,14 +109,13 @@ class Live:
         self._inbox.put((what, value))
 
     def run(self) -> None:
-        """Work until the process ends."""
+        """Work until the process ends, or a root that was given is not there, or no more."""
         try:
             self.begin()
+            while True:
+                self.step(self._pause())
         except NotFound as error:
             self._tell(Failed(error.sentence))
-            return
-        while True:
-            self.step(self._pause())
 
     def end(self) -> None:
         """Stop watching."""
