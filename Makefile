@@ -52,7 +52,7 @@ bench: $(VENV)/.dev
 	@$(PY) -m tests.bench $(ARGS)
 
 screenshots: $(VENV)/.dev
-	@$(PY) -m tests.screenshots $(ARGS)
+	@$(PY) -m tests.pictures.screenshots $(ARGS)
 
 clean:
 	@rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache

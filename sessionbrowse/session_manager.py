@@ -15,7 +15,8 @@ from sessionbrowse.errors import NoSuchEntry, NotASession, RefusedWrite
 from sessionbrowse.format import ids
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.javascript import trim
-from sessionbrowse.manager import listing
+from sessionbrowse.manager import agent_lists
+from sessionbrowse.manager.agent_lists import Progress, SessionInfo
 from sessionbrowse.manager.context import (
     ModelChoice,
     ProjectedEntry,
@@ -29,19 +30,18 @@ from sessionbrowse.manager.context import (
     session_entry_to_context_messages,
     session_of,
 )
-from sessionbrowse.manager.file import SessionFile, first_lines, lines_of
-from sessionbrowse.manager.listing import Progress, SessionInfo
-from sessionbrowse.manager.lists import SessionLists
-from sessionbrowse.manager.log import CURRENT_SESSION_VERSION, EntryObject, Log, SessionTreeNode, log_of
-from sessionbrowse.manager.log import migrate_session_entries as _migrate
-from sessionbrowse.manager.means import Means, agent_named, default_session_dir, resolved
+from sessionbrowse.manager.environment import Means, agent_named, default_session_dir, resolved
+from sessionbrowse.manager.memory_session import CURRENT_SESSION_VERSION, EntryObject, Log, SessionTreeNode, log_of
+from sessionbrowse.manager.memory_session import migrate_session_entries as _migrate
 from sessionbrowse.manager.moving import SessionMover
+from sessionbrowse.manager.session_file import SessionFile, first_lines, lines_of
+from sessionbrowse.manager.session_lists import SessionLists
 from sessionbrowse.model.fork import ReadLine, path_lines
-from sessionbrowse.model.session import Session
-from sessionbrowse.services import fork as forking
-from sessionbrowse.store.admission import shown_name
-from sessionbrowse.store.discover import agent_of_path
-from sessionbrowse.store.session_file import open_session
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.services.change import fork as forking
+from sessionbrowse.store.find.discover import agent_of_path
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write.admission import shown_name
 from sessionbrowse.text import iso_ms
 
 __all__ = [
@@ -195,12 +195,12 @@ class SessionManager(SessionMover, SessionLists):
         agent_named(agent)
         place = resolved(cwd, means.around)
         chosen = os.fspath(session_dir) if session_dir is not None else None
-        directory, is_shared = listing.directory_of(place, chosen, agent, means.around)
+        directory, is_shared = agent_lists.directory_of(place, chosen, agent, means.around)
 
         def is_wanted(header: Header) -> bool:
-            return not is_shared or listing.is_of(header.cwd or "", place, means.around)
+            return not is_shared or agent_lists.is_of(header.cwd or "", place, means.around)
 
-        found = listing.most_recent(directory, agent, is_wanted, internal=include_internal)
+        found = agent_lists.most_recent(directory, agent, is_wanted, internal=include_internal)
         if found is None:
             return cls.create(place, directory, agent=agent, means=means)
         override = None if agent == "omp" else place

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.fault_table import pytest_terminal_summary as pytest_terminal_summary
+from tests.faults.fault_table import pytest_terminal_summary as pytest_terminal_summary
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 

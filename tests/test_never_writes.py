@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.agents import AGENTS
-from tests.session_files import Status, answer, header, snapshot, user
-from tests.whole_sessions import OF_ATOMIC, OF_OMP, OF_PI, OF_VERSION_1, TRANSCRIPT
+from tests.support.session_files import Status, answer, header, snapshot, user
+from tests.support.whole_sessions import OF_ATOMIC, OF_OMP, OF_PI, OF_VERSION_1, TRANSCRIPT
 
 WATCHED = 97
 """The exit status of a command that tried to change something below the store."""

@@ -14,16 +14,17 @@ from hypothesis import strategies as st
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import NotASession
 from sessionbrowse.format.json_value import BadJson, loads
-from sessionbrowse.model import context, tree
-from sessionbrowse.model.row_text import row_text, search_text
-from sessionbrowse.model.session import ROOT, Session
-from sessionbrowse.services import inspect
-from sessionbrowse.services.documents import summary_document
-from sessionbrowse.store.session_file import open_session
-from sessionbrowse.store.summarise import summarise_path
+from sessionbrowse.model.context import build
+from sessionbrowse.model.session.session import ROOT, Session
+from sessionbrowse.model.tree import rows
+from sessionbrowse.model.tree.row_text import row_text, search_text
+from sessionbrowse.services.inspect import documents as inspect
+from sessionbrowse.services.list.documents import summary_document
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.text import json_exact
-from tests.session_files import snapshot
-from tests.whole_sessions import OF_ATOMIC, OF_OMP, SESSIONS, TRANSCRIPT
+from tests.support.session_files import snapshot
+from tests.support.whole_sessions import OF_ATOMIC, OF_OMP, SESSIONS, TRANSCRIPT
 
 SECONDS = 20
 """No made-up session takes a tenth of it."""
@@ -171,11 +172,11 @@ def look_at_everything(path: Path, agent: str | None) -> Session | None:
         return None
     count = len(session.envelopes)
     documents = [inspect.show_document(session), inspect.label_documents(session), inspect.context_document(session)]
-    for name in tree.FILTERS:
+    for name in rows.FILTERS:
         documents.append(inspect.tree_document(session, name))
-        tree.rows(session, name, query="a do")
+        rows.rows(session, name, query="a do")
     for index in range(count):
-        context.build(session, index)
+        build.build(session, index)
         session.entry(index)
         session.fields(index)
         row_text(session, index)
@@ -191,7 +192,7 @@ def check_shape(session: Session, content: bytes) -> None:
     count = len(session.envelopes)
     assert sorted(index for index, _ in inspect.preorder(session)) == list(range(count))
     assert all(ROOT <= parent < count for parent in session.parents)
-    shown = [row.index for row in tree.rows(session, "all")]
+    shown = [row.index for row in rows.rows(session, "all")]
     assert len(shown) == len(set(shown))
     for index in range(count):
         start = session.offsets[index]

@@ -10,7 +10,7 @@ import pytest
 
 from sessionbrowse.cli.parser import parse
 from sessionbrowse.config import parse_settings
-from sessionbrowse.store.session_file import open_session
+from sessionbrowse.store.read.session_file import open_session
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()

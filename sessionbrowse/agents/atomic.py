@@ -26,7 +26,7 @@ from sessionbrowse.agents.base import (
     distinct,
     is_dashed_folder,
 )
-from sessionbrowse.model import rules
+from sessionbrowse.model.session import rules
 
 AGENT_DIRS = ("ATOMIC_CODING_AGENT_DIR", "PI_CODING_AGENT_DIR")
 SESSION_DIRS = ("ATOMIC_CODING_AGENT_SESSION_DIR", "PI_CODING_AGENT_SESSION_DIR")

@@ -18,8 +18,8 @@ from msgspec import Struct, field
 
 from sessionbrowse.agents.attribution import Marks as Marks
 from sessionbrowse.agents.attribution import attribute as attribute
-from sessionbrowse.agents.plans import RenamePlan, line_name, name_entry
-from sessionbrowse.model.rules import Rules
+from sessionbrowse.agents.change_plans import RenamePlan, line_name, name_entry
+from sessionbrowse.model.session.rules import Rules
 
 PlaceKind = Literal["projects", "folder", "flat", "registry", "archive"]
 """How files lie in a place.

@@ -20,9 +20,9 @@ from sessionbrowse.agents.base import (
     is_dashed_folder,
     no_companions,
 )
-from sessionbrowse.agents.plans import RenamePlan, name_entry
+from sessionbrowse.agents.change_plans import RenamePlan, name_entry
 from sessionbrowse.errors import RefusedWrite
-from sessionbrowse.model import rules
+from sessionbrowse.model.session import rules
 
 OWN_DIR = "INDUSAGI_AGENT_DIR"
 AGENT_DIR = "INDUSAGI_CODING_AGENT_DIR"

@@ -29,8 +29,8 @@ from sessionbrowse.agents.base import (
     distinct,
     is_dashed_folder,
 )
-from sessionbrowse.agents.plans import InsertSlot, OverwriteSlot, RenamePlan, title_name
-from sessionbrowse.model import rules
+from sessionbrowse.agents.change_plans import InsertSlot, OverwriteSlot, RenamePlan, title_name
+from sessionbrowse.model.session import rules
 
 if TYPE_CHECKING:
     from sessionbrowse.format.title_slot import Source

@@ -19,7 +19,7 @@ from sessionbrowse.agents.base import (
     is_dashed_folder,
     no_companions,
 )
-from sessionbrowse.model import rules
+from sessionbrowse.model.session import rules
 
 AGENT_DIR = "PI_CODING_AGENT_DIR"
 SESSION_DIR = "PI_CODING_AGENT_SESSION_DIR"

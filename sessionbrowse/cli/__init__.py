@@ -111,7 +111,7 @@ def _is_written() -> bool:
 
 def _look_ahead() -> None:
     """Have the disk asked meanwhile by another process: importing takes as long as ten thousand files."""
-    from sessionbrowse.store.ahead import AHEAD, STORES
+    from sessionbrowse.store.find.prefetch import AHEAD, STORES
 
     home = os.path.expanduser("~")
     AHEAD.start([f"{home}/{store}" for store in STORES])

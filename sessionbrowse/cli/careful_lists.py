@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 from sessionbrowse.cli.scoping import warn
 from sessionbrowse.config import INDEX_FILE, cache_dir
-from sessionbrowse.model.picker import fields_of, parse_query, score
-from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.services import catalog, listing
-from sessionbrowse.services.first_messages import CutMessages
-from sessionbrowse.services.scope import Scope
+from sessionbrowse.model.listing.picker import fields_of, parse_query, score
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.list import catalog, choose
+from sessionbrowse.services.list.first_messages import CutMessages
+from sessionbrowse.services.list.scope import Scope
 
 
 def listed(
@@ -34,7 +34,7 @@ def listed(
             return fits
 
         sessions = catalog.all_summaries_with_texts(scope, matches, skipped=warn)
-    chosen = listing.select(
+    chosen = choose.select(
         sessions,
         query=text,
         cwd=os.path.abspath(arguments.cwd) if arguments.cwd is not None else None,
@@ -51,7 +51,7 @@ def summaries(scope: Scope, note: Callable[[str], None]) -> tuple[list[Summary],
     directory = cache_dir()
     if not os.path.exists(directory / INDEX_FILE):
         return catalog.all_summaries(scope, skipped=warn, parallel=True), {}
-    from sessionbrowse.services import indexed
+    from sessionbrowse.services.list import indexed
 
     found = indexed.all_sessions(scope, directory, skipped=warn, note=note, may_fork=True)
     return found.summaries, found.cut

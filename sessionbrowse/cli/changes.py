@@ -9,17 +9,17 @@ import msgspec
 
 from sessionbrowse.cli import output
 from sessionbrowse.errors import InUse
-from sessionbrowse.services import catalog
-from sessionbrowse.services.changes import Changed, target_of
+from sessionbrowse.services.list import catalog
+from sessionbrowse.services.transaction.change import Changed, target_of
 from sessionbrowse.text import clean, clean_lines, parse_time
 
 if TYPE_CHECKING:
-    from sessionbrowse.services.undo import Undoable
+    from sessionbrowse.services.undo.undo import Undoable
 
 
 def run_rename(arguments: argparse.Namespace, located: catalog.Located) -> int:
     """`rename`: one line more in the file; for omp other bytes in its first line."""
-    from sessionbrowse.services.rename import rename
+    from sessionbrowse.services.change.rename import rename
 
     target = target_of(located, arguments.ref)
     with ForceNamed():
@@ -30,7 +30,7 @@ def run_rename(arguments: argparse.Namespace, located: catalog.Located) -> int:
 
 def run_label(arguments: argparse.Namespace, located: catalog.Located) -> int:
     """`label`: one line more in the file."""
-    from sessionbrowse.services.label import label
+    from sessionbrowse.services.change.label import label
 
     target = target_of(located, arguments.ref)
     with ForceNamed():
@@ -42,7 +42,7 @@ def run_label(arguments: argparse.Namespace, located: catalog.Located) -> int:
 
 def run_checkout(arguments: argparse.Namespace, located: catalog.Located) -> int:
     """`checkout`: one line more in the file; a message's text is printed to be sent again."""
-    from sessionbrowse.services.checkout import checkout
+    from sessionbrowse.services.change.checkout import checkout
 
     target = target_of(located, arguments.ref)
     with ForceNamed():
@@ -55,7 +55,7 @@ def run_checkout(arguments: argparse.Namespace, located: catalog.Located) -> int
 
 def run_undo(arguments: argparse.Namespace) -> int:
     """`undo`: the last change, the one that is named, or with `--list` what can be undone."""
-    from sessionbrowse.services.undo import undo, undoable
+    from sessionbrowse.services.undo.undo import undo, undoable
 
     if arguments.list:
         rows = undoable()

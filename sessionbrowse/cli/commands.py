@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.scoping import scope_of
-from sessionbrowse.services import catalog
-from sessionbrowse.store.roots import real_surroundings
+from sessionbrowse.services.list import catalog
+from sessionbrowse.store.find.roots import real_surroundings
 
 if TYPE_CHECKING:
-    from sessionbrowse.model.session import Session
+    from sessionbrowse.model.session.session import Session
 
 
 def run_show(arguments: argparse.Namespace) -> int:
     """`show`: header, entries, branches, labels and problems of one file."""
-    from sessionbrowse.services import inspect
+    from sessionbrowse.services.inspect import documents
 
-    document = inspect.show_document(_open(arguments))
+    document = documents.show_document(_open(arguments))
     if arguments.json:
         output.print_json(document)
     else:
@@ -29,12 +29,12 @@ def run_show(arguments: argparse.Namespace) -> int:
 
 def run_tree(arguments: argparse.Namespace) -> int:
     """`tree`: the agent's own rows."""
-    from sessionbrowse.services import inspect
+    from sessionbrowse.services.inspect import documents
 
     session = _open(arguments)
     home = real_surroundings().home
     if arguments.json:
-        output.print_json(inspect.tree_document(session, arguments.filter, home))
+        output.print_json(documents.tree_document(session, arguments.filter, home))
     else:
         output.print_tree(session, arguments.filter, home)
     return 0
@@ -42,11 +42,11 @@ def run_tree(arguments: argparse.Namespace) -> int:
 
 def run_context(arguments: argparse.Namespace) -> int:
     """`context`: messages, and why the other entries of the path are not among them."""
-    from sessionbrowse.services import inspect
+    from sessionbrowse.services.inspect import documents
 
     session = _open(arguments)
-    at = inspect.find_entry(session, arguments.at) if arguments.at is not None else None
-    document = inspect.context_document(session, at)
+    at = documents.find_entry(session, arguments.at) if arguments.at is not None else None
+    document = documents.context_document(session, at)
     if arguments.json:
         output.print_json(document)
     else:
@@ -56,10 +56,10 @@ def run_context(arguments: argparse.Namespace) -> int:
 
 def run_diff(arguments: argparse.Namespace) -> int:
     """`diff`: two branches of one session from their last common entry on."""
-    from sessionbrowse.services import compare, inspect
+    from sessionbrowse.services.inspect import compare, documents
 
     session = _open(arguments)
-    left, right = (inspect.find_entry(session, reference) for reference in (arguments.left, arguments.right))
+    left, right = (documents.find_entry(session, reference) for reference in (arguments.left, arguments.right))
     document = compare.compare_document(session, compare.compare(session, left, right), real_surroundings().home)
     if arguments.json:
         output.print_json(document)
@@ -151,7 +151,7 @@ def _find_all(arguments: argparse.Namespace) -> list[catalog.Located]:
 
 
 def _open(arguments: argparse.Namespace) -> Session:
-    from sessionbrowse.store.session_file import open_session
+    from sessionbrowse.store.read.session_file import open_session
 
     located = _find(arguments)
     return open_session(located.path, located.agent)

@@ -12,13 +12,13 @@ import msgspec
 from sessionbrowse.cli import output
 from sessionbrowse.cli.changes import ForceNamed, document_of
 from sessionbrowse.errors import NotFound, RefusedWrite
-from sessionbrowse.services import catalog
-from sessionbrowse.services.bench import Bench
-from sessionbrowse.services.bulk import in_bulk
-from sessionbrowse.services.changes import Changed, target_of
-from sessionbrowse.services.scope import Scope
-from sessionbrowse.store.admission import Target
-from sessionbrowse.store.trash import NoTrash
+from sessionbrowse.services.list import catalog
+from sessionbrowse.services.list.scope import Scope
+from sessionbrowse.services.transaction.bulk import in_bulk
+from sessionbrowse.services.transaction.change import Changed, target_of
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean, clean_lines, parse_time, size
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ C = TypeVar("C", bound=Changed)
 
 def run_fork(arguments: argparse.Namespace, located: catalog.Located) -> int:
     """`fork`: a new file; its path is what is printed."""
-    from sessionbrowse.services.fork import fork
+    from sessionbrowse.services.change.fork import fork
 
     forked = fork(located.path, located.agent, located.place, at=arguments.at, cwd=arguments.cwd)
     _notes(forked)
@@ -43,7 +43,7 @@ def run_fork(arguments: argparse.Namespace, located: catalog.Located) -> int:
 
 def run_delete(arguments: argparse.Namespace, located: Sequence[catalog.Located], scope: Scope) -> int:
     """`delete`: asks, then each session to the trash; one undo brings all back."""
-    from sessionbrowse.services import delete as service
+    from sessionbrowse.services.change import delete as service
 
     targets = [target_of(one, reference) for one, reference in zip(located, arguments.refs, strict=True)]
     bench = Bench.real()
@@ -67,8 +67,8 @@ def run_delete(arguments: argparse.Namespace, located: Sequence[catalog.Located]
 
 def run_restore(arguments: argparse.Namespace) -> int:
     """`restore`: back from the trash; `--list` shows what there is."""
-    from sessionbrowse.services.delete import restorable
-    from sessionbrowse.services.restore import restore
+    from sessionbrowse.services.change.delete import restorable
+    from sessionbrowse.services.change.restore import restore
 
     bench = Bench.real()
     if arguments.list:
@@ -94,7 +94,7 @@ def run_restore(arguments: argparse.Namespace) -> int:
 
 def run_archive(arguments: argparse.Namespace, located: Sequence[catalog.Located]) -> int:
     """`archive` and `unarchive`: moved, as it is."""
-    from sessionbrowse.services.archive import Archived, archive, unarchive
+    from sessionbrowse.services.change.archive import Archived, archive, unarchive
 
     targets = [target_of(one, reference) for one, reference in zip(located, arguments.refs, strict=True)]
 
@@ -108,7 +108,7 @@ def run_archive(arguments: argparse.Namespace, located: Sequence[catalog.Located
 
 def run_relocate(arguments: argparse.Namespace, scope: Scope) -> int:
     """`relocate`: every session of a moved project, or none."""
-    from sessionbrowse.services.relocate import relocate
+    from sessionbrowse.services.change.relocate import relocate
 
     if arguments.new is None:
         return _print_candidates(arguments, scope)
@@ -128,8 +128,8 @@ def run_relocate(arguments: argparse.Namespace, scope: Scope) -> int:
 
 def _print_candidates(arguments: argparse.Namespace, scope: Scope) -> int:
     """Without a new directory: those to which the old one may have been moved."""
-    from sessionbrowse.services.find import header_of
-    from sessionbrowse.services.relocate import candidates
+    from sessionbrowse.services.change.relocate import candidates
+    from sessionbrowse.services.list.find import header_of
 
     directories = sorted({header_of(file.path).cwd or "" for file in catalog.all_files(scope)} - {""})
     found = candidates(arguments.old, directories)
@@ -171,7 +171,7 @@ def _each(
 
 
 def _confirmed(units: Sequence[msgspec.Struct], permanent: bool) -> bool:
-    from sessionbrowse.services.delete import Unit
+    from sessionbrowse.services.change.delete import Unit
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False

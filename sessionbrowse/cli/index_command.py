@@ -14,7 +14,7 @@ from sessionbrowse.cli import output
 from sessionbrowse.cli.scoping import scope_of, settings_in_force, warn
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import Unreadable
-from sessionbrowse.services import index_access, indexed
+from sessionbrowse.services.list import index_access, indexed
 from sessionbrowse.store.index.index import Progress, Status
 from sessionbrowse.store.index.schema import IndexBusy, is_locked, locked, remove_files
 from sessionbrowse.text import clean, size

@@ -75,8 +75,8 @@ def _open_interface(
     demo: str | None = None,
     pick: Callable[[str], None] | None = None,
 ) -> int:
-    from sessionbrowse.services.companion import start
-    from sessionbrowse.tui.options import BrowseOptions
+    from sessionbrowse.services.background.companion import start
+    from sessionbrowse.tui.shell.options import BrowseOptions
 
     if isinstance(sys.stderr, io.TextIOWrapper):
         # What terminals read, whatever the locale says: frames would be drawn as \u2500 otherwise.
@@ -89,7 +89,7 @@ def _open_interface(
     gc.disable()
     import_asyncio()
     try:
-        from sessionbrowse.tui.app import run
+        from sessionbrowse.tui.shell.app import run
 
         # A terminal that is closed, or a kill, ends the program, but not before a demo store is removed. The interface
         # takes these signals itself once it stands.

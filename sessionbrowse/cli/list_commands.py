@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from sessionbrowse.cli import output
 from sessionbrowse.cli.scoping import scope_of, warn
 from sessionbrowse.config import INDEX_FILE, cache_dir, state_dir
-from sessionbrowse.services.documents import project_documents, summary_document
-from sessionbrowse.services.first_messages import with_first_messages
-from sessionbrowse.store.directories import exists_many
+from sessionbrowse.services.list.documents import project_documents, summary_document
+from sessionbrowse.services.list.first_messages import with_first_messages
+from sessionbrowse.store.find.slow_disks import exists_many
 
 if TYPE_CHECKING:
-    from sessionbrowse.model.session_facts import Summary
-    from sessionbrowse.services.scope import Scope
+    from sessionbrowse.model.listing.summary import Summary
+    from sessionbrowse.services.list.scope import Scope
     from sessionbrowse.store.index.overview import Brief
 
 _NOTING_SECONDS = 0.3
@@ -62,8 +62,8 @@ def run_projects(arguments: argparse.Namespace) -> int:
 
 def run_labels(arguments: argparse.Namespace) -> int:
     """`labels`: only files that have labels are opened."""
-    from sessionbrowse.services import inspect
-    from sessionbrowse.services.opening import Opener
+    from sessionbrowse.services.inspect import documents as inspect
+    from sessionbrowse.services.list.open_session import Opener
 
     scope = scope_of(arguments)
     opener = Opener(cache_dir(), worth_bytes=0)
@@ -85,17 +85,17 @@ def _note_projects(directories: Sequence[str]) -> None:
     """Note what tells these repositories, for the day when one is moved; the answer is printed already."""
     sys.stdout.flush()
     if directories:
-        from sessionbrowse.store import projects
+        from sessionbrowse.store.find import moved_projects
 
         until = time.monotonic() + _NOTING_SECONDS
-        projects.note(directories, str(state_dir()), lambda: time.monotonic() > until, _NOTING_SECONDS)
+        moved_projects.note(directories, str(state_dir()), lambda: time.monotonic() > until, _NOTING_SECONDS)
 
 
 def _in_brief(scope: Scope, note: Callable[[str], None]) -> Sequence[Summary | Brief]:
     """What is known of all sessions, and no more of it than the index has at hand."""
     sessions: Sequence[Summary | Brief] | None = None
     if _has_index():
-        from sessionbrowse.services.overview import sessions_in_brief
+        from sessionbrowse.services.list.overview import sessions_in_brief
 
         sessions = sessions_in_brief(scope, cache_dir(), skipped=warn, note=note)
     if sessions is None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from sessionbrowse.text import age, clean, clean_lines, cost, json_exact, shorten_home, tokens, truncate
 
 if TYPE_CHECKING:
-    from sessionbrowse.model.session import Session
-    from sessionbrowse.model.session_facts import Summary
-    from sessionbrowse.services.search_hits import Hit
+    from sessionbrowse.model.listing.summary import Summary
+    from sessionbrowse.model.session.session import Session
+    from sessionbrowse.services.search.hits import Hit
 
 
 MOST_INDENTATION = 120
@@ -138,7 +138,7 @@ def print_show(document: dict[str, Any]) -> None:
 
 def print_tree(session: Session, filter_name: str, home: str) -> None:
     """Print the rows as the agent draws them."""
-    from sessionbrowse.model import tree
+    from sessionbrowse.model.tree import rows as tree
 
     for row in tree.rows(session, filter_name):
         mark = session.labels.get(row.index)

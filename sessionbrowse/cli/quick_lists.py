@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from sessionbrowse.cli.scoping import warn
 from sessionbrowse.config import cache_dir
-from sessionbrowse.services import documents
-from sessionbrowse.services.overview import newest_sessions
+from sessionbrowse.services.list import documents
+from sessionbrowse.services.list.overview import newest_sessions
 
 if TYPE_CHECKING:
-    from sessionbrowse.model.session_facts import Summary
-    from sessionbrowse.services.first_messages import CutMessages
-    from sessionbrowse.services.overview import Overview
-    from sessionbrowse.services.scope import Scope
+    from sessionbrowse.model.listing.summary import Summary
+    from sessionbrowse.services.list.first_messages import CutMessages
+    from sessionbrowse.services.list.overview import Overview
+    from sessionbrowse.services.list.scope import Scope
     from sessionbrowse.store.index.overview import Brief
 
 

@@ -9,12 +9,12 @@ import sys
 from sessionbrowse.cli import output
 from sessionbrowse.config import load_settings
 from sessionbrowse.errors import CannotResume, InUse
-from sessionbrowse.services import catalog
-from sessionbrowse.services.before_resume import before_resume
-from sessionbrowse.services.changes import target_of
-from sessionbrowse.services.resume import ResumeCommand, plan
-from sessionbrowse.services.run_agent import run_agent
-from sessionbrowse.store.roots import real_surroundings
+from sessionbrowse.services.list import catalog
+from sessionbrowse.services.resume.before_resume import before_resume
+from sessionbrowse.services.resume.plan import ResumeCommand, plan
+from sessionbrowse.services.resume.run_agent import run_agent
+from sessionbrowse.services.transaction.change import target_of
+from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.text import clean, clean_lines, shell_quote
 
 
@@ -53,7 +53,7 @@ def run_resume(arguments: argparse.Namespace, located: catalog.Located) -> int:
 
 
 def _check_out(arguments: argparse.Namespace, located: catalog.Located) -> None:
-    from sessionbrowse.services.checkout import checkout
+    from sessionbrowse.services.change.checkout import checkout
 
     # What a running program means for both steps is asked already; omp alone bears no added line at all.
     force = arguments.force or located.agent != "omp"

@@ -6,9 +6,9 @@ import argparse
 
 from sessionbrowse.cli import output
 from sessionbrowse.config import Settings, load_settings
-from sessionbrowse.services.scope import Scope
-from sessionbrowse.store.discover import Skipped
-from sessionbrowse.store.roots import real_surroundings
+from sessionbrowse.services.list.scope import Scope
+from sessionbrowse.store.find.discover import Skipped
+from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.text import clean
 
 

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from sessionbrowse.cli import output
 from sessionbrowse.cli.scoping import scope_of, settings_in_force, warn
 from sessionbrowse.config import cache_dir
-from sessionbrowse.model.search_query import parse_question
-from sessionbrowse.services.index_access import open_if_there
-from sessionbrowse.services.search import Searcher
-from sessionbrowse.services.search_hits import hit_document
-from sessionbrowse.services.searchable import searchable
+from sessionbrowse.model.search.query import parse_question
+from sessionbrowse.services.list.index_access import open_if_there
+from sessionbrowse.services.list.searchable import searchable
+from sessionbrowse.services.search.hits import hit_document
+from sessionbrowse.services.search.search import Searcher
 
 
 def run_search(arguments: argparse.Namespace) -> int:
@@ -29,7 +29,7 @@ def run_search(arguments: argparse.Namespace) -> int:
     index = open_if_there(cache_dir(), output.note)
     gathered = searchable(scope, index, skipped=warn) if index is not None else None
     if gathered is None:
-        from sessionbrowse.services.indexed import gathered_by
+        from sessionbrowse.services.list.indexed import gathered_by
 
         gathered = gathered_by(scope, index, skipped=warn, note=output.note)
     # The arguments live as long as the program: taking ten thousand sessions apart takes longer than to print.

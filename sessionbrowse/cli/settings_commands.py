@@ -35,8 +35,8 @@ def run_config(arguments: argparse.Namespace) -> int:
 
 
 def _print_keys(overrides: dict[str, str]) -> int:
-    from sessionbrowse.tui.commands import COMMANDS
-    from sessionbrowse.tui.keymap import Keys
+    from sessionbrowse.tui.commands.keymap import Keys
+    from sessionbrowse.tui.commands.table import COMMANDS
 
     keys = Keys(overrides)
     rows = [(command.id, keys.shown(command, all_keys=True), command.help) for command in COMMANDS]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from sessionbrowse.format.big_line import BigLine, reduce_line
+from sessionbrowse.format.oversized_line import BigLine, reduce_line
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
 """A longer line is streamed and arrives reduced (see `big_line`)."""

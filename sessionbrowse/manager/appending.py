@@ -11,16 +11,16 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from sessionbrowse.agents import AGENTS
-from sessionbrowse.agents.plans import AppendLine, title_name
+from sessionbrowse.agents.change_plans import AppendLine, title_name
 from sessionbrowse.errors import NoSuchEntry, RefusedWrite
 from sessionbrowse.format import ids
 from sessionbrowse.format.title_slot import Source
 from sessionbrowse.manager.context import current_system_message
-from sessionbrowse.manager.file import SessionFile, entry_of, lines_of
-from sessionbrowse.manager.log import EntryObject, log_of, role_of
-from sessionbrowse.manager.objects import plain
+from sessionbrowse.manager.memory_session import EntryObject, log_of, role_of
 from sessionbrowse.manager.reading import SessionReader
-from sessionbrowse.store.session_file import open_session
+from sessionbrowse.manager.session_file import SessionFile, entry_of, lines_of
+from sessionbrowse.manager.to_json import plain
+from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.text import iso_ms, parse_time
 
 Json = Any

@@ -17,13 +17,13 @@ from sessionbrowse.format.entries import Compaction
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.format.lines import line_blocks
-from sessionbrowse.manager.log import EntryObject, Log, id_of, role_of, time_ms
-from sessionbrowse.manager.objects import plain
-from sessionbrowse.model import context as model_context
-from sessionbrowse.model.context_message import ContextMessage, context_message, stored_message
+from sessionbrowse.manager.memory_session import EntryObject, Log, id_of, role_of, time_ms
+from sessionbrowse.manager.to_json import plain
+from sessionbrowse.model.context import build as model_context
+from sessionbrowse.model.context.message import ContextMessage, context_message, stored_message
 from sessionbrowse.model.fork import ReadLine
-from sessionbrowse.model.rules import Rules
-from sessionbrowse.model.session import Session, build_session
+from sessionbrowse.model.session.rules import Rules
+from sessionbrowse.model.session.session import Session, build_session
 
 Json = Any
 MessageObject = dict[str, Json]

@@ -12,17 +12,17 @@ from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.manager.appending import SessionAppender
-from sessionbrowse.manager.file import SessionFile
-from sessionbrowse.manager.log import EntryObject, log_of
-from sessionbrowse.manager.means import default_session_dir, resolved, sessions_root
-from sessionbrowse.services import fork as forking
-from sessionbrowse.services import relocate
-from sessionbrowse.services.changes import changing
-from sessionbrowse.services.delete import is_lock
-from sessionbrowse.store import whole_files
-from sessionbrowse.store.content import file_blocks, open_regular
-from sessionbrowse.store.replace import Replacement
-from sessionbrowse.store.session_file import open_session
+from sessionbrowse.manager.environment import default_session_dir, resolved, sessions_root
+from sessionbrowse.manager.memory_session import EntryObject, log_of
+from sessionbrowse.manager.session_file import SessionFile
+from sessionbrowse.services.change import fork as forking
+from sessionbrowse.services.change import relocate
+from sessionbrowse.services.change.delete import is_lock
+from sessionbrowse.services.transaction.change import changing
+from sessionbrowse.store.read.content import file_blocks, open_regular
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write import whole_files
+from sessionbrowse.store.write.replace_many import Replacement
 from sessionbrowse.text import iso_ms
 
 _WORKFLOW = ("runId", "stageId", "stageName")

@@ -12,9 +12,9 @@ from sessionbrowse.manager.context import (
     build_session_projection,
     context_of,
 )
-from sessionbrowse.manager.file import SessionFile
-from sessionbrowse.manager.log import EntryObject, Log, SessionTreeNode, role_of, time_ms
-from sessionbrowse.manager.means import Means, default_session_dir
+from sessionbrowse.manager.environment import Means, default_session_dir
+from sessionbrowse.manager.memory_session import EntryObject, Log, SessionTreeNode, role_of, time_ms
+from sessionbrowse.manager.session_file import SessionFile
 
 Json = Any
 

@@ -12,8 +12,8 @@ from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.entries import BadLine, Compaction
 from sessionbrowse.format.envelope import read_envelope
 from sessionbrowse.format.splice import value_of, with_member, without_member
-from sessionbrowse.model.reading import first_of_fused
-from sessionbrowse.model.session import Session
+from sessionbrowse.model.session.records import first_of_fused
+from sessionbrowse.model.session.session import Session
 
 ReadLine = Callable[[int, int], bytes]
 """Reads `size` bytes at `offset` of the source, whole, however large the line is."""

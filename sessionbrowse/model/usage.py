@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from sessionbrowse.format.envelope import Envelope, Spent, whole
-from sessionbrowse.model.rules import Rules
+from sessionbrowse.model.session.rules import Rules
 
 # pi 1.5.2 `/session`: assistants, tool results, summaries and usage entries of all branches.
 _PI_ENTRY_TYPES = frozenset({"compaction", "branch_summary", "usage"})

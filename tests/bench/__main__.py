@@ -14,7 +14,7 @@ from tests.bench.generate import NoSpace, bench_dir
 from tests.bench.measure import Failed
 from tests.bench.peers import Missing, find_peers
 from tests.bench.report import machine, shown, write_results
-from tests.terminal import TimedOut
+from tests.support.terminal import TimedOut
 
 RESULTS = Path(__file__).resolve().with_name("RESULTS.md")
 ROWS: dict[str, Callable[[Bench], list[Line]]] = {

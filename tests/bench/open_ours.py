@@ -10,11 +10,11 @@ import sys
 import time
 
 from sessionbrowse import config
-from sessionbrowse.model import tree
-from sessionbrowse.model.session import Session
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.store.index.index import open_index
-from sessionbrowse.store.index.session import session_from_index
-from sessionbrowse.store.session_file import open_session
+from sessionbrowse.store.index.indexed_session import session_from_index
+from sessionbrowse.store.read.session_file import open_session
 
 SHOWN = 50
 

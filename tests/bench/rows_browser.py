@@ -28,7 +28,7 @@ from tests.bench.generate import Store
 from tests.bench.measure import Failed, cpu_of_tree, must, pairs, percentile, run, spread
 from tests.bench.peers import pi_open
 from tests.bench.rows_command_line import appended, search_words, size_of, title_of
-from tests.terminal import BACKSPACE, DOWN, ENTER, PAGE_DOWN, PAGE_UP, UP, Screen, Terminal, TimedOut
+from tests.support.terminal import BACKSPACE, DOWN, ENTER, PAGE_DOWN, PAGE_UP, UP, Screen, Terminal, TimedOut
 
 SEARCH_ALL = "\x06"
 QUIT_SECONDS = 0.15

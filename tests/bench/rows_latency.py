@@ -15,7 +15,7 @@ from tests.bench.bench import Bench, Line, median, recorded, seconds
 from tests.bench.measure import Failed, cpu_of_tree, percentile
 from tests.bench.rows_browser import browser, go_into_tree, shows, titles_of
 from tests.bench.rows_command_line import size_of, title_of
-from tests.terminal import BACKSPACE, DOWN, ESCAPE, PAGE_DOWN, PAGE_UP, UP, Terminal
+from tests.support.terminal import BACKSPACE, DOWN, ESCAPE, PAGE_DOWN, PAGE_UP, UP, Terminal
 
 FRAME_LIMIT_SECONDS = 0.033
 QUIET_SECONDS = 0.25

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.store.session_file import open_session
+from sessionbrowse.store.read.session_file import open_session
 from tests.bench import figures, words
 from tests.bench.generate import Store, StoreSpec, make_store
 from tests.bench.measure import percentile, ratios, run

@@ -24,13 +24,14 @@ from sessionbrowse.format.entries import (
     Value,
     type_name,
 )
-from sessionbrowse.model import tree
-from sessionbrowse.services import documents, inspect, listing
-from sessionbrowse.store.roots import find_places
-from sessionbrowse.store.scan import scan
-from sessionbrowse.store.session_file import open_session
-from sessionbrowse.store.summarise import summarise_path
-from sessionbrowse.store.turns import Scan
+from sessionbrowse.model.tree import rows
+from sessionbrowse.services.inspect import documents as inspect
+from sessionbrowse.services.list import choose, documents
+from sessionbrowse.store.find.roots import find_places
+from sessionbrowse.store.find.scan_passes import Scan
+from sessionbrowse.store.read.scan import scan
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.read.summarise import summarise_path
 
 from .digest import first_units, message_digest, sha1, utf16_units
 
@@ -106,7 +107,7 @@ class Ours:
         """Return the rows of the tree; `folds` are entry ids, ignored where nothing can be folded."""
         folded = frozenset(self.index_by_id[each] for each in folds or [] if each in self.index_by_id)
         made = []
-        for row in tree.rows(self.session, mode, query, folded):
+        for row in rows.rows(self.session, mode, query, folded):
             mark = self.session.labels.get(row.index)
             made.append(
                 Row(
@@ -118,7 +119,7 @@ class Ours:
                     foldable=row.foldable,
                     active=row.active,
                     label=mark.text if mark is not None else None,
-                    text=_plain(tree.row_text(self.session, row.index, self.home)),
+                    text=_plain(rows.row_text(self.session, row.index, self.home)),
                 )
             )
         return made
@@ -196,7 +197,7 @@ def list_folder(root: Path, agent: str, sort: str = "recent") -> list[Document]:
     for batch in scan(Scan(around=around, places=tuple(places), override=agent, follow_projects=False)):
         for summary in batch.summaries:
             summaries[summary.path] = summary
-    chosen = listing.select(summaries.values(), sort=sort)
+    chosen = choose.select(summaries.values(), sort=sort)
     return [documents.summary_document(summary) for summary in chosen]
 
 

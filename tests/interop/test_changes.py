@@ -15,22 +15,22 @@ import pytest
 
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import InUse, UnsafeEntry
-from sessionbrowse.services.archive import archive, unarchive
-from sessionbrowse.services.bench import Bench
-from sessionbrowse.services.checkout import checkout
-from sessionbrowse.services.delete import delete
-from sessionbrowse.services.inspect import context_document
-from sessionbrowse.services.label import label
-from sessionbrowse.services.relocate import relocate
-from sessionbrowse.services.rename import rename
-from sessionbrowse.services.restore import restore
-from sessionbrowse.services.scope import Scope
-from sessionbrowse.services.undo import undo
-from sessionbrowse.store.admission import Target
-from sessionbrowse.store.session_file import open_session
-from tests.file_helpers import own_system_trash, picture
+from sessionbrowse.services.change.archive import archive, unarchive
+from sessionbrowse.services.change.checkout import checkout
+from sessionbrowse.services.change.delete import delete
+from sessionbrowse.services.change.label import label
+from sessionbrowse.services.change.relocate import relocate
+from sessionbrowse.services.change.rename import rename
+from sessionbrowse.services.change.restore import restore
+from sessionbrowse.services.inspect.documents import context_document
+from sessionbrowse.services.list.scope import Scope
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write.admission import Target
 from tests.interop import real
 from tests.interop.manage import ask_manager
+from tests.support.file_helpers import own_system_trash, picture
 
 pytestmark = pytest.mark.interop
 

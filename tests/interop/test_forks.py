@@ -12,9 +12,9 @@ import pytest
 
 from sessionbrowse import SessionManager
 from sessionbrowse.agents import Surroundings
-from sessionbrowse.agents.plans import line_name
-from sessionbrowse.services.bench import Bench
-from sessionbrowse.services.fork import fork
+from sessionbrowse.agents.change_plans import line_name
+from sessionbrowse.services.change.fork import fork
+from sessionbrowse.services.transaction.change_context import Bench
 from tests.interop import real
 from tests.interop.manage import ask_manager
 from tests.interop.replay import described, replayed, without_absent

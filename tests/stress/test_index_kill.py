@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.services import catalog, first_messages, index_access, indexed
-from sessionbrowse.services.gathered import Gathered
-from sessionbrowse.services.search import search
+from sessionbrowse.services.list import catalog, first_messages, index_access, indexed
+from sessionbrowse.services.list.snapshot import Gathered
+from sessionbrowse.services.search.search import search
 from sessionbrowse.store.index.index import Index, open_index
-from sessionbrowse.store.index.packed import unpack
+from sessionbrowse.store.index.packed_entries import unpack
 from sessionbrowse.store.index.schema import IndexBusy
-from tests.index_support import answer, append, folder, header, scope_of, user, write
+from tests.support.index_support import answer, append, folder, header, scope_of, user, write
 
 ROUNDS = 200
 PATIENCE_SECONDS = 30.0

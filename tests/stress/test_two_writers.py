@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.services.label import label
-from sessionbrowse.services.rename import rename
-from sessionbrowse.store.session_file import open_session
-from tests.change_helpers import CONVERSATION, Store, target
+from sessionbrowse.services.change.label import label
+from sessionbrowse.services.change.rename import rename
+from sessionbrowse.store.read.session_file import open_session
+from tests.support.change_helpers import CONVERSATION, Store, target
 
 pytestmark = pytest.mark.stress
 

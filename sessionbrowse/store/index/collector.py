@@ -13,12 +13,12 @@ from sessionbrowse.format.envelope import Envelope, read_envelope
 from sessionbrowse.format.indexed_line import decode_indexed, decode_with_tools
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock
-from sessionbrowse.model.columns import Columns
-from sessionbrowse.model.entry_text import may_have_text, said_text, strings_in, tool_text
-from sessionbrowse.model.ordinary_lines import ANSWER, OTHER, RESULT, Block, of_kind
-from sessionbrowse.model.reading import Progress, Reader, Record
-from sessionbrowse.model.session_facts import SummaryProgress
-from sessionbrowse.model.summary import Summariser
+from sessionbrowse.model.listing.bulk_lines import ANSWER, OTHER, RESULT, Block, of_kind
+from sessionbrowse.model.listing.summariser import Summariser
+from sessionbrowse.model.listing.summary import SummaryProgress
+from sessionbrowse.model.search.entry_text import may_have_text, said_text, strings_in, tool_text
+from sessionbrowse.model.session.columns import Columns
+from sessionbrowse.model.session.records import Progress, Reader, Record
 
 TakeText = Callable[[int, str, str], None]
 """Takes an entry's index and its texts: what was said, and what is of tools (each may be empty)."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from sessionbrowse.config import INDEX_FILE
-from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.store.discover import FoundFile
-from sessionbrowse.store.index.held import Held, held_of, unread_bytes
-from sessionbrowse.store.index.kept_summary import first_message, unpack_summary
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.store.find.discover import FoundFile
+from sessionbrowse.store.index.file_row import Held, held_of, unread_bytes
 from sessionbrowse.store.index.overview import Brief, last_sight, note_sight, read_overview, renew_overview
+from sessionbrowse.store.index.packed_summary import first_message, unpack_summary
 from sessionbrowse.store.index.schema import (
     SHARD_PREFIX,
     TEXT_TABLES,
@@ -28,7 +28,7 @@ from sessionbrowse.store.index.schema import (
 )
 
 if TYPE_CHECKING:
-    from sessionbrowse.store.index.packed import Part, Places
+    from sessionbrowse.store.index.packed_entries import Part, Places
 
 BULK_BYTES = 64 * 1024 * 1024
 """From this much on, several processes write shards of their own."""
@@ -180,7 +180,7 @@ class Index:
         Raises:
             ValueError: what the index holds is damaged.
         """
-        from sessionbrowse.store.index.packed import unpack_places
+        from sessionbrowse.store.index.packed_entries import unpack_places
 
         return unpack_places([places for _, places in self._parts(held, "first, places")])
 
@@ -308,7 +308,7 @@ class Index:
         cancelled: Callable[[], bool],
         total: int,
     ) -> None:
-        from sessionbrowse.store.index.write import Known, Writer
+        from sessionbrowse.store.index.writer import Known, Writer
 
         run = self.connection.execute
         next_id = self._next_id()
@@ -343,7 +343,7 @@ class Index:
         tools: bool,
         progress: Callable[[Progress], None],
     ) -> None:
-        from sessionbrowse.store.index.write import write_shards
+        from sessionbrowse.store.index.writer import write_shards
 
         first_id = self._next_id()
         numbered = [(file, first_id + number) for number, file in enumerate(changed)]

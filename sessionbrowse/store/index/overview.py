@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from sessionbrowse.store.index.held import Held, path_of
-from sessionbrowse.store.index.kept_summary import unpack_summary
+from sessionbrowse.store.index.file_row import Held, path_of
+from sessionbrowse.store.index.packed_summary import unpack_summary
 
 TABLES = """
 CREATE TABLE overview (id INTEGER PRIMARY KEY CHECK (id = 0), packed BLOB NOT NULL);

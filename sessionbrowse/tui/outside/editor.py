@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sessionbrowse import text
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.tui.outside.handed_over import HandedOver
+from sessionbrowse.tui.outside.temporary_copies import HandedOver
 
 LARGEST_COPY = 512 * 1024 * 1024
 VARIABLES = ("VISUAL", "EDITOR", "PAGER")

@@ -16,7 +16,7 @@ from sessionbrowse.text import clean
 if TYPE_CHECKING:
     from textual.driver import Driver
 
-    from sessionbrowse.services.resume import ResumeCommand
+    from sessionbrowse.services.resume.plan import ResumeCommand
 
 
 def driver_class() -> type[Driver] | None:
@@ -124,7 +124,7 @@ def terminal_is_gone() -> bool:
 
 def lend_terminal(app: App[int], argv: Sequence[str], environ: Mapping[str, str]) -> str | None:
     """Leave the full screen, run a program in the terminal, and come back; return a sentence if it went wrong."""
-    from sessionbrowse.services.resume import ResumeCommand
+    from sessionbrowse.services.resume.plan import ResumeCommand
 
     command = ResumeCommand(agent=argv[0], argv=tuple(argv), cwd=os.getcwd())
     try:
@@ -140,7 +140,7 @@ def lend_terminal(app: App[int], argv: Sequence[str], environ: Mapping[str, str]
 
 def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str | None:
     """Run an agent's command in the terminal and wait for it; return a sentence if it did not end well."""
-    from sessionbrowse.services.run_agent import ending, run_agent
+    from sessionbrowse.services.resume.run_agent import ending, run_agent
 
     for note in command.notes:
         sys.stderr.write(clean(note) + "\n")

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.store.blobs import read_blob
-from sessionbrowse.tui.outside.handed_over import HandedOver
+from sessionbrowse.store.read.blobs import read_blob
+from sessionbrowse.tui.outside.temporary_copies import HandedOver
 from sessionbrowse.tui.reading.images import EXTENSIONS, image_bytes, kind_of
 
 Start = Callable[[Sequence[str], Mapping[str, str]], None]

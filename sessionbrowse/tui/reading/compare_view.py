@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from sessionbrowse import text
-from sessionbrowse.model import tree
-from sessionbrowse.model.session import Session
-from sessionbrowse.services.compare import Comparison, Side
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.tree import rows
+from sessionbrowse.services.inspect.compare import Comparison, Side
 from sessionbrowse.text import clean
+from sessionbrowse.tui.layout.parts import SHOWN_FIRST, LazyPart, LinePart, Part, warm
+from sessionbrowse.tui.lists.rows import one_line, plural
+from sessionbrowse.tui.paint.spans import Line, pad
 from sessionbrowse.tui.reading.documents import find_result, is_talk, rule, talk_parts
-from sessionbrowse.tui.reading.parts import SHOWN_FIRST, LazyPart, LinePart, Part, warm
 from sessionbrowse.tui.reading.texts import Reading
-from sessionbrowse.tui.render import one_line, plural
-from sessionbrowse.tui.spans import Line, pad
 
 NARROWEST_PAIR = 70
 """Cells of the pane from which on two columns are wide enough to be read."""
@@ -95,7 +95,7 @@ def compare_parts(session: Session, comparison: Comparison, home: str, width: in
 def _common_part(session: Session, comparison: Comparison, home: str) -> Part:
     if comparison.ancestor is None:
         return LinePart([("The two have no entry in common: they have different roots.", "dim")])
-    said = one_line(tree.row_text(session, comparison.ancestor, home), 120)
+    said = one_line(rows.row_text(session, comparison.ancestor, home), 120)
     return LinePart(
         [
             ("in common ", "dim"),

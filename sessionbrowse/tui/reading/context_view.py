@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from sessionbrowse import text
 from sessionbrowse.format.entries import BranchSummary, Compaction
-from sessionbrowse.model.context import Context, ContextMessage, LeftOut
-from sessionbrowse.model.token_parts import Part as TokenPart
-from sessionbrowse.model.token_parts import tokens_by_part
-from sessionbrowse.model.windows import context_window
+from sessionbrowse.model.context.build import Context, ContextMessage, LeftOut
+from sessionbrowse.model.context.model_windows import context_window
+from sessionbrowse.model.context.token_parts import Part as TokenPart
+from sessionbrowse.model.context.token_parts import tokens_by_part
 from sessionbrowse.text import clean
+from sessionbrowse.tui.layout.parts import FittedPart, LazyPart, LinePart, Part, warm
+from sessionbrowse.tui.lists.rows import plural
+from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.messages import message_heading, message_parts
-from sessionbrowse.tui.reading.parts import FittedPart, LazyPart, LinePart, Part, warm
 from sessionbrowse.tui.reading.texts import Reading, said_parts
-from sessionbrowse.tui.render import plural
-from sessionbrowse.tui.spans import Line
 
 READING = Reading(lines=40, output_lines=12)
 PART_ROLES: dict[TokenPart, str] = {

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from sessionbrowse.text import clean_lines
-from sessionbrowse.tui.reading.parts import Part, text_parts
-from sessionbrowse.tui.spans import Line
+from sessionbrowse.tui.layout.parts import Part, text_parts
+from sessionbrowse.tui.paint.spans import Line
 
 CONTEXT_LINES = 3
 MOST_COMPARED = 2_000

@@ -28,17 +28,17 @@ from sessionbrowse.format.entries import (
     Usage,
     type_name,
 )
-from sessionbrowse.model.session import ROOT, Session
-from sessionbrowse.model.session_facts import Summary
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.text import clean
-from sessionbrowse.tui.reading.json_style import style_json
-from sessionbrowse.tui.reading.markdown import markdown_parts
+from sessionbrowse.tui.layout.json_style import style_json
+from sessionbrowse.tui.layout.markdown import markdown_parts
+from sessionbrowse.tui.layout.parts import FactPart, FittedPart, LazyPart, LinePart, Part, text_parts, warm
+from sessionbrowse.tui.lists.rows import GLYPHS, folder_name, one_line, plural
+from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.messages import content_parts, message_heading, message_parts, spent_line
-from sessionbrowse.tui.reading.parts import FactPart, FittedPart, LazyPart, LinePart, Part, text_parts, warm
 from sessionbrowse.tui.reading.texts import Reading, extra_parts, folded_value, pretty_json, value_parts
 from sessionbrowse.tui.reading.tools import call_parts
-from sessionbrowse.tui.render import GLYPHS, folder_name, one_line, plural
-from sessionbrowse.tui.spans import Line
 
 RESULT_DISTANCE = 400
 """Entries after a tool call among which its result is looked for."""

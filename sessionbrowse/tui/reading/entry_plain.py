@@ -22,8 +22,8 @@ from sessionbrowse.format.entries import (
     TranscriptNode,
 )
 from sessionbrowse.format.entries import Content as MessageContent
-from sessionbrowse.model import context
-from sessionbrowse.model.session import Session
+from sessionbrowse.model.context import build
+from sessionbrowse.model.session.session import Session
 from sessionbrowse.text import json_exact
 from sessionbrowse.tui.reading.texts import pretty_json
 
@@ -53,7 +53,7 @@ def context_text(session: Session, index: int) -> str:
     Raises:
         Unreadable: the file is gone or cannot be read.
     """
-    sent = [message for message in context.build(session, index).messages if message.sent]
+    sent = [message for message in build.build(session, index).messages if message.sent]
     return "\n\n".join([f"## {message.role}\n\n{message.text}".rstrip() for message in sent])
 
 

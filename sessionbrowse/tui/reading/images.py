@@ -8,7 +8,7 @@ import struct
 
 from sessionbrowse import text
 from sessionbrowse.text import clean
-from sessionbrowse.tui.spans import Line, fit
+from sessionbrowse.tui.paint.spans import Line, fit
 
 HEAD_CHARACTERS = 96 * 1024
 """Characters of base64 that are looked at for an image's width and height; a JPEG may hold a thumbnail before them."""

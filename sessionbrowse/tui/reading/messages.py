@@ -34,13 +34,13 @@ from sessionbrowse.format.entries import (
     type_name,
 )
 from sessionbrowse.text import clean
-from sessionbrowse.tui.reading.folds import Fold
-from sessionbrowse.tui.reading.highlight import lexer_for_path, lexer_named
+from sessionbrowse.tui.layout.folds import Fold
+from sessionbrowse.tui.layout.highlight import lexer_for_path, lexer_named
+from sessionbrowse.tui.layout.parts import LinePart, Part, text_parts
+from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.images import ImagePart
-from sessionbrowse.tui.reading.parts import LinePart, Part, text_parts
 from sessionbrowse.tui.reading.texts import BAR, Reading, extra_parts, output_parts, said_parts, value_parts
 from sessionbrowse.tui.reading.tools import call_parts, result_parts
-from sessionbrowse.tui.spans import Line
 
 
 def message_parts(message: Message, reading: Reading) -> list[Part]:

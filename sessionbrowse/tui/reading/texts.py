@@ -12,12 +12,12 @@ from pygments.lexer import Lexer
 
 from sessionbrowse.format.entries import ToolResultMessage
 from sessionbrowse.text import clean, json_exact
-from sessionbrowse.tui.reading.folds import SMALLEST_REST, Fold, cut_at, more_label, rest_of_text
-from sessionbrowse.tui.reading.highlight import code_parts
-from sessionbrowse.tui.reading.json_style import style_json
-from sessionbrowse.tui.reading.markdown import markdown_parts
-from sessionbrowse.tui.reading.parts import LinePart, Part, text_parts
-from sessionbrowse.tui.spans import Line
+from sessionbrowse.tui.layout.folds import SMALLEST_REST, Fold, cut_at, more_label, rest_of_text
+from sessionbrowse.tui.layout.highlight import code_parts
+from sessionbrowse.tui.layout.json_style import style_json
+from sessionbrowse.tui.layout.markdown import markdown_parts
+from sessionbrowse.tui.layout.parts import LinePart, Part, text_parts
+from sessionbrowse.tui.paint.spans import Line
 
 BAR: Line = [("│ ", "rule")]
 """What stands before each row of something that belongs to the line above it."""

@@ -11,6 +11,9 @@ from pygments.lexer import Lexer
 
 from sessionbrowse.format.entries import Block, ImageBlock, TextBlock, ToolCallBlock, ToolResultMessage
 from sessionbrowse.text import clean, json_exact
+from sessionbrowse.tui.layout.highlight import lexer_for_path, lexer_named
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.diffs import (
     count_spans,
     edit_counts,
@@ -18,11 +21,8 @@ from sessionbrowse.tui.reading.diffs import (
     written_diff_counts,
     written_diff_parts,
 )
-from sessionbrowse.tui.reading.highlight import lexer_for_path, lexer_named
 from sessionbrowse.tui.reading.images import ImagePart
-from sessionbrowse.tui.reading.parts import LinePart, Part
 from sessionbrowse.tui.reading.texts import BAR, Reading, output_parts, parts_and_rest, value_parts
-from sessionbrowse.tui.spans import Line
 
 LONGEST_SHORT = 120
 """Characters of an argument that stands beside the tool's name."""

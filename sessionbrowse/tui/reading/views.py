@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Literal, assert_never
 
 from msgspec import Struct
 
-from sessionbrowse.model.session_facts import Summary
-from sessionbrowse.tui.reading.parts import LinePart, Part
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.tui.layout.parts import LinePart, Part
 
 if TYPE_CHECKING:
-    from sessionbrowse.model.session import Session
+    from sessionbrowse.model.session.session import Session
 
 ViewName = Literal["entry", "context", "raw", "diff"]
 VIEWS: tuple[ViewName, ...] = ("entry", "context", "raw", "diff")
@@ -39,8 +39,8 @@ class Looked(Struct, frozen=True, kw_only=True):
 def document(session: Session, look: Look) -> list[Part]:
     """Return the parts of a view. For background threads."""
     # The first screen knows this module, and nothing of what makes documents.
-    from sessionbrowse.model import context
-    from sessionbrowse.services.compare import compare
+    from sessionbrowse.model.context import build
+    from sessionbrowse.services.inspect.compare import compare
     from sessionbrowse.tui.reading.compare_view import compare_parts
     from sessionbrowse.tui.reading.context_view import context_parts
     from sessionbrowse.tui.reading.documents import entry_document, raw_document
@@ -49,7 +49,7 @@ def document(session: Session, look: Look) -> list[Part]:
         case "entry":
             return entry_document(session, look.index, look.now_ms)
         case "context":
-            return context_parts(context.build(session, look.index))
+            return context_parts(build.build(session, look.index))
         case "raw":
             return raw_document(session, look.index)
         case "diff":

@@ -8,8 +8,8 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from sessionbrowse.tui.render import bar, key_hints
-from sessionbrowse.tui.spans import Line, line_width, sides
+from sessionbrowse.tui.lists.rows import bar, key_hints
+from sessionbrowse.tui.paint.spans import Line, line_width, sides
 from sessionbrowse.tui.widgets.painted import Painted
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from textual.containers import Horizontal
 from textual.widgets import Input
 
-from sessionbrowse.tui.spans import Line, fit
+from sessionbrowse.tui.paint.spans import Line, fit
 from sessionbrowse.tui.widgets.bars import Bar
 
 

@@ -15,8 +15,8 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
-from sessionbrowse.tui import theme
-from sessionbrowse.tui.spans import Line, line_width
+from sessionbrowse.tui.paint import theme
+from sessionbrowse.tui.paint.spans import Line, line_width
 
 
 class SteadyBar(ScrollBar):

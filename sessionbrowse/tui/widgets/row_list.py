@@ -16,7 +16,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from sessionbrowse.text import width as cell_width
-from sessionbrowse.tui.spans import Line, wrap_words
+from sessionbrowse.tui.paint.spans import Line, wrap_words
 from sessionbrowse.tui.widgets.painted import Painted
 
 GUTTER = 2

@@ -14,11 +14,11 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
-from sessionbrowse.tui.reading.folds import Fold
+from sessionbrowse.tui.layout.folds import Fold
+from sessionbrowse.tui.layout.heights import Measured
+from sessionbrowse.tui.layout.parts import FactPart, Part, overlay
+from sessionbrowse.tui.paint.spans import Line, line_width, wrap_words
 from sessionbrowse.tui.reading.images import ImagePart
-from sessionbrowse.tui.reading.measured import Measured
-from sessionbrowse.tui.reading.parts import FactPart, Part, overlay
-from sessionbrowse.tui.spans import Line, line_width, wrap_words
 from sessionbrowse.tui.widgets.painted import Painted
 
 Marks = Callable[[str], list[tuple[int, int]]]

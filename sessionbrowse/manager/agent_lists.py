@@ -1,0 +1,173 @@
+"""The programs' own lists as `SessionManager.list` gives them: which files, in which order, with progress.
+
+Looking makes no folder and moves none, unlike the programs' own `list` and `continueRecent`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.agents import Surroundings
+from sessionbrowse.agents.base import names_in, read_small_file
+from sessionbrowse.format.codec import decode_line
+from sessionbrowse.format.entries import Header, TitleSlot
+from sessionbrowse.manager.environment import default_session_dir, resolved, sessions_root
+from sessionbrowse.model.session.records import is_workflow_stage
+from sessionbrowse.store.read.summarise import summarise_path
+
+SUFFIX = ".jsonl"
+HEADER_SCAN_BYTES = 1024 * 1024
+"""How far pi looks for a header when it continues a session (pi 0.87 and newer)."""
+INDUSAGI_HEADER_BYTES = 512
+"""indusagi continues only a file whose whole header line lies within these bytes (0.12.15)."""
+
+
+class SessionInfo(Struct, frozen=True, kw_only=True):
+    """One session of a list. Times are milliseconds since 1970, None where the file has none that is valid.
+
+    `first_message` is None where pi shows `(no messages)`; `all_messages_text` joins the texts of user and assistant
+    messages with spaces. `internal` marks atomic's workflow stages.
+    """
+
+    path: str
+    id: str | None
+    cwd: str
+    name: str | None
+    parent_session_path: str | None
+    created: float | None
+    modified: float | None
+    message_count: int
+    first_message: str | None
+    all_messages_text: str
+    size: int
+    internal: bool = False
+
+
+class Progress(Struct, frozen=True, kw_only=True):
+    """How far a list is: files read, files in all, and the session just read (None: the program would not list it)."""
+
+    loaded: int
+    total: int
+    session: SessionInfo | None
+
+
+def iterate(paths: Sequence[str], agent: str) -> Iterator[Progress]:
+    """Read sessions one by one, in the order given."""
+    for number, path in enumerate(paths, 1):
+        yield Progress(loaded=number, total=len(paths), session=_read(path, agent))
+
+
+def _read(path: str, agent: str) -> SessionInfo | None:
+    texts: list[str] = []
+    summary = summarise_path(path, lambda _: agent, texts=texts)
+    if summary is None or summary.problem is not None or summary.is_transcript:
+        return None
+    return SessionInfo(
+        path=summary.path,
+        id=summary.id,
+        cwd=summary.cwd,
+        name=summary.name,
+        parent_session_path=summary.parent_session,
+        created=summary.created,
+        modified=summary.modified,
+        message_count=summary.message_count,
+        first_message=summary.first_message,
+        all_messages_text=" ".join(texts),
+        size=summary.bytes,
+        internal=summary.hidden,
+    )
+
+
+def directory_of(cwd: str, session_dir: str | None, agent: str, around: Surroundings) -> tuple[str, bool]:
+    """Return the folder to look in, and whether it holds other projects too, so that the header's cwd decides."""
+    own = default_session_dir(cwd, agent, around)
+    if session_dir is None:
+        return own, False
+    directory = resolved(session_dir, around)
+    return directory, directory != own and agent in ("pi", "atomic")
+
+
+def files_in(directory: str) -> list[str]:
+    """Return the session files directly in a folder, newest name first."""
+    return [os.path.join(directory, name) for name in reversed(names_in(directory)) if _is_session(name)]
+
+
+def files_below(agent: str, around: Surroundings) -> list[str]:
+    """Return the session files of every project, the one changed last first."""
+    root = sessions_root(agent, around)
+    found = [path for name in names_in(root) for path in files_in(os.path.join(root, name))]
+    return sorted(found, key=lambda path: (_mtime_ns(path), os.path.basename(path)), reverse=True)
+
+
+def in_order(sessions: Sequence[SessionInfo]) -> list[SessionInfo]:
+    """Sort newest first, equal times as they come (pi 1.5.2); invalid times last."""
+    return sorted(sessions, key=lambda session: session.modified or 0, reverse=True)
+
+
+def pinned_first(sessions: list[SessionInfo], agent_dir: str | None) -> list[SessionInfo]:
+    """Put the sessions that omp's `/pin` marked first (omp 18.0.1)."""
+    content = read_small_file(os.path.join(agent_dir, "session-pins.json")) if agent_dir else None
+    try:
+        pins = set(msgspec.json.decode(content or b"[]", type=list[str]))
+    except msgspec.MsgspecError:
+        return sessions
+    return sorted(sessions, key=lambda session: session.id not in pins)
+
+
+def is_of(session_cwd: str, cwd: str, around: Surroundings) -> bool:
+    """Tell whether a header's directory is this one; a session without directory is nobody's (pi 0.77)."""
+    return bool(session_cwd) and resolved(session_cwd, around) == resolved(cwd, around)
+
+
+def header_of(path: str, limit: int = HEADER_SCAN_BYTES) -> Header | None:
+    """Return the header by which a program would take a file for a session, None where it would not.
+
+    Blank and broken lines before it are skipped; the first record decides (pi 0.87).
+    """
+    try:
+        with open(path, "rb") as file:
+            head = file.read(limit)
+            whole = not file.read(1)
+    except OSError:
+        return None
+    *lines, rest = head.split(b"\n")
+    for line in [*lines, rest] if whole else lines:
+        value = decode_line(line.strip(b" \t\r\xef\xbb\xbf"))
+        if isinstance(value, TitleSlot):
+            continue
+        if isinstance(value, Header):
+            return value if value.id is not None else None
+        if type(value).__name__ != "BadLine":
+            return None
+    return None
+
+
+def most_recent(
+    directory: str, agent: str, is_wanted: Callable[[Header], bool] = lambda _: True, *, internal: bool = False
+) -> str | None:
+    """Return the session that `--continue` takes: by the files' time of change, the newest with a valid header."""
+    limit = INDUSAGI_HEADER_BYTES if agent == "indusagi" else HEADER_SCAN_BYTES
+    for path in sorted(files_in(directory), key=_mtime_ns, reverse=True):
+        header = header_of(path, limit)
+        if (
+            header is not None
+            and is_wanted(header)
+            and (internal or agent != "atomic" or not is_workflow_stage(header))
+        ):
+            return path
+    return None
+
+
+def _is_session(name: str) -> bool:
+    return name.endswith(SUFFIX)
+
+
+def _mtime_ns(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0

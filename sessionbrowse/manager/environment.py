@@ -1,0 +1,75 @@
+"""What a session manager needs of the world, as one value: surroundings, clock, chance, processes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+from sessionbrowse.agents import AGENTS, Agent, Surroundings
+from sessionbrowse.agents.base import absolute, expand_home
+from sessionbrowse.config import state_dir
+from sessionbrowse.errors import NotFound
+from sessionbrowse.format import ids
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.store.find.roots import real_surroundings
+from sessionbrowse.store.write.in_use import PROC
+
+
+class Means(Struct, frozen=True, kw_only=True):
+    """Surroundings, clock in milliseconds since 1970, chance, and where processes are listed."""
+
+    around: Surroundings
+    now_ms: Callable[[], float]
+    random_bytes: Callable[[int], bytes]
+    proc: str = PROC
+
+    @classmethod
+    def real(cls) -> Means:
+        """Return those of this process."""
+        return cls(around=real_surroundings(), now_ms=lambda: time.time() * 1000, random_bytes=os.urandom)
+
+    @property
+    def bench(self) -> Bench:
+        """What changes of whole files are made and noted with."""
+        directory = str(state_dir(self.around.environ, Path(self.around.home)))
+        return Bench.at(self.around, directory, self.now_ms, lambda: self.random_bytes(4).hex(), self.proc)
+
+    def session_id(self, agent: str) -> str:
+        """Return a new session's id in the form that the program gives it."""
+        if agent == "indusagi":
+            return ids.uuid4(self.random_bytes)
+        return ids.uuid7(int(self.now_ms()), self.random_bytes)
+
+
+def agent_named(name: str) -> Agent:
+    """Return an agent by its name.
+
+    Raises:
+        NotFound: it is none of the four.
+    """
+    if name not in AGENTS:
+        raise NotFound(f"There is no agent {name!r}: the agents are {', '.join(AGENTS)}.")
+    return AGENTS[name]
+
+
+def resolved(path: str | os.PathLike[str], around: Surroundings) -> str:
+    """Return a path made absolute as the programs do: a leading `~` expanded, symlinks kept."""
+    return absolute(expand_home(os.fspath(path), around.home), around.cwd)
+
+
+def default_session_dir(cwd: str, agent: str, around: Surroundings) -> str:
+    """Return the folder in which a program keeps this directory's sessions; it need not exist.
+
+    As the programs' own `getDefaultSessionDir`, but nothing is made or moved.
+    """
+    return os.path.join(sessions_root(agent, around), AGENTS[agent].folder_of(cwd, around))
+
+
+def sessions_root(agent: str, around: Surroundings) -> str:
+    """Return the folder that holds a program's project folders."""
+    places = AGENTS[agent].places(around)
+    return next(place.root for place in places if place.kind == "projects")

@@ -1,0 +1,260 @@
+"""A session in memory as the programs hold it: header, entries as the file's own JSON objects, tree, labels, leaf.
+
+Nothing here touches a disk. Entries are the decoded objects themselves, so that a key nobody knows stays in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec import UNSET
+
+from sessionbrowse.format.entries import Compaction
+from sessionbrowse.format.javascript import trim
+from sessionbrowse.model.session.rules import Rules
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.text import parse_time
+
+Json = Any
+EntryObject = dict[str, Json]
+"""One entry as it stands in the file: keys in camelCase, times as ISO 8601 UTC with milliseconds."""
+
+CURRENT_SESSION_VERSION = 3
+"""The version that all four programs write (pi 0.35 and newer)."""
+
+
+class SessionTreeNode:
+    """One entry of the tree with its children, oldest first.
+
+    A plain class: equality and hash are those of the object, because chains are tens of thousands deep.
+    """
+
+    __slots__ = ("children", "entry", "label", "label_timestamp")
+
+    def __init__(self, entry: EntryObject, label: str | None, label_timestamp: str | None) -> None:
+        self.entry = entry
+        self.label = label
+        self.label_timestamp = label_timestamp
+        self.children: list[SessionTreeNode] = []
+
+    def __repr__(self) -> str:
+        return f"<SessionTreeNode {self.entry.get('type')} {self.entry.get('id')}, {len(self.children)} children>"
+
+
+class Log:
+    """Header and entries of one session, kept linked while entries are added."""
+
+    def __init__(self, rules: Rules, header: EntryObject, entries: Iterable[EntryObject] = ()) -> None:
+        self.rules = rules
+        self.header = header
+        self.entries: list[EntryObject] = []
+        self.by_id: dict[str, EntryObject] = {}
+        self.labels: dict[str, tuple[str, Json]] = {}
+        self.leaf: str | None = None
+        for entry in entries:
+            self.add(entry)
+
+    @property
+    def last_id(self) -> str | None:
+        """The id of the last entry in file order, which every program takes for the leaf on loading."""
+        return id_of(self.entries[-1]) if self.entries else None
+
+    def add(self, entry: EntryObject) -> None:
+        """Add an entry at the end and make it the leaf."""
+        self.entries.append(entry)
+        entry_id = id_of(entry)
+        if entry_id is not None:
+            self.by_id[entry_id] = entry
+        self.leaf = entry_id
+        if entry.get("type") == "label" and isinstance(entry.get("targetId"), str):
+            if is_true(entry.get("label")):
+                self.labels[entry["targetId"]] = (entry["label"], entry.get("timestamp"))
+            else:
+                self.labels.pop(entry["targetId"], None)
+
+    def has_conversation(self) -> bool:
+        """Tell whether the program would write the session to disk now.
+
+        pi 0.99 and newer: with a user or assistant message. omp 18, atomic 0.9 and indusagi 0.12: with an answer.
+        """
+        wanted = ("user", "assistant") if self.rules.agent == "pi" else ("assistant",)
+        return any(role_of(entry) in wanted for entry in self.entries)
+
+    def branch(self, from_id: str | None) -> list[EntryObject]:
+        """Return the path from the root to an entry; it stops at the first repeat, where pi would never end."""
+        path: list[EntryObject] = []
+        seen: set[str] = set()
+        current = from_id
+        while current and current not in seen and current in self.by_id:
+            seen.add(current)
+            entry = self.by_id[current]
+            path.append(entry)
+            parent = entry.get("parentId")
+            current = parent if isinstance(parent, str) else None
+        path.reverse()
+        return path
+
+    def children(self, parent_id: str | None) -> list[EntryObject]:
+        """Return an entry's direct children in file order; those without a parent for None."""
+        return [entry for entry in self.by_id.values() if entry.get("parentId", UNSET) == parent_id]
+
+    def tree(self) -> list[SessionTreeNode]:
+        """Return the roots: entries without parent, their own parents, and orphans, in file order."""
+        nodes: dict[str | None, SessionTreeNode] = {}
+        for entry in self.entries:
+            label, time = self.labels.get(id_of(entry) or "", (None, None))
+            nodes[id_of(entry)] = SessionTreeNode(entry, label, time if self.rules.agent in ("pi", "atomic") else None)
+        roots: list[SessionTreeNode] = []
+        for entry in self.entries:
+            node, parent_id = nodes[id_of(entry)], entry.get("parentId")
+            parent = nodes.get(parent_id) if isinstance(parent_id, str) and parent_id != id_of(entry) else None
+            (roots if parent is None else parent.children).append(node)
+        for node in nodes.values():
+            if len(node.children) > 1:
+                node.children.sort(key=lambda child: _milliseconds(child.entry))
+        return roots
+
+    def name(self) -> str | None:
+        """Return the display name by the program's own rule, None where there is none."""
+        if self.rules.name == "title_slot":
+            title = self.header.get("title")
+            return title if isinstance(title, str) and title else None
+        for entry in reversed(self.entries):
+            if entry.get("type") != "session_info":
+                continue
+            name = entry.get("name")
+            text = name if isinstance(name, str) else ""
+            if self.rules.name == "session_info_filled":
+                if text:
+                    return text
+                continue
+            return trim(text) or None
+        return None
+
+    def without_last(self) -> Callable[[], None]:
+        """Return what takes back the next `add`, for a program keeps memory in line with the file (pi 1.5)."""
+        leaf, labels = self.leaf, dict(self.labels)
+
+        def take_back() -> None:
+            entry_id = id_of(self.entries.pop())
+            if entry_id is not None:
+                del self.by_id[entry_id]
+            self.leaf, self.labels = leaf, labels
+
+        return take_back
+
+
+def log_of(session: Session) -> Log:
+    """Return what a session file holds, v1 and v2 in migrated form; lines that are no objects are left out."""
+    found = {index: entry for index, entry in session.fields_of_many(range(len(session.ids))) if entry}
+    header = dict(_header_object(session))
+    generation = _generation(session.version)
+    entries = [_migrated(session, index, found[index], generation) for index in sorted(found)]
+    if generation < CURRENT_SESSION_VERSION:
+        header["version"] = CURRENT_SESSION_VERSION
+    log = Log(session.rules, header, entries)
+    if session.envelopes and session.leaf_id is None:
+        log.leaf = None
+    return log
+
+
+def id_of(entry: EntryObject) -> str | None:
+    """Return an entry's id, None where it has none that is a text."""
+    entry_id = entry.get("id")
+    return entry_id if isinstance(entry_id, str) else None
+
+
+def role_of(entry: EntryObject) -> str | None:
+    """Return the role of the message that an entry holds, None where it holds none."""
+    message = entry.get("message") if entry.get("type") == "message" else None
+    return message.get("role") if isinstance(message, dict) else None
+
+
+def is_true(value: Json) -> bool:
+    """Tell whether JavaScript takes a value for true: empty objects and lists count."""
+    return bool(value) or isinstance(value, dict | list)
+
+
+def time_ms(timestamp: Json) -> float | None:
+    """Return a time as milliseconds since 1970, None where JavaScript would have an invalid date."""
+    if isinstance(timestamp, str):
+        return parse_time(timestamp)
+    return timestamp if isinstance(timestamp, int | float) and not isinstance(timestamp, bool) else None
+
+
+def _milliseconds(entry: EntryObject) -> float:
+    return time_ms(entry.get("timestamp")) or 0
+
+
+def _header_object(session: Session) -> EntryObject:
+    from sessionbrowse.format.json_value import loads
+
+    header: EntryObject = loads(session.header_line) if session.header_line else {}
+    if session.rules.name == "title_slot" and session.title_slot is not None:
+        # omp folds the slot into the header: an empty title or a missing source takes the header's away.
+        header = {key: value for key, value in header.items() if key not in ("title", "titleSource")}
+        if session.title_slot.title:
+            header["title"] = session.title_slot.title
+        if session.title_slot.source:
+            header["titleSource"] = session.title_slot.source
+    return header
+
+
+def _generation(version: Json) -> int:
+    try:
+        number = float(version)
+    except (TypeError, ValueError):
+        return CURRENT_SESSION_VERSION
+    return 1 if number < 2 else 2 if number < 3 else CURRENT_SESSION_VERSION
+
+
+def _migrated(session: Session, index: int, entry: EntryObject, generation: int) -> EntryObject:
+    if generation == 1:
+        parent = session.parents[index]
+        entry["id"] = session.ids[index]
+        entry["parentId"] = session.ids[parent] if parent >= 0 else None
+        if entry.get("type") == "compaction" and "firstKeptEntryIndex" in entry:
+            del entry["firstKeptEntryIndex"]
+            decoded = session.entry(index)
+            if isinstance(decoded, Compaction) and decoded.first_kept_entry_id is not None:
+                entry["firstKeptEntryId"] = decoded.first_kept_entry_id
+    if generation < CURRENT_SESSION_VERSION:
+        rename_hook_message(entry)
+    return entry
+
+
+def rename_hook_message(entry: EntryObject) -> None:
+    """Turn a message of v2's role `hookMessage` into v3's `custom`, in place."""
+    if role_of(entry) == "hookMessage":
+        entry["message"]["role"] = "custom"
+
+
+def migrate_session_entries(entries: list[EntryObject], new_id: Callable[[set[str]], str]) -> None:
+    """Bring a file's objects, header included, to version 3, in place (pi 0.31 and 0.35)."""
+    header = next((entry for entry in entries if entry.get("type") == "session"), {})
+    generation = _generation(header.get("version", 1))
+    if generation == 1:
+        _add_ids(entries, new_id)
+    if generation < CURRENT_SESSION_VERSION:
+        for entry in entries:
+            if entry.get("type") == "session":
+                entry["version"] = CURRENT_SESSION_VERSION
+            else:
+                rename_hook_message(entry)
+
+
+def _add_ids(entries: list[EntryObject], new_id: Callable[[set[str]], str]) -> None:
+    taken: set[str] = set()
+    previous: str | None = None
+    for entry in entries:
+        if entry.get("type") == "session":
+            continue
+        entry["id"], entry["parentId"] = new_id(taken), previous
+        previous = entry["id"]
+        taken.add(entry["id"])
+        if entry.get("type") == "compaction" and isinstance(entry.get("firstKeptEntryIndex"), int):
+            kept = entry.pop("firstKeptEntryIndex")
+            target = entries[kept] if 0 <= kept < len(entries) else {}
+            if target.get("type") != "session" and id_of(target):
+                entry["firstKeptEntryId"] = target["id"]

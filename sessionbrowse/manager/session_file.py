@@ -1,0 +1,235 @@
+"""The file of a session manager: made whole at its first line, then appended to by the safe writer.
+
+No descriptor stays open between two calls. What other programs wrote meanwhile is noticed by the file's size.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from msgspec import UNSET, Struct
+
+from sessionbrowse.agents import AGENTS
+from sessionbrowse.agents.change_plans import AppendLine
+from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.splice import with_member
+from sessionbrowse.format.title_slot import Source, parse_slot, slot_line
+from sessionbrowse.manager.environment import Means
+from sessionbrowse.manager.memory_session import EntryObject, Log
+from sessionbrowse.services.transaction.change import consent_to_append
+from sessionbrowse.store.read.content import HEAD_BYTES, file_blocks, open_regular
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write import whole_files, writer
+from sessionbrowse.store.write.admission import Target, refuse_old_version
+from sessionbrowse.store.write.in_use import usage
+from sessionbrowse.store.write.journal import Fingerprint
+from sessionbrowse.text import clean, iso_ms
+
+
+class Placed(Struct, frozen=True):
+    """Where an entry came to stand: its id, its parent's, and whether other programs wrote to the file too."""
+
+    entry_id: str
+    parent_id: str | None
+    others_wrote: bool
+
+
+class SessionFile:
+    """One session file that a manager writes; `exists` says whether it has been written."""
+
+    def __init__(self, path: str, agent: str, means: Means, *, exists: bool, force: bool = False) -> None:
+        self.path = path
+        self.exists = exists
+        self.force = force
+        self._agent = AGENTS[agent]
+        self._means = means
+        self._opened: writer.OpenedFile | None = None
+        self._left: Fingerprint | None = None
+        self._is_ours = False
+
+    def create(self, pieces: Iterable[bytes]) -> None:
+        """Write a session for the first time, whole or not at all.
+
+        Raises:
+            RefusedWrite: there is a file of that name that is not empty.
+            WriteFailed: the disk refused; nothing is there.
+        """
+        directory = os.path.dirname(self.path)
+        try:
+            os.makedirs(directory, exist_ok=True)
+        except OSError as error:
+            raise WriteFailed(f"{clean(directory)} cannot be made ({error.strerror}); nothing is there.") from error
+        if os.path.isfile(self.path) and os.path.getsize(self.path) == 0:
+            self._fill(pieces)
+        else:
+            self._left = whole_files.create_file(self.path, pieces)
+        self.exists = self._is_ours = True
+        self._opened = None
+
+    def changed(self) -> bool:
+        """Tell whether somebody else wrote to the file, or replaced it, since it was read or written here."""
+        if self._left is None:
+            return False
+        try:
+            now = Fingerprint.of(os.stat(self.path))
+        except OSError:
+            return True
+        return (now.device, now.inode, now.size) != (self._left.device, self._left.inode, self._left.size)
+
+    def read(self) -> None:
+        """Note the file as it stands now as what the manager knows."""
+        self._left = Fingerprint.of(os.stat(self.path))
+        self._opened = None
+        self._is_ours = False
+
+    def append(self, plan: AppendLine, entry_id: str, timestamp_ms: float) -> Placed:
+        """Append one entry, its parent the file's last entry as it is then, unless the plan names one.
+
+        Raises:
+            RefusedWrite, InUse: the file may not be changed.
+            WriteFailed: the disk refused; everything before the new line is as it was.
+        """
+        file = self._open()
+        descriptor = open_regular(self.path)
+        file.descriptor = descriptor
+        try:
+            appended = writer.append_line(
+                file,
+                plan,
+                entry_id,
+                now_ms=lambda: timestamp_ms,
+                new_id=lambda: self._means.random_bytes(4).hex(),
+                under_lock=not self._agent.bears_appends,
+            )
+            status = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+            file.descriptor = -1
+        parent_id = file.tail.last_id if plan.parent_id is UNSET else plan.parent_id
+        # The tail knows only what others wrote; the next entry hangs on ours.
+        file.tail.last_id, file.tail.last_is_nameless = appended.entry_id, False
+        file.tail.ids.add(appended.entry_id)
+        self._left = Fingerprint.of(status)
+        self._is_ours = True
+        return Placed(appended.entry_id, parent_id, appended.left is None)
+
+    def set_title(self, title: str, source: Source, updated_at: str) -> None:
+        """Write omp's title slot: in place, or before the first line of a file that has none.
+
+        Raises:
+            RefusedWrite, InUse: the file may not be changed.
+            WriteFailed: the disk refused; the sentence says what the slot holds.
+        """
+        new = slot_line(title, source, updated_at)
+        with writer.opened(Target(self.path, self._agent.name)) as file:
+            if self._left is not None and (file.found.device, file.found.inode) != (
+                self._left.device,
+                self._left.inode,
+            ):
+                raise ChangedMeanwhile(f"{file.name} was replaced by another program; its title is as it was.")
+            if parse_slot(file.first_bytes()) is not None:
+                writer.overwrite_slot(file, file.first_bytes(), new)
+            else:
+                pieces = _before(new, file.descriptor)
+                whole_files.rewrite_file(file, pieces, whole_files.temporary_beside(self.path), under_lock=True)
+            self._opened = None
+            self._left = Fingerprint.of(os.stat(self.path))
+
+    def header_line(self) -> tuple[bytes, int]:
+        """Return the header's line without its newline, and where it begins; see that the file may be rewritten.
+
+        Raises:
+            RefusedWrite, InUse: it may not.
+        """
+        with writer.opened(Target(self.path, self._agent.name)) as file:
+            refuse_old_version(file.session)
+            if not self._is_ours:
+                self._ask(file)
+            return _header_of(file)
+
+    def set_header(self, members: Iterable[tuple[str, bytes]]) -> None:
+        """Set members of the header, each with its JSON; every other byte stays, and so does the time of change.
+
+        Raises:
+            RefusedWrite, InUse: the file may not be changed.
+            WriteFailed: the disk refused; the file is as it was.
+        """
+        with writer.opened(Target(self.path, self._agent.name)) as file:
+            refuse_old_version(file.session)
+            line, offset = _header_of(file)
+            new_line = line
+            for name, value in members:
+                new_line = with_member(new_line, name, value)
+            rest = file_blocks(file.descriptor, offset + len(line))
+            pieces = chain(file_blocks(file.descriptor, 0, offset), [new_line], rest)
+            whole_files.rewrite_file(file, pieces, whole_files.temporary_beside(self.path))
+            self._opened = None
+            self._left = Fingerprint.of(os.stat(self.path))
+
+    def _open(self) -> writer.OpenedFile:
+        """Return the file as it was read; on the first change see that it may be changed."""
+        if self._opened is None:
+            with writer.opened(Target(self.path, self._agent.name)) as file:
+                refuse_old_version(file.session)
+                if not self._is_ours:
+                    self._ask(file)
+            self._opened = file
+        return self._opened
+
+    def _ask(self, file: writer.OpenedFile) -> None:
+        used = usage(
+            file.path,
+            self._agent,
+            file.session.cwd,
+            self._means.around,
+            now_ms=self._means.now_ms(),
+            proc=self._means.proc,
+        )
+        consent_to_append(file, used, "the new entry", asks=False, force=self.force)
+
+    def _fill(self, pieces: Iterable[bytes]) -> None:
+        descriptor = open_regular(self.path)
+        try:
+            file = writer.OpenedFile(self.path, descriptor, open_session(self.path, self._agent.name))
+            self._left = whole_files.rewrite_file(file, pieces, whole_files.temporary_beside(self.path))
+        finally:
+            os.close(descriptor)
+
+
+def _header_of(file: writer.OpenedFile) -> tuple[bytes, int]:
+    line = file.session.header_line or b""
+    head = b"".join(file_blocks(file.descriptor, 0, len(line) + HEAD_BYTES))
+    offset = head.find(line) if line else -1
+    if offset < 0:
+        raise RefusedWrite(f"The header of {file.name} does not stand at its beginning; it is left alone.")
+    return line, offset
+
+
+def first_lines(log: Log, title_updated_at: str) -> Iterator[bytes]:
+    """Yield what a file begins with: the header, for omp the title slot before it."""
+    if log.rules.reads_title_slot:
+        title, source = log.header.get("title"), log.header.get("titleSource")
+        yield slot_line(title if isinstance(title, str) else "", source, title_updated_at)
+    yield json_line(log.header)
+
+
+def lines_of(log: Log, title_updated_at: str) -> Iterator[bytes]:
+    """Yield the lines of a file that holds a session."""
+    yield from first_lines(log, title_updated_at)
+    for entry in log.entries:
+        yield json_line(entry)
+
+
+def _before(first: bytes, descriptor: int) -> Iterator[bytes]:
+    yield first
+    yield from file_blocks(descriptor)
+
+
+def entry_of(plan: AppendLine, entry_id: str, parent_id: str | None, timestamp_ms: float) -> EntryObject:
+    """Return the entry that a plan writes."""
+    base: EntryObject = {"id": entry_id, "parentId": parent_id, "timestamp": iso_ms(timestamp_ms)}
+    body = {**plan.fields, **base} if plan.own_first else {**base, **plan.fields}
+    return {"type": plan.type, **body}

@@ -1,0 +1,47 @@
+"""What the model would receive from any entry, and why each entry of the path is in or out.
+
+One module for each program's algorithm; this one chooses. Entries are decoded only where their content is needed.
+"""
+
+from __future__ import annotations
+
+from sessionbrowse.model.context import atomic, omp, pi
+from sessionbrowse.model.context.message import Context, ContextMessage, LeftOut, ModelRef, OmpSettings
+from sessionbrowse.model.session.session import Session
+
+__all__ = ["Context", "ContextMessage", "LeftOut", "ModelRef", "OmpSettings", "build", "first_place_sent"]
+
+
+def build(session: Session, at: int | None = None) -> Context:
+    """Return the context at an entry (index in file order), at the leaf where `at` is None. Never raises on its data.
+
+    Where the last line has no id, pi, omp and indusagi still start from it, though they name no leaf then; atomic
+    finds no path.
+    """
+    start = session.leaf if at is None else at
+    if at is None and session.rules.context == "atomic" and session.leaf_id is None:
+        start = None
+    path = session.branch(start)
+    if session.is_transcript:
+        return pi.build_transcript(session, path)
+    match session.rules.context:
+        case "pi":
+            return pi.build(session, path)
+        case "omp":
+            return omp.build(session, path)
+        case "atomic":
+            return atomic.build(session, path)
+        case "indusagi":
+            return pi.build_older(session, path)
+
+
+def first_place_sent(session: Session, before: int) -> int | None:
+    """Return the first place of the active branch, before another, whose entry is in the context at the leaf.
+
+    None if none is. For most programs it is found without the messages behind it.
+    """
+    path = session.active_branch()
+    if session.rules.context in ("pi", "indusagi") and not session.is_transcript:
+        return pi.first_place_sent(session, path, before, older=session.rules.context == "indusagi")
+    sent = {message.index for message in build(session, session.leaf).messages}
+    return next((place for place in range(before) if path[place] in sent), None)

@@ -1,0 +1,71 @@
+"""Why an entry is no message of any context, in the user's words."""
+
+from __future__ import annotations
+
+from sessionbrowse.model.session.session import Session
+
+SPEAKING_TYPES = frozenset({"message", "custom_message", "branch_summary"})
+"""Entries that can be messages: only of these is it worth saying that a compaction or `/clear` took them out."""
+
+_USUAL_REASONS = {
+    "message": "not for the model",
+    "custom_message": "not for the model",
+    "branch_summary": "an empty branch summary",
+    "compaction": "an older compaction",
+    "model_change": "a change of the model",
+    "thinking_level_change": "a change of the thinking level",
+    "custom": "extension state",
+    "label": "a label",
+    "session_info": "the session's name",
+    "usage": "a record of spending",
+    "context_edit": "a context edit",
+    "session_summary": "a summary for the list of sessions",
+    "context_compaction": "a compaction of a retired kind",
+    "context_window_change": "a change of the context window",
+    "service_tier_change": "a change of the service tier",
+    "mode_change": "a change of the mode",
+    "reset_boundary": "the mark that /clear set",
+    "title_change": "a change of the title",
+    "session_init": "how the subagent was started",
+    "ttsr_injection": "names of injected rules",
+    "credential_pin": "which account served the session",
+    "model_usage": "a record of spending",
+    "mcp_tool_selection": "a choice of tools",
+    "session": "a second session header",
+    "title": "a title slot in the wrong place",
+}
+_MADE_ONLY_BY = {
+    "usage": ("pi",),
+    "context_edit": ("pi",),
+    "session_info": ("pi", "atomic", "indusagi"),
+    "session_summary": ("atomic",),
+    "context_compaction": ("atomic",),
+    "context_window_change": ("atomic",),
+    "service_tier_change": ("omp",),
+    "mode_change": ("omp",),
+    "reset_boundary": ("omp",),
+    "title_change": ("omp",),
+    "session_init": ("omp",),
+    "ttsr_injection": ("omp",),
+    "credential_pin": ("omp",),
+    "model_usage": ("omp",),
+    "mcp_tool_selection": ("omp",),
+}
+
+
+def missing_reason(session: Session, index: int) -> str:
+    """Say why a `message` entry has no message."""
+    problem = session.envelopes[index].problem
+    return problem if problem is not None and problem.startswith("the message is") else "the message is missing"
+
+
+def usual_reason(session: Session, index: int) -> str:
+    """Say why an entry of its type is never a message of the context."""
+    kind = session.kind(index).type
+    if not kind:
+        return "not an entry of a session"
+    reason = _USUAL_REASONS.get(kind)
+    if reason is None:
+        return f"{session.agent} does not know entries of the type {kind}"
+    makers = _MADE_ONLY_BY.get(kind)
+    return reason if makers is None or session.agent in makers else f"{reason}, which {session.agent} ignores"

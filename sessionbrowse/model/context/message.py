@@ -1,0 +1,275 @@
+"""The values that a context is made of, and how an entry becomes a message of it. Knows no program's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sessionbrowse.format.entries import (
+    AssistantMessage,
+    BashExecutionMessage,
+    Block,
+    BranchSummary,
+    Compaction,
+    Content,
+    CustomMessage,
+    CustomRoleMessage,
+    FileMentionMessage,
+    ImageBlock,
+    Message,
+    MessageEntry,
+    PythonExecutionMessage,
+    TextBlock,
+    ToolCallBlock,
+    TranscriptNode,
+    UnknownMessage,
+)
+from sessionbrowse.format.json_value import Json
+from sessionbrowse.model.context.left_out import SPEAKING_TYPES, usual_reason
+from sessionbrowse.model.context.token_estimate import estimate
+from sessionbrowse.model.session.session import Session
+
+LARGEST_KEPT_IMAGE = 4096
+"""Characters of base64 that a message of a context keeps; larger images stay in the file."""
+
+SUMMARY_ROLES = frozenset({"branchSummary", "compactionSummary"})
+
+
+class ModelRef(Struct, frozen=True):
+    """A model as the session names it; a part that the file lacks is None."""
+
+    provider: str | None = None
+    model_id: str | None = None
+
+
+class ContextMessage(Struct, frozen=True, kw_only=True):
+    """One message that the model receives.
+
+    `index` is the entry (in file order) that it comes from. `text` is what `context --json` prints: text blocks
+    joined by newlines, the summary, the command, the code, or the paths. `message` is the message after all edits,
+    for a summary its entry, with images over 4 KiB without their data; `blocks` is its content as blocks, for a
+    summary what is sent beside it. `sent` is False where the program drops the message only on sending.
+    """
+
+    role: str
+    entry_id: str | None
+    index: int | None
+    text: str
+    message: Message | Compaction | BranchSummary
+    custom_type: str | None = None
+    images: int = 0
+    tokens: int = 0
+    sent: bool = True
+    blocks: tuple[Block, ...] = ()
+    tool_calls: tuple[str, ...] = ()
+
+
+class LeftOut(Struct, frozen=True):
+    """An entry of the path that is no message of the context, and why, in the user's words."""
+
+    entry_id: str | None
+    index: int
+    reason: str
+
+
+class OmpSettings(Struct, frozen=True, kw_only=True):
+    """What omp restores beside the messages: models by role, tiers by provider family, the mode, injected rules."""
+
+    models: dict[str, str]
+    service_tier: dict[str, str] | None = None
+    mode: str = "none"
+    mode_data: Json = None
+    injected_rules: tuple[str, ...] = ()
+    configured_thinking_level: str | None = None
+
+
+class Context(Struct, frozen=True, kw_only=True):
+    """What the model would receive at an entry; `tokens` is an estimate (see `model/tokens.py`)."""
+
+    at: str | None
+    index: int | None
+    model: ModelRef | None
+    thinking_level: str | None
+    messages: tuple[ContextMessage, ...]
+    left_out: tuple[LeftOut, ...]
+    tokens: int
+    omp: OmpSettings | None = None
+
+
+class Draft:
+    """A context in the making: the messages so far, and the reasons why entries are not among them."""
+
+    def __init__(self, session: Session, path: list[int]) -> None:
+        self.session = session
+        self.path = path
+        self.messages: list[ContextMessage] = []
+        self._reasons: dict[int, str] = {}
+
+    def leave_out(self, index: int, reason: str) -> None:
+        """Say why an entry is not in the context."""
+        self._reasons[index] = reason
+
+    def leave_out_all(self, indexes: Iterable[int], reason: str) -> None:
+        """Say why entries are not in the context; those that never are keep their own reason."""
+        for index in indexes:
+            if self.session.kind(index).type in SPEAKING_TYPES:
+                self._reasons[index] = reason
+
+    def finish(self, model: ModelRef | None, thinking: str | None, omp: OmpSettings | None = None) -> Context:
+        """Return the context; every entry of the path is in it or left out with a reason."""
+        ids = self.session.ids
+        included = {message.index for message in self.messages}
+        left_out = [
+            LeftOut(ids[index], index, self._reasons.get(index) or usual_reason(self.session, index))
+            for index in self.path
+            if index not in included
+        ]
+        last = self.path[-1] if self.path else None
+        return Context(
+            at=ids[last] if last is not None else None,
+            index=last,
+            model=model,
+            thinking_level=thinking,
+            messages=tuple(self.messages),
+            left_out=tuple(left_out),
+            tokens=sum(message.tokens for message in self.messages),
+            omp=omp,
+        )
+
+
+def stored_message(session: Session, index: int) -> Message | None:
+    """Return the message of a `message` entry, None where it is missing or no object."""
+    entry = session.entry(index)
+    return entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
+
+
+def custom_message(entry: CustomMessage) -> CustomRoleMessage:
+    """Turn a `custom_message` entry into the message it stands for."""
+    return CustomRoleMessage(
+        content=entry.content,
+        custom_type=entry.custom_type,
+        display=entry.display,
+        details=entry.details,
+        attribution=entry.attribution,
+    )
+
+
+def context_message(
+    session: Session,
+    index: int,
+    role: str,
+    message: Message | Compaction | BranchSummary,
+    *,
+    sent: bool = True,
+    beside: tuple[Block, ...] = (),
+) -> ContextMessage:
+    """Make a message of the context that comes from the entry at `index`."""
+    if not isinstance(message, Compaction | BranchSummary):
+        message = _without_large_images(message)
+    content = _content(message)
+    blocks = _lightened((TextBlock(text=content),) if isinstance(content, str) else content or ()) + _lightened(beside)
+    return ContextMessage(
+        role=role,
+        entry_id=session.ids[index],
+        index=index,
+        text=_text(role, message),
+        message=message,
+        custom_type=_custom_type(message),
+        images=sum(isinstance(block, ImageBlock) for block in blocks) + _attached_images(message),
+        tokens=estimate(message, beside) if sent else 0,
+        sent=sent,
+        blocks=blocks,
+        tool_calls=tuple([block.id for block in blocks if isinstance(block, ToolCallBlock) and block.id is not None]),
+    )
+
+
+def unsent(message: ContextMessage) -> ContextMessage:
+    """Return the message as one that stays in the program's list but is not sent."""
+    return replace(message, sent=False, tokens=0)
+
+
+def content_text(content: Content) -> str:
+    """Return a content's text blocks joined by newlines, or the text as it is."""
+    if isinstance(content, str):
+        return content
+    return "\n".join([block.text for block in content or () if isinstance(block, TextBlock) and block.text is not None])
+
+
+def last_of_type(session: Session, path: list[int], *types: str) -> int | None:
+    """Return the place on the path of the last entry of one of the types, None where there is none."""
+    for place in range(len(path) - 1, -1, -1):
+        if session.kind(path[place]).type in types:
+            return place
+    return None
+
+
+def first_kept(session: Session, path: list[int], compaction_place: int, kept_id: str | None) -> int | None:
+    """Return the place of the first entry that a compaction keeps: it lies before the compaction, or nowhere."""
+    if kept_id is None:
+        return None
+    for place in range(compaction_place):
+        if session.ids[path[place]] == kept_id:
+            return place
+    return None
+
+
+def _content(message: Message | Compaction | BranchSummary) -> Content:
+    match message:
+        case Compaction() | BranchSummary() | BashExecutionMessage() | PythonExecutionMessage() | FileMentionMessage():
+            return None
+        case _:
+            return message.content
+
+
+def _text(role: str, message: Message | Compaction | BranchSummary) -> str:
+    match message:
+        case Compaction() | BranchSummary():
+            return message.summary or ""
+        case BashExecutionMessage():
+            return message.command or ""
+        case PythonExecutionMessage():
+            return message.code or ""
+        case FileMentionMessage():
+            paths = [file.get("path") if isinstance(file, dict) else None for file in message.files or ()]
+            return "\n".join([path if isinstance(path, str) else "" for path in paths])
+        case UnknownMessage() if role in SUMMARY_ROLES and isinstance(message.extra.get("summary"), str):
+            return str(message.extra["summary"])
+        case _:
+            return content_text(message.content)
+
+
+def _custom_type(message: Message | Compaction | BranchSummary) -> str | None:
+    return message.custom_type if isinstance(message, CustomRoleMessage) else None
+
+
+def _attached_images(message: Message | Compaction | BranchSummary) -> int:
+    """Count images that stand outside a content: omp attaches them to commands and mentioned files."""
+    match message:
+        case BashExecutionMessage():
+            return len(message.images or ())
+        case FileMentionMessage():
+            return sum(isinstance(file, dict) and isinstance(file.get("image"), dict) for file in message.files or ())
+        case _:
+            return 0
+
+
+def _without_large_images(message: Message) -> Message:
+    match message:
+        case BashExecutionMessage() | PythonExecutionMessage() | FileMentionMessage() | AssistantMessage():
+            return message
+        case _ if isinstance(message.content, tuple) and any(map(_is_large_image, message.content)):
+            return replace(message, content=_lightened(message.content))
+        case _:
+            return message
+
+
+def _lightened(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    if not any(map(_is_large_image, blocks)):
+        return blocks
+    return tuple([replace(block, data=None) if _is_large_image(block) else block for block in blocks])
+
+
+def _is_large_image(block: Block) -> bool:
+    return isinstance(block, ImageBlock) and block.data is not None and len(block.data) > LARGEST_KEPT_IMAGE

@@ -1,0 +1,305 @@
+"""What omp sends (omp 18.2.3): `/clear`, its kinds of compaction, dropped turns, context notes, models by role."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from sessionbrowse.format.entries import (
+    AssistantMessage,
+    BashExecutionMessage,
+    Block,
+    BranchSummary,
+    Compaction,
+    Content,
+    CustomMessage,
+    CustomRoleMessage,
+    FallbackBlock,
+    FileMentionMessage,
+    Message,
+    PythonExecutionMessage,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultMessage,
+)
+from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.json_value import Json
+from sessionbrowse.model.context import omp_notes, omp_settings, omp_snapcompact
+from sessionbrowse.model.context.left_out import missing_reason
+from sessionbrowse.model.context.message import (
+    Context,
+    ContextMessage,
+    Draft,
+    context_message,
+    custom_message,
+    first_kept,
+    last_of_type,
+    stored_message,
+)
+from sessionbrowse.model.session.session import ROOT, Session
+
+_ROLES = frozenset(
+    {"user", "developer", "assistant", "toolResult", "custom", "hookMessage", "branchSummary", "compactionSummary"}
+)
+# A message without a type of its own.
+_DEFAULT_CUSTOM_TYPE = "custom-message"
+_TRANSIENT_CUSTOM_TYPES = frozenset({"prewalk-plan", "vibe-mode-context"})
+_USER_TURN_CUSTOM_TYPES = frozenset({"skill-prompt", "collab-prompt"})
+_INTERRUPTED_THINKING = "interrupted-thinking"
+
+
+def build(session: Session, path: list[int]) -> Context:
+    """Return omp's context at the end of the path."""
+    draft = Draft(session, path)
+    compaction_place = last_of_type(session, path, "compaction")
+    reset_place = last_of_type(session, path, "reset_boundary")
+    if reset_place is not None and (compaction_place is None or reset_place > compaction_place):
+        draft.leave_out_all(path[:reset_place], "cleared by /clear")
+        if compaction_place is not None:
+            draft.leave_out(path[compaction_place], "cleared by /clear")
+        _append_all(draft, path[reset_place + 1 :])
+    elif compaction_place is not None:
+        _append_compacted(draft, compaction_place, ROOT if reset_place is None else reset_place)
+    else:
+        _append_all(draft, path)
+    notes = omp_notes.find(session, path)
+    if notes is not None:
+        index, text = notes
+        message = CustomRoleMessage(content=text, custom_type=omp_notes.CUSTOM_TYPE, display=False)
+        draft.messages.insert(0, context_message(session, index, "custom", message))
+    _strip_calls_without_results(draft)
+    _drop_failed_turns(draft)
+    settings = omp_settings.restore(session, path)
+    model = omp_settings.model_ref(settings.models.get("default"))
+    return draft.finish(model, omp_settings.thinking(session, path)[0], settings)
+
+
+# ---- which entries ---------------------------------------------------------------------------------------------
+
+
+def _append_compacted(draft: Draft, place: int, reset_place: int) -> None:
+    """The summary, a request recovered from before it, the kept entries, and all that follows the compaction."""
+    session, path = draft.session, draft.path
+    entry = session.entry(path[place])
+    if not isinstance(entry, Compaction):
+        draft.leave_out(path[place], "the compaction cannot be read")
+        entry = Compaction()
+    else:
+        beside = omp_snapcompact.history_blocks(entry.preserve_data)
+        draft.messages.append(context_message(session, path[place], "compactionSummary", entry, beside=beside))
+    start = first_kept(session, path, place, entry.first_kept_entry_id)
+    draft.leave_out_all(path[: place if start is None else start], "before the compaction")
+    if _is_rollover(entry):
+        _append_last_request(draft, place, reset_place, start)
+    if _has_provider_history(entry.preserve_data):
+        kept = path[start:place] if start is not None else []
+        draft.leave_out_all(kept, "replaced by the provider's own compacted history")
+        replayed = first_kept(session, path, place, entry.provider_replay_through_entry_id)
+        if replayed is not None:
+            _append_all(draft, path[replayed + 1 : place])
+    elif start is not None:
+        _append_all(draft, path[start:place])
+    _append_all(draft, path[place + 1 :])
+
+
+def _is_rollover(compaction: Compaction) -> bool:
+    details = compaction.details
+    return isinstance(details, dict) and details.get("kind") == "experimental-context-rollover"
+
+
+def _append_last_request(draft: Draft, place: int, reset_place: int, start: int | None) -> None:
+    """A window kept in notes has no summary of the turn it cut: the turn's request comes back word for word."""
+    for before in range(place - 1, reset_place, -1):
+        if _is_user_request(draft.session, draft.path[before]):
+            if start is not None and before < start:
+                _append_all(draft, [draft.path[before]])
+            return
+
+
+def _is_user_request(session: Session, index: int) -> bool:
+    kind = session.kind(index)
+    if kind.type == "message" and kind.role == "user":
+        return True
+    if kind.custom_type not in _USER_TURN_CUSTOM_TYPES:
+        return False
+    if kind.type == "message" and kind.role == "custom":
+        message = stored_message(session, index)
+        return isinstance(message, CustomRoleMessage) and message.attribution == "user"
+    entry = session.entry(index)
+    return isinstance(entry, CustomMessage) and entry.content is not None and entry.attribution == "user"
+
+
+def _has_provider_history(preserved: Json) -> bool:
+    """Tell whether OpenAI's own compacted history stands in for the kept entries."""
+    history = preserved.get("openaiRemoteCompaction") if isinstance(preserved, dict) else None
+    if not isinstance(history, dict):
+        return False
+    provider, items = history.get("provider"), history.get("replacementHistory")
+    return (
+        isinstance(provider, str)
+        and bool(provider)
+        and isinstance(items, list)
+        and all(isinstance(item, dict) for item in items)
+    )
+
+
+def _append_all(draft: Draft, indexes: list[int]) -> None:
+    for index in indexes:
+        made = _entry_message(draft.session, index)
+        if isinstance(made, str):
+            draft.leave_out(index, made)
+        elif made is not None:
+            draft.messages.append(made)
+
+
+def _entry_message(session: Session, index: int) -> ContextMessage | str | None:
+    """Return an entry's message, a reason why it has none, or None where its type says that already."""
+    match session.kind(index).type:
+        case "message":
+            message = stored_message(session, index)
+            role = session.kind(index).role
+            if message is None:
+                return missing_reason(session, index)
+            if isinstance(message, AssistantMessage):
+                if _is_true(message.retry_recovery):
+                    return "a failed answer that omp asked for again"
+                if message.stop_reason == "error" and not _says_anything(message.content):
+                    return "an error without an answer"
+            return context_message(session, index, role, message, sent=_is_sent(role, message))
+        case "custom_message":
+            entry = session.entry(index)
+            if not isinstance(entry, CustomMessage):
+                return None
+            if entry.custom_type in _TRANSIENT_CUSTOM_TYPES:
+                return "a note for its own turn only"
+            if entry.content is None:
+                return "the content is missing"
+            message = custom_message(entry)
+            if not message.custom_type:
+                message = replace(message, custom_type=_DEFAULT_CUSTOM_TYPE)
+            return context_message(session, index, "custom", message)
+        case "branch_summary":
+            entry = session.entry(index)
+            if isinstance(entry, BranchSummary) and entry.summary:
+                return context_message(session, index, "branchSummary", entry)
+    return None
+
+
+def _says_anything(content: Content) -> bool:
+    if isinstance(content, str):
+        return bool(trim(content))
+    return any(_is_something(block) for block in content or ())
+
+
+def _is_something(block: Block) -> bool:
+    match block:
+        case TextBlock():
+            return bool(trim(block.text or ""))
+        case ThinkingBlock():
+            return bool(trim(block.thinking or "") or trim(block.thinking_signature or ""))
+        case RedactedThinkingBlock():
+            return bool(trim(block.data or ""))
+        case FallbackBlock():
+            return False
+        case _:
+            return True
+
+
+def _is_sent(role: str, message: Message) -> bool:
+    """Tell whether omp's conversion keeps a message of its list."""
+    match message:
+        case BashExecutionMessage() | PythonExecutionMessage():
+            return not message.exclude_from_context
+        case FileMentionMessage():
+            return bool(message.files)
+        case CustomRoleMessage():
+            return message.content is not None
+        case _:
+            return role in _ROLES
+
+
+def _is_true(value: Json) -> bool:
+    """Tell whether JavaScript takes a value for true: empty objects and lists count."""
+    return bool(value) or isinstance(value, dict | list)
+
+
+# ---- turns that cannot be sent ---------------------------------------------------------------------------------
+
+
+def _strip_calls_without_results(draft: Draft) -> None:
+    """Providers refuse a call without its result: the call goes, an answer of nothing else goes whole.
+
+    A changed answer may not carry signed thinking any more, so signatures and encrypted thinking go with it.
+    """
+    answered = {
+        message.message.tool_call_id for message in draft.messages if isinstance(message.message, ToolResultMessage)
+    }
+    kept: list[ContextMessage] = []
+    for message in draft.messages:
+        answer = message.message
+        if not isinstance(answer, AssistantMessage) or not isinstance(answer.content, tuple):
+            kept.append(message)
+            continue
+        if not any(_is_unanswered(block, answered) for block in answer.content):
+            kept.append(message)
+            continue
+        content = tuple(
+            [
+                replace(block, thinking_signature=None) if isinstance(block, ThinkingBlock) else block
+                for block in answer.content
+                if not isinstance(block, RedactedThinkingBlock) and not _is_unanswered(block, answered)
+            ]
+        )
+        assert message.index is not None
+        if content:
+            changed = replace(answer, content=content)
+            kept.append(context_message(draft.session, message.index, message.role, changed, sent=message.sent))
+        else:
+            draft.leave_out(message.index, "a tool call without result")
+    draft.messages = kept
+
+
+def _is_unanswered(block: Block, answered: set[str | None]) -> bool:
+    return isinstance(block, ToolCallBlock) and block.id not in answered
+
+
+def _drop_failed_turns(draft: Draft) -> None:
+    """Aborted and failed answers go, with their calls' results; a note of interrupted thinking saves its answer."""
+    messages = draft.messages
+    following = list(range(1, len(messages) + 1))
+    preceding = list(range(-1, len(messages) - 1))
+    is_kept = [True] * len(messages)
+    results: dict[str | None, list[int]] = {}
+
+    def drop(place: int, reason: str) -> None:
+        is_kept[place] = False
+        index = messages[place].index
+        assert index is not None
+        draft.leave_out(index, reason)
+        before, after = preceding[place], following[place]
+        if before >= 0:
+            following[before] = after
+        if after < len(messages):
+            preceding[after] = before
+
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place].message
+        if isinstance(message, ToolResultMessage):
+            results.setdefault(message.tool_call_id, []).append(place)
+        if not isinstance(message, AssistantMessage) or message.stop_reason not in ("aborted", "error"):
+            continue
+        after = following[place]
+        if after < len(messages) and _is_interrupted_thinking(messages[after]):
+            continue
+        was = "an aborted" if message.stop_reason == "aborted" else "a failed"
+        drop(place, f"{was} turn, which omp does not send")
+        for block in message.content if isinstance(message.content, tuple) else ():
+            if isinstance(block, ToolCallBlock):
+                for result in results.pop(block.id, ()):
+                    drop(result, f"the result of {was} turn, which omp does not send")
+    draft.messages = [message for message, kept in zip(messages, is_kept, strict=True) if kept]
+
+
+def _is_interrupted_thinking(message: ContextMessage) -> bool:
+    return message.role == "custom" and message.custom_type == _INTERRUPTED_THINKING

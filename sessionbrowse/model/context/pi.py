@@ -1,0 +1,229 @@
+"""What pi sends: its projection with compaction, context edits and system messages (pi 1.5.2, the same since 0.87).
+
+Also the older rule without edits and system messages, which indusagi keeps (pi 0.50), and its newer transcript files.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from sessionbrowse.format.codec import content_from_json, message_from_json
+from sessionbrowse.format.entries import (
+    AssistantMessage,
+    BashExecutionMessage,
+    BranchSummary,
+    Compaction,
+    ContextEdit,
+    CustomMessage,
+    CustomRoleMessage,
+    Message,
+    ModelChange,
+    TextBlock,
+    ThinkingLevelChange,
+    ToolResultMessage,
+    UserMessage,
+)
+from sessionbrowse.model.context.left_out import missing_reason
+from sessionbrowse.model.context.message import (
+    Context,
+    ContextMessage,
+    Draft,
+    ModelRef,
+    context_message,
+    custom_message,
+    first_kept,
+    last_of_type,
+    stored_message,
+)
+from sessionbrowse.model.session.session import Session
+
+BEFORE_COMPACTION = "before the compaction"
+# pi's conversion drops what it has no case for, such as a role of another program.
+_OLDER_ROLES = frozenset({"user", "assistant", "toolResult", "custom", "branchSummary", "compactionSummary"})
+_ROLES = _OLDER_ROLES | {"system"}
+
+
+def build(session: Session, path: list[int]) -> Context:
+    """Return the context of pi 1.5.2: the last compaction, what it keeps without system messages, and what follows."""
+    draft = Draft(session, path)
+    selected = _selected(draft, keeps_system=False)
+    edits = _edits(session, selected)
+    for index in selected:
+        made = _project(draft, index, is_latest=index == selected[0], roles=_ROLES, with_system=True)
+        edit = edits.get(session.ids[index] or "")
+        if edit is None or not made:
+            draft.messages += made
+        elif _removes(edit):
+            draft.leave_out(index, "removed by a context edit")
+        else:
+            draft.messages += [_edited(session, message, edit) for message in made]
+    model, thinking = settings(session, path)
+    return draft.finish(model, thinking)
+
+
+def first_place_sent(session: Session, path: list[int], before: int, *, older: bool) -> int | None:
+    """Return the first place before another whose entry is in the context; None if none is. Decodes little else.
+
+    `older` is as `build_older` has it.
+    """
+    draft = Draft(session, path)
+    selected = _selected(draft, keeps_system=older)
+    edits = {} if older else _edits(session, selected)
+    taking_part = set(selected)
+    for place, index in enumerate(path[:before]):
+        if index not in taking_part:
+            continue
+        made = _project(
+            draft,
+            index,
+            is_latest=index == selected[0],
+            roles=_OLDER_ROLES if older else _ROLES,
+        )
+        edit = edits.get(session.ids[index] or "")
+        if made and (edit is None or not _removes(edit)):
+            return place
+    return None
+
+
+def build_older(session: Session, path: list[int]) -> Context:
+    """Return the context of pi 0.50, which indusagi 0.12 keeps: no edits, no rule for system messages."""
+    draft = Draft(session, path)
+    selected = _selected(draft, keeps_system=True)
+    for index in selected:
+        draft.messages += _project(draft, index, is_latest=index == selected[0], roles=_OLDER_ROLES)
+    model, thinking = settings(session, path)
+    return draft.finish(model, thinking)
+
+
+def build_transcript(session: Session, path: list[int]) -> Context:
+    """Return the messages of a branch of an `indus/transcript@1` file, which stores nothing else."""
+    draft = Draft(session, path)
+    for index in path:
+        message = stored_message(session, index)
+        if message is None:
+            draft.leave_out(index, missing_reason(session, index))
+        else:
+            role = session.kind(index).role
+            draft.messages.append(context_message(session, index, role, message, sent=is_sent(role, message, _ROLES)))
+    model, _ = settings(session, path)
+    return draft.finish(model, None)
+
+
+def settings(session: Session, path: list[int]) -> tuple[ModelRef | None, str | None]:
+    """Return model and thinking level at the end of the path: the last change, for the model also the last answer."""
+    thinking: str | None = "off"
+    place = last_of_type(session, path, "thinking_level_change")
+    if place is not None:
+        change = session.entry(path[place])
+        thinking = change.thinking_level if isinstance(change, ThinkingLevelChange) else None
+    for index in reversed(path):
+        kind = session.kind(index)
+        if kind.type == "model_change":
+            entry = session.entry(index)
+            return (ModelRef(entry.provider, entry.model_id) if isinstance(entry, ModelChange) else None), thinking
+        if kind.type == "message" and kind.role == "assistant":
+            return ModelRef(kind.provider, kind.model), thinking
+    return None, thinking
+
+
+def entry_message(session: Session, index: int, roles: frozenset[str]) -> ContextMessage | None:
+    """Return the message that an entry stands for on its own, None where it stands for none."""
+    match session.kind(index).type:
+        case "message":
+            message = stored_message(session, index)
+            role = session.kind(index).role
+            if message is None:
+                return None
+            return context_message(session, index, role, message, sent=is_sent(role, message, roles))
+        case "custom_message":
+            entry = session.entry(index)
+            if isinstance(entry, CustomMessage):
+                return context_message(session, index, "custom", custom_message(entry))
+        case "branch_summary":
+            entry = session.entry(index)
+            if isinstance(entry, BranchSummary) and entry.summary:
+                return context_message(session, index, "branchSummary", entry)
+    return None
+
+
+def is_sent(role: str, message: Message, roles: frozenset[str]) -> bool:
+    """Tell whether the program's conversion keeps the message: a known role, and no command run with `!!`."""
+    if isinstance(message, BashExecutionMessage):
+        return not message.exclude_from_context
+    return role in roles
+
+
+def _selected(draft: Draft, *, keeps_system: bool) -> list[int]:
+    """Return the entries that take part: without a compaction the path, else the compaction, kept and later ones."""
+    session, path = draft.session, draft.path
+    place = last_of_type(session, path, "compaction")
+    if place is None:
+        return path
+    compaction = session.entry(path[place])
+    kept_id = compaction.first_kept_entry_id if isinstance(compaction, Compaction) else None
+    start = first_kept(session, path, place, kept_id)
+    kept = path[start:place] if start is not None else []
+    draft.leave_out_all(path[: place if start is None else start], BEFORE_COMPACTION)
+    if not keeps_system:
+        draft.leave_out_all(
+            [index for index in kept if _is_system(session, index)], "a system message before the compaction"
+        )
+        kept = [index for index in kept if not _is_system(session, index)]
+    return [path[place], *kept, *path[place + 1 :]]
+
+
+def _is_system(session: Session, index: int) -> bool:
+    kind = session.kind(index)
+    return kind.type == "message" and kind.role == "system"
+
+
+def _edits(session: Session, selected: list[int]) -> dict[str, ContextEdit]:
+    """Return the last edit of each target; an edit that a compaction cut away has no effect."""
+    last_edits = {
+        target_id: index
+        for index in selected
+        if session.kind(index).type == "context_edit" and (target_id := session.envelopes[index].target_id) is not None
+    }
+    edits = {target: session.entry(index) for target, index in last_edits.items()}
+    return {target: edit for target, edit in edits.items() if isinstance(edit, ContextEdit)}
+
+
+def _removes(edit: ContextEdit) -> bool:
+    return edit.replacement is None and "replacement" not in edit.extra
+
+
+def _project(
+    draft: Draft, index: int, *, is_latest: bool, roles: frozenset[str], with_system: bool = False
+) -> list[ContextMessage]:
+    session = draft.session
+    kind = session.kind(index).type
+    if kind == "compaction":
+        entry = session.entry(index) if is_latest else None
+        return _checkpoint(session, index, entry, with_system) if isinstance(entry, Compaction) else []
+    message = entry_message(session, index, roles)
+    if message is not None:
+        return [message]
+    if kind == "message":
+        draft.leave_out(index, missing_reason(session, index))
+    return []
+
+
+def _checkpoint(session: Session, index: int, entry: Compaction, with_system: bool) -> list[ContextMessage]:
+    summary = context_message(session, index, "compactionSummary", entry)
+    system = message_from_json(entry.system_message) if with_system else None
+    return [summary] if system is None else [context_message(session, index, "system", system), summary]
+
+
+def _edited(session: Session, message: ContextMessage, edit: ContextEdit) -> ContextMessage:
+    """Replace the content of a message that has one to replace."""
+    old = message.message
+    content = content_from_json((edit.replacement or {}).get("content"))
+    match old:
+        case AssistantMessage() | ToolResultMessage():
+            new: Message = replace(old, content=(TextBlock(text=content),) if isinstance(content, str) else content)
+        case UserMessage() | CustomRoleMessage() if message.role in ("user", "custom"):
+            new = replace(old, content=content)
+        case _:
+            return message
+    assert message.index is not None
+    return context_message(session, message.index, message.role, new, sent=message.sent)

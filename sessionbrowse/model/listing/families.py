@@ -1,0 +1,90 @@
+"""Which sessions belong together, so that a list can fold them: forks, copies, runs of subagents, one-message stubs.
+
+A family stands where its first own member stands in the order of the list; the others fold under it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sessionbrowse.model.listing.summary import Summary
+
+STUB_MESSAGES = 1
+"""A session of no more messages, without name or label, was begun and left."""
+
+
+def is_stub(summary: Summary) -> bool:
+    """Tell whether a session was begun and left: one message at most, no name, no label, no fork, no damage."""
+    return (
+        summary.message_count <= STUB_MESSAGES
+        and not summary.name
+        and not summary.label_count
+        and summary.parent_session is None
+        and summary.problem is None
+    )
+
+
+def families(summaries: Sequence[Summary]) -> dict[str, int]:
+    """Return the number of its family by the path of every session that has one of two members or more.
+
+    Together are a fork and its parent, forks of one parent that is gone, a subagent's run and the session that
+    started it, files that begin with the same header, and the stubs of one directory.
+    """
+    number_of_path = {summary.path: number for number, summary in enumerate(summaries)}
+    above = list(range(len(summaries)))
+    first_of: dict[tuple[object, ...], int] = {}
+
+    def top(number: int) -> int:
+        while above[number] != number:
+            above[number] = number = above[above[number]]
+        return number
+
+    def join(number: int, key: tuple[object, ...]) -> None:
+        other = first_of.setdefault(key, number)
+        if other != number:
+            above[top(number)] = top(other)
+
+    for number, summary in enumerate(summaries):
+        parent_path = summary.parent_path
+        parent = number_of_path.get(parent_path) if parent_path is not None else None
+        if parent is not None:
+            above[top(number)] = top(parent)
+        elif summary.parent_session is not None:
+            join(number, ("fork", summary.agent, summary.parent_session))
+        elif is_stub(summary):
+            join(number, ("stubs", summary.cwd))
+        if summary.id is not None and summary.created is not None:
+            # Another session may have the id: a copy has the time of its beginning too.
+            join(number, (summary.id, summary.created))
+    tops = [top(number) for number in range(len(summaries))]
+    members: dict[int, int] = {}
+    for number in tops:
+        members[number] = members.get(number, 0) + 1
+    return {summary.path: number for summary, number in zip(summaries, tops, strict=True) if members[number] > 1}
+
+
+def folded(ordered: Sequence[Summary], family_of: Mapping[str, int]) -> list[tuple[Summary, Sequence[Summary]]]:
+    """Return each family of a list in one place: who stands for it, and the others in the order of the list.
+
+    The first in the list that is no subagent's run and no stub stands for its family.
+    """
+    alone: Sequence[Summary] = ()
+    members: dict[int, list[Summary]] = {}
+    heads: dict[int, Summary] = {}
+    family_at = family_of.get
+    for summary in ordered:
+        family = family_at(summary.path)
+        if family is not None:
+            if family not in members:
+                members[family] = []
+            members[family].append(summary)
+            if family not in heads and not summary.hidden and not is_stub(summary):
+                heads[family] = summary
+    rows: list[tuple[Summary, Sequence[Summary]]] = []
+    for summary in ordered:
+        family = family_at(summary.path)
+        if family is None:
+            rows.append((summary, alone))
+        elif summary is (heads.get(family) or members[family][0]):
+            rows.append((summary, [member for member in members[family] if member is not summary]))
+    return rows

@@ -1,0 +1,107 @@
+"""How a session's entries hang together, as far as a list tells it: branches, and the model at the leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sessionbrowse.model.session.stranded_messages import is_left_behind
+
+
+class Lineage:
+    """The entries of one file by index: ids, parents' ids, which are messages, and which name a model.
+
+    `models` holds for an entry the model that it names, and whether the choice is explicit; `moves` are the entries
+    that going elsewhere in the tree leaves.
+    """
+
+    def __init__(self) -> None:
+        self.ids: list[str | None] = []
+        self.parents: list[str | None] = []
+        self.is_message = bytearray()
+        self.models: dict[int, tuple[str, bool]] = {}
+        self.moves: set[int] = set()
+        # Format version 1 has no ids: each entry hangs on the one before it.
+        self.is_linear = False
+        self._chain: bool | None = None
+        self._index_by_id: dict[str | None, int] | None = None
+
+    def append(self, entry_id: str | None, parent_id: str | None, is_message: bool) -> None:
+        """Take the next entry."""
+        self.ids.append(entry_id)
+        self.parents.append(parent_id)
+        self.is_message.append(is_message)
+
+    def known(self, entry_ids: Collection[str]) -> list[str]:
+        """Return which of these ids an entry has."""
+        return list(filter(self._by_id().__contains__, entry_ids)) if entry_ids else []
+
+    def leaf_model(self, *, explicit_first: bool) -> str | None:
+        """Return the nearest model named at or above the leaf; with `explicit_first` an explicit choice outranks."""
+        nearest: str | None = None
+        index = len(self.ids) - 1
+        for _ in range(len(self.ids)):
+            found = self.models.get(index)
+            if found is not None:
+                if found[1] or not explicit_first:
+                    return found[0]
+                nearest = nearest or found[0]
+            index = self._parent(index)
+            if index < 0:
+                break
+        return nearest
+
+    def branches(self) -> int:
+        """Count messages without a message below them, at least 1."""
+        if self._is_chain():
+            return 1
+        above = bytearray(len(self.ids))
+        for start in range(len(self.ids) - 1, -1, -1):
+            if not self.is_message[start]:
+                continue
+            index = self._parent(start)
+            # Everything above an entry that is already marked is marked too.
+            while index >= 0 and not above[index]:
+                above[index] = 1
+                index = self._parent(index)
+        return max(1, sum(1 for index, taken in enumerate(above) if self.is_message[index] and not taken))
+
+    def is_left_behind(self) -> bool:
+        """Tell whether the path to the leaf, the last entry, is without the newest message."""
+        newest = self.is_message.rfind(1)
+        if newest < 0:
+            return False
+        index = len(self.ids) - 1
+        passed: set[str | None] = {None}
+        # What stands behind the newest message mostly hangs on the entry before it; else ids have to be looked up.
+        while index > newest and index not in self.moves:
+            passed.add(self.ids[index])
+            above = self.ids[index - 1]
+            if above in passed or self.parents[index] != above:
+                break
+            index -= 1
+        return index != newest and is_left_behind(newest, index, len(self.ids), self._parent, self.moves.__contains__)
+
+    def _is_chain(self) -> bool:
+        """Tell whether every entry hangs on the one before it; found out once, when all entries are here."""
+        if self._chain is None:
+            self._chain = self._found_chain()
+        return self._chain
+
+    def _found_chain(self) -> bool:
+        ids, parents = self.ids, self.parents
+        if self.is_linear or parents[:1] != [None] or parents[1:] != ids[:-1]:
+            return False
+        known = set(ids)
+        return len(known) == len(ids) and None not in known
+
+    def _parent(self, index: int) -> int:
+        if self.is_linear or self._is_chain():
+            return index - 1
+        parent = self.parents[index]
+        return -1 if parent is None else self._by_id().get(parent, -1)
+
+    def _by_id(self) -> dict[str | None, int]:
+        if self._index_by_id is None:
+            self._index_by_id = dict(zip(self.ids, range(len(self.ids)), strict=True))
+            self._index_by_id.pop(None, None)
+        return self._index_by_id

@@ -1,0 +1,41 @@
+"""A message's text as the lists of sessions show it."""
+
+from __future__ import annotations
+
+from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES
+from sessionbrowse.format.oversized_line import reduce_line
+
+MAX_FIRST_MESSAGE_BYTES = 64 * 1024
+
+
+def joined_text(raw: bytes) -> str:
+    """Return a message line's text as the lists join it: text blocks with one blank between."""
+    try:
+        value = loads(raw)
+    except BadJson:
+        return ""
+    message = value.get("message") if isinstance(value, dict) else None
+    content: Json = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = [block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"]
+    return " ".join(text if isinstance(text, str) else "" for text in texts)
+
+
+def first_message_of(raw: bytes) -> tuple[str | None, bool]:
+    """Return a message line's text as far as a list shows it, and whether there is more."""
+    text = joined_text(reduce_line(raw) if len(raw) > MAX_LISTED_LINE_BYTES else raw)
+    return cut_to_bytes(text) if text else (None, False)
+
+
+def cut_to_bytes(text: str) -> tuple[str, bool]:
+    """Return a text as far as a list shows it, and whether there is more."""
+    if len(text) <= MAX_FIRST_MESSAGE_BYTES // 4:
+        return text, False
+    encoded = text.encode("utf-8", "surrogatepass")
+    if len(encoded) <= MAX_FIRST_MESSAGE_BYTES:
+        return text, False
+    return encoded[:MAX_FIRST_MESSAGE_BYTES].decode("utf-8", "ignore"), True

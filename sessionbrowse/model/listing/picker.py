@@ -1,0 +1,265 @@
+"""The grammar, ranking and orders of pi's session picker (pi 1.5.2 `/resume`), over summaries.
+
+A query is words that must all match, `"phrases"`, or `re:pattern`. Each word is scored by the best field it matches;
+a lower score is better.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.search.patterns import compiled, search
+from sessionbrowse.model.session.parents import ROOT, loops
+
+SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
+
+_NAME, _TEXT, _SCATTERED = 0.0, 1_000_000.0, 2_000_000.0
+_BLANKS = re.compile(r"\s+")
+_WORD_STARTS = frozenset(" \t\n\r\f\v-_./:")
+_SWAPPABLE = re.compile(r"([a-z]+)([0-9]+)|([0-9]+)([a-z]+)")
+
+
+class Query(Struct, frozen=True):
+    """A parsed query: words and phrases that must all match, or one pattern."""
+
+    words: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    pattern: re.Pattern[str] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything matches."""
+        return not self.words and not self.phrases and self.pattern is None
+
+
+class Fields(Struct, frozen=True):
+    """What a query is held against: each field is matched by itself."""
+
+    name: str
+    id: str
+    text: str
+    cwd: str
+
+
+def parse_query(text: str) -> Query:
+    """Parse a picker's query.
+
+    Raises:
+        BadPattern: the pattern behind `re:` is empty or invalid.
+    """
+    text = text.strip()
+    if text.startswith("re:"):
+        return Query(pattern=compiled(text[3:].strip()))
+    if text.count('"') % 2:
+        # An unbalanced quote is an ordinary character, as it is while the phrase is being typed.
+        return Query(words=tuple(text.split()))
+    words: list[str] = []
+    phrases: list[str] = []
+    for number, part in enumerate(text.split('"')):
+        if number % 2:
+            phrase = _fold_blanks(part)
+            if phrase:
+                phrases.append(phrase)
+        else:
+            words += part.split()
+    return Query(words=tuple(words), phrases=tuple(phrases))
+
+
+def score(query: Query, fields: Fields) -> float | None:
+    """Return how well the fields match, lower is better; None if they do not."""
+    if query.pattern is not None:
+        if fields.name and search(query.pattern, fields.name):
+            return _NAME
+        found = any(search(query.pattern, field) for field in (fields.id, fields.text, fields.cwd))
+        return _TEXT if found else None
+    total = 0.0
+    lowered: Fields | None = None
+    for word in query.words:
+        lowered = lowered or Fields(*(field.lower() for field in _parts(fields)))
+        found_at = _literal(word.lower(), lowered)
+        if found_at is None:
+            scattered = [s for field in (fields.name, fields.cwd) if (s := fuzzy(word, field)) is not None]
+            if not scattered:
+                return None
+            found_at = _SCATTERED + min(scattered)
+        total += found_at
+    folded: Fields | None = None
+    for phrase in query.phrases:
+        folded = folded or Fields(
+            _fold_blanks(fields.name), fields.id.lower(), _fold_blanks(fields.text), _fold_blanks(fields.cwd)
+        )
+        found_at = _literal(phrase, folded)
+        if found_at is None:
+            return None
+        total += found_at
+    return total
+
+
+def fields_of(summary: Summary, text: str | None = None) -> Fields:
+    """Return what a query is held against; without the messages' text, the first message stands for it."""
+    return Fields(summary.name or "", summary.id or "", text or summary.first_message or "", summary.cwd)
+
+
+def fuzzy(query: str, text: str) -> float | None:
+    """Return the score of the query's letters found in this order in the text, lower is better; None if not found.
+
+    The better of the leftmost letters and of every contiguous place; `abc12` is also tried as `12abc`.
+    """
+    query, text = query.lower(), text.lower()
+    found = _fuzzy_both_ways(query, text)
+    if found is not None:
+        return found
+    swapped = _swapped(query)
+    found = _fuzzy_both_ways(swapped, text) if swapped else None
+    return None if found is None else found + 5
+
+
+def scattered(query: str) -> re.Pattern[str]:
+    """Return what matches the beginning of a text in lower case if, and only if, `fuzzy` has a score for it."""
+    query = query.lower()
+    ways = [query, _swapped(query)]
+    # What each letter passes over holds no such letter, so there is nothing to try again: `*+`.
+    return re.compile("|".join(["".join([f"[^{re.escape(a)}]*+{re.escape(a)}" for a in way]) for way in ways if way]))
+
+
+def filtered(
+    summaries: Sequence[Summary], query: Query, sort: str, text_of: Callable[[Summary], str | None] | None = None
+) -> list[Summary]:
+    """Return the matching summaries in the order that `sort` names; `recent` and no query keep the given order."""
+    scores: dict[int, float] = {}
+    matching: list[Summary] = []
+    for summary in summaries:
+        found = score(query, fields_of(summary, text_of(summary) if text_of else None))
+        if found is not None:
+            scores[id(summary)] = found
+            matching.append(summary)
+    # pi sorts by score also in its threaded view as soon as there is a query.
+    if not query.is_empty and sort in ("relevance", "threaded"):
+        return sorted(matching, key=lambda summary: (scores[id(summary)], -(summary.modified or 0)))
+    return ordered(matching, sort)
+
+
+def ordered(summaries: Iterable[Summary], sort: str) -> list[Summary]:
+    """Return the summaries in the order that `sort` names; equal ones keep the given order."""
+    match sort:
+        case "name":
+            return sorted(summaries, key=lambda summary: (not summary.name, summary.title.casefold()))
+        case "size":
+            return sorted(summaries, key=lambda summary: -summary.bytes)
+        case "cost":
+            return sorted(summaries, key=lambda summary: -summary.cost)
+        case "threaded":
+            return [summary for summary, _ in threads(list(summaries))]
+        case _:
+            return sorted(summaries, key=lambda summary: (-(summary.modified or 0), -summary.mtime_ns))
+
+
+def threads(summaries: Sequence[Summary]) -> list[tuple[Summary, tuple[bool, ...]]]:
+    """Return the summaries as pi's threaded view: children below their parent, newest activity of a thread first.
+
+    Beside each stands for every level from the top whether that ancestor (last: the row itself) is the last of its
+    siblings. Sessions whose parents form a loop, which pi drops, begin threads of their own.
+    """
+    index_by_path = {summary.path: index for index, summary in enumerate(summaries)}
+    parents = [index_by_path.get(summary.parent_path or "", ROOT) for summary in summaries]
+    for members in loops(parents):
+        parents[min(members)] = ROOT
+    children: dict[int, list[int]] = {}
+    for index, parent in enumerate(parents):
+        children.setdefault(parent, []).append(index)
+    latest = [summary.modified or 0.0 for summary in summaries]
+    for index in _leaves_first(children, parents):
+        if parents[index] != ROOT:
+            latest[parents[index]] = max(latest[parents[index]], latest[index])
+    rows: list[tuple[Summary, tuple[bool, ...]]] = []
+    stack: list[tuple[int, tuple[bool, ...]]] = []
+
+    def push(siblings: list[int], above: tuple[bool, ...]) -> None:
+        siblings.sort(key=lambda index: -latest[index])
+        for position in range(len(siblings) - 1, -1, -1):
+            stack.append((siblings[position], (*above, position == len(siblings) - 1)))
+
+    push(children.get(ROOT, []), ())
+    while stack:
+        index, lasts = stack.pop()
+        rows.append((summaries[index], lasts))
+        push(children.get(index, []), lasts)
+    return rows
+
+
+def _leaves_first(children: dict[int, list[int]], parents: list[int]) -> list[int]:
+    order: list[int] = []
+    stack = list(children.get(ROOT, []))
+    while stack:
+        index = stack.pop()
+        order.append(index)
+        stack += children.get(index, [])
+    return order[::-1]
+
+
+def _literal(value: str, fields: Fields) -> float | None:
+    if value in fields.name:
+        return _NAME + (fuzzy(value, fields.name) or 0.0)
+    return _TEXT if value in fields.id or value in fields.text or value in fields.cwd else None
+
+
+def _swapped(query: str) -> str:
+    """Return `12abc` for `abc12` and the other way round, nothing for others."""
+    parts = _SWAPPABLE.fullmatch(query)
+    return "".join(reversed([part for part in parts.groups() if part])) if parts is not None else ""
+
+
+def _fuzzy_both_ways(query: str, text: str) -> float | None:
+    if not query:
+        return 0.0
+    leftmost = _leftmost(query, text)
+    if leftmost is None:
+        return None
+    best = leftmost
+    at = text.find(query)
+    while at >= 0:
+        best = min(best, _points(range(at, at + len(query)), text))
+        at = text.find(query, at + 1)
+    return best - 100 if query == text else best
+
+
+def _leftmost(query: str, text: str) -> float | None:
+    places: list[int] = []
+    at = -1
+    for letter in query:
+        at = text.find(letter, at + 1)
+        if at < 0:
+            return None
+        places.append(at)
+    return _points(places, text)
+
+
+def _points(places: Iterable[int], text: str) -> float:
+    """Reward runs and word starts, punish gaps and late places."""
+    points = 0.0
+    previous = -1
+    run = 0
+    for place in places:
+        if place == previous + 1:
+            run += 1
+            points -= run * 5
+        else:
+            run = 0
+            points += (place - previous - 1) * 2 if previous >= 0 else 0
+        if place == 0 or text[place - 1] in _WORD_STARTS:
+            points -= 10
+        points += place * 0.1
+        previous = place
+    return points
+
+
+def _parts(fields: Fields) -> tuple[str, str, str, str]:
+    return fields.name, fields.id, fields.text, fields.cwd
+
+
+def _fold_blanks(text: str) -> str:
+    return _BLANKS.sub(" ", text.lower()).strip()

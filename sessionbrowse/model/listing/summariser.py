@@ -1,0 +1,349 @@
+"""What a list knows of a session without holding it: one pass over its records, nothing kept but the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sessionbrowse.format.envelope import Envelope
+from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.json_value import BadJson, loads
+from sessionbrowse.format.lines import LineBlock
+from sessionbrowse.format.listing_line import decode_listed
+from sessionbrowse.model.listing.bulk_lines import (
+    OTHER,
+    USER,
+    Block,
+    Run,
+    add_costs,
+    decode_block,
+    messages_only,
+    of_kind,
+    run_of,
+    stretches,
+)
+from sessionbrowse.model.listing.lineage import Lineage
+from sessionbrowse.model.listing.message_text import cut_to_bytes, joined_text
+from sessionbrowse.model.listing.summary import Summary, SummaryProgress
+from sessionbrowse.model.session.columns import Columns, Kind
+from sessionbrowse.model.session.records import Reader, Record, is_workflow_stage
+from sessionbrowse.model.session.session import next_name
+from sessionbrowse.model.session.stranded_messages import is_move
+from sessionbrowse.model.usage import counted
+from sessionbrowse.text import parse_time
+
+KEPT_FIRST_CHARACTERS = 500
+"""How much of a first message is remembered outside its file."""
+# omp's list sees no more of a file, but for its end.
+OMP_LISTED_HEAD_BYTES = 4096
+SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
+"""U+2028 and U+2029, at which node's readline ends a line."""
+
+
+class Summariser:
+    """Folds the records of one file into its `Summary`. Who wants more of ordinary lines makes a subclass."""
+
+    decode: Callable[[bytes], Any] = staticmethod(decode_listed)
+    """Decodes an ordinary line into what has the fields of the structs of `listing_line`."""
+
+    def __init__(self, reader: Reader, *, texts: list[str] | None = None) -> None:
+        self._reader = reader
+        self._rules = reader.rules
+        # Receives the texts of user and assistant messages in file order: what pi's picker searches.
+        self._texts = texts
+        self._entries = 0
+        self._messages = 0
+        self._name: str | None = None
+        self._first: str | None = None
+        self._first_of_others: str | None = None
+        self._active_ms: float | None = None
+        self._tokens = 0
+        self._cost = 0.0
+        self._lineage = Lineage()
+        # By target; the last label entry of a target counts, and an empty one clears.
+        self._labels: dict[str, str] = {}
+        self._short_summary: str | None = None
+        self._first_at: tuple[int, int] | None = None
+
+    @property
+    def first_at(self) -> tuple[int, int] | None:
+        """Offset and size of the line that holds the first message, None where there is no such message."""
+        return self._first_at
+
+    def progress(self) -> SummaryProgress:
+        """Return the sums so far; the entries themselves are the caller's to keep."""
+        return SummaryProgress(
+            self._messages,
+            self._name,
+            self._first[: KEPT_FIRST_CHARACTERS + 1] if self._first else None,
+            self._first_of_others[: KEPT_FIRST_CHARACTERS + 1] if self._first_of_others else None,
+            self._first_at,
+            self._active_ms,
+            self._tokens,
+            self._cost,
+            self._short_summary,
+        )
+
+    def resume(self, progress: SummaryProgress, columns: Columns) -> None:
+        """Go on as the summariser that made `progress` behind these entries would, but for the first message's end."""
+        self._entries = len(columns)
+        self._messages, self._name = progress.messages, progress.name
+        self._first, self._first_of_others = progress.first, progress.first_of_others
+        self._first_at, self._active_ms = progress.first_at, progress.active_ms
+        self._tokens, self._cost, self._short_summary = progress.tokens, progress.cost, progress.short_summary
+        lineage = self._lineage
+        lineage.ids, lineage.parents = list(columns.ids), list(columns.parent_ids)
+        kinds = columns.kinds.all
+        lineage.is_message = bytearray(map([kind.type == "message" for kind in kinds].__getitem__, columns.codes))
+        models = {code: model for code, kind in enumerate(kinds) if (model := self._model_of(kind)) is not None}
+        lineage.models = {index: models[code] for index, code in enumerate(columns.codes) if code in models}
+        moves = {code for code, kind in enumerate(kinds) if is_move(kind.type, kind.custom_type)}
+        if moves:
+            lineage.moves = {index for index, code in enumerate(columns.codes) if code in moves}
+        for index in sorted(columns.kept):
+            envelope = columns.kept[index]
+            if envelope.type == "label":
+                self._note_mark(index, envelope)
+
+    def add(self, record: Record) -> None:
+        """Take the next entry."""
+        envelope = record.envelope
+        index = self._entries
+        self._entries += 1
+        is_message = envelope.type == "message"
+        self._lineage.append(envelope.id, envelope.parent_id, is_message)
+        spent = counted(self._rules, envelope)
+        if spent is not None:
+            self._tokens += spent.tokens
+            self._cost += spent.cost
+        self._note_model(index, envelope)
+        self._note_mark(index, envelope)
+        if self._rules.list_splits_at_separators and any(mark in record.raw for mark in SEPARATORS):
+            # pi's list reads with node's readline, which cuts the line there and cannot parse the pieces.
+            return
+        if envelope.type == "session_info":
+            self._name = next_name(self._rules, self._name, envelope)
+        elif is_message:
+            before = self._first or self._first_of_others
+            self._take_message(envelope, record.raw)
+            if (self._first or self._first_of_others) is not before:
+                self._first_at = (record.offset, record.size)
+        elif envelope.type == "compaction" and record.offset + record.size <= OMP_LISTED_HEAD_BYTES:
+            self._short_summary = _short_summary(record.raw) or self._short_summary
+
+    def add_lines(self, lines: list[bytes], offset: int) -> None:
+        """Take whole lines, each with its newline; `offset` is where the first begins in the file.
+
+        Ordinary lines are folded in from the little that a list needs; every other one goes through the reader as it
+        stands.
+        """
+        begin = 0
+        while begin < len(lines) and not self._takes_ordinary_lines():
+            offset = self._add_line(lines[begin], offset)
+            begin += 1
+        if begin:
+            lines = lines[begin:]
+        block = decode_block(lines, self.decode)
+        for begin, end, is_ordinary in stretches(block, cut_at_separators=self.cuts_at_separators):
+            if not is_ordinary:
+                offset = self._add_line(lines[begin], offset)
+                continue
+            if self._first is None and USER in block.kinds:
+                self._find_first(lines[begin:end], block.kinds[begin:end], offset)
+            end_offset = offset + sum(map(len, lines[begin:end]))
+            self.add_run(run_of(block, begin, end, end_offset))
+            self.folded(block, begin, end, offset)
+            offset = end_offset
+
+    @property
+    def takes_runs(self) -> bool:
+        """Whether all that ordinary lines can tell from here on is what `add_run` takes, whoever read them."""
+        return self._first is not None and self._takes_ordinary_lines()
+
+    @property
+    def cuts_at_separators(self) -> bool:
+        """Whether a line with a line separator of Unicode's is an odd one."""
+        return self._rules.list_splits_at_separators
+
+    def add_run(self, run: Run) -> None:
+        """Take ordinary lines, but for the first message, which may be among them."""
+        lineage = self._lineage
+        index = self._entries
+        lineage.ids += run.ids
+        lineage.parents += run.parents
+        lineage.is_message += messages_only(run.kinds)
+        for name, numbers in run.models.items():
+            lineage.models.update(dict.fromkeys([index + number for number in numbers], (name, False)))
+        for number, provider, model, role in run.choices:
+            choice = self._choice(provider, model, role)
+            if choice is not None:
+                lineage.models[index + number] = choice
+        lineage.moves.update([index + number for number in run.moves])
+        self._entries += len(run.kinds)
+        self._messages += len(run.kinds) - run.kinds.count(OTHER)
+        self._active_ms = max(self._active_ms or 0, run.moment) or self._active_ms
+        self._tokens += run.tokens
+        self._cost = add_costs(self._cost, run.costs)
+        self._reader.skip_ordinary(len(run.kinds))
+        self._reader.bytes_read, self._reader.torn = run.end, False
+
+    def folded(self, block: Block, begin: int, end: int, offset: int) -> None:
+        """Take notice of the ordinary lines `begin` to `end` of a block, which were counted; they begin at `offset`."""
+
+    def add_block(self, block: LineBlock) -> None:
+        """Take lines that need the reader's whole attention."""
+        for record in self._reader.read(block):
+            self.add(record)
+
+    def finish(self, path: str, size: int, mtime_ns: int) -> Summary:
+        """Return the summary of the file at `path`; call it after the reader's own `finish`."""
+        reader, rules, header, lineage = self._reader, self._rules, self._reader.header, self._lineage
+        lineage.is_linear = reader.generation == 1
+        mtime_ms = milliseconds_of(mtime_ns)
+        created = parse_time(header.timestamp) if header is not None and header.timestamp else None
+        if rules.modified_is_mtime or reader.is_transcript or header is None:
+            modified: float = mtime_ms
+        elif self._active_ms:
+            modified = self._active_ms
+        else:
+            modified = created if created is not None else mtime_ms
+        name = self._name
+        if rules.name == "title_slot":
+            name = _slot_title(reader) or self._short_summary
+        elif name is not None:
+            name = trim(name) or None
+        first = self._first or (self._first_of_others if rules.agent == "omp" else None)
+        shown, was_cut = cut_to_bytes(first) if first else (None, False)
+        problem = reader.unlisted or reader.refusal
+        identity = header.id if header is not None else None
+        if reader.is_transcript:
+            identity = path.rpartition("/")[2].rpartition(".")[0]
+        return Summary(
+            agent=rules.agent,
+            path=path,
+            id=identity,
+            cwd=(header.cwd or "") if header is not None else "",
+            name=name,
+            created=created,
+            modified=modified,
+            message_count=self._messages,
+            first_message=shown,
+            first_message_cut=was_cut,
+            parent_session=header.parent_session if header is not None else None,
+            bytes=size,
+            hidden=rules.agent == "atomic" and header is not None and is_workflow_stage(header),
+            entry_count=self._entries,
+            branch_count=lineage.branches(),
+            labels=tuple([self._labels[target] for target in lineage.known(self._labels)]),
+            tokens=self._tokens,
+            cost=round(self._cost, 10),
+            model=lineage.leaf_model(explicit_first=rules.agent == "omp"),
+            problem=f"{rules.agent} {problem}" if problem else None,
+            problem_count=reader.problem_count,
+            mtime_ns=mtime_ns,
+            is_transcript=reader.is_transcript,
+            left_behind=lineage.is_left_behind(),
+        )
+
+    def _takes_ordinary_lines(self) -> bool:
+        """Tell whether nothing but the message itself decides any more what an ordinary message means."""
+        reader = self._reader
+        return (
+            self._texts is None
+            and (self._first_of_others is not None or self._rules.agent != "omp" or self._first is not None)
+            and reader.header is not None
+            and reader.generation > 1
+            and not reader.is_transcript
+        )
+
+    def _find_first(self, lines: list[bytes], kinds: bytes, offset: int) -> None:
+        """Look for the first message in ordinary lines that begin at `offset`."""
+        for number in of_kind(range(len(kinds)), kinds, USER):
+            text = joined_text(lines[number])
+            if text:
+                self._first = text
+                self._first_at = offset + sum(map(len, lines[:number])), len(lines[number]) - 1
+                return
+
+    @property
+    def entries_read(self) -> int:
+        """How many entries were read, those before a `resume` included."""
+        return self._entries
+
+    def _add_line(self, line: bytes, offset: int) -> int:
+        self.add_block(LineBlock(offset, [line[:-1]]))
+        return offset + len(line)
+
+    def _take_message(self, envelope: Envelope, raw: bytes) -> None:
+        self._messages += 1
+        if envelope.role not in ("user", "assistant", "developer") or not envelope.has_content:
+            return
+        if envelope.role != "developer":
+            moment = envelope.message_ms
+            if moment is None:
+                stamp = envelope.timestamp
+                moment = parse_time(stamp) if isinstance(stamp, str) else stamp
+            if moment is not None:
+                self._active_ms = max(self._active_ms or 0, moment)
+        wanted = (envelope.role == "user" and self._first is None) or (
+            self._rules.agent == "omp" and self._first is None and self._first_of_others is None
+        )
+        if not wanted and (self._texts is None or envelope.role == "developer"):
+            return
+        text = joined_text(raw)
+        if not text:
+            return
+        if self._texts is not None and envelope.role != "developer":
+            self._texts.append(text)
+        if envelope.role == "user":
+            self._first = self._first or text
+        elif self._first_of_others is None:
+            self._first_of_others = text
+
+    def _note_model(self, index: int, about: Envelope) -> None:
+        model = self._model_of(about)
+        if model is not None:
+            self._lineage.models[index] = model
+
+    def _model_of(self, about: Envelope | Kind) -> tuple[str, bool] | None:
+        """The model that an entry names, and whether omp was told to change to it."""
+        if about.type == "model_change":
+            return self._choice(about.provider, about.model, about.role)
+        is_answer = about.role == "assistant" and about.type == "message" and about.model
+        return (f"{about.provider}/{about.model}", False) if is_answer else None
+
+    def _note_mark(self, index: int, envelope: Envelope) -> None:
+        if envelope.type == "label" and envelope.target_id is not None:
+            if envelope.text:
+                self._labels[envelope.target_id] = envelope.text
+            else:
+                self._labels.pop(envelope.target_id, None)
+        elif is_move(envelope.type, envelope.custom_type):
+            self._lineage.moves.add(index)
+
+    def _choice(self, provider: str | None, model: str | None, role: str | None) -> tuple[str, bool] | None:
+        if self._rules.agent == "omp":
+            return (model, True) if model and role in (None, "", "default") else None
+        return (f"{provider}/{model}", False) if model or provider else None
+
+
+def milliseconds_of(nanoseconds: int) -> int:
+    """Return a file time in milliseconds, rounded as JavaScript's `Stats.mtime` is."""
+    return (nanoseconds + 500_000) // 1_000_000
+
+
+def _slot_title(reader: Reader) -> str | None:
+    """omp's list: the slot's title, blank for none; the header's where there is no slot."""
+    if reader.slot is not None:
+        return reader.slot.title if trim(reader.slot.title or "") else None
+    return reader.header.title or None if reader.header is not None else None
+
+
+def _short_summary(raw: bytes) -> str | None:
+    """omp's list shows a compaction's short summary where there is no title."""
+    try:
+        value = loads(raw)
+    except BadJson:
+        return None
+    found = value.get("shortSummary") if isinstance(value, dict) else None
+    return found if isinstance(found, str) else None

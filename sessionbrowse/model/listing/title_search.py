@@ -1,0 +1,123 @@
+"""The titles of many sessions, folded once, so that every letter that is typed finds names, and nearly right ones.
+
+A title is the session's name, or how its first message begins. No disk, no index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.search.query import SearchQuery, Span, find_word, matches, spans_in
+from sessionbrowse.model.search.words import literal, words_of
+
+TITLE_CHARACTERS = 200
+
+
+class Titles:
+    """Looks for words in the names of sessions, and for nearly right words in their titles.
+
+    `first_messages` is asked for how sessions begin, by path, where the summaries do not tell.
+    """
+
+    def __init__(
+        self, summaries: Sequence[Summary], first_messages: Callable[[], Mapping[str, str]] | None = None
+    ) -> None:
+        self._summaries = summaries
+        self._ask_first_messages = first_messages
+        self._names: list[tuple[Summary, str]] | None = None
+        self._words: dict[str, tuple[str, ...]] | None = None
+        self._letters: dict[str, int] = {}
+
+    def title(self, summary: Summary) -> str:
+        """Return what a session is called, or how it begins."""
+        return summary.name or (self._first_message(summary) or "")[:TITLE_CHARACTERS]
+
+    def named(self, query: SearchQuery) -> Iterator[tuple[Summary, list[Span]]]:
+        """Yield the sessions in whose name the query is found, and where, in their order."""
+        if self._names is None:
+            self._names = [(each, literal(each.name)) for each in self._summaries if each.name]
+        wanted = (*query.words, *query.phrases)
+        for summary, folded in self._names:
+            if summary.name is not None and all(find_word(word, folded) >= 0 for word in wanted):
+                spans = spans_in(query, summary.name, folded)
+                if spans is not None:
+                    yield summary, spans
+
+    def near(self, query: SearchQuery, cancelled: Callable[[], bool]) -> Iterator[Summary]:
+        """Yield the sessions in whose title every word is found nearly, but not exactly.
+
+        One letter may be wrong from five letters on, two from nine.
+        """
+        if query.phrases or query.pattern is not None or not query.words:
+            return
+        words = self._title_words()
+        near = [self._near_words(word, cancelled) for word in query.words]
+        if cancelled() or not all(near):
+            return
+        for summary in self._summaries:
+            own = words.get(summary.path, ())
+            if all(not others.isdisjoint(own) for others in near) and not matches(query, self.title(summary)):
+                yield summary
+
+    def _first_message(self, summary: Summary) -> str | None:
+        return summary.first_message if self._first_messages is None else self._first_messages.get(summary.path)
+
+    @cached_property
+    def _first_messages(self) -> Mapping[str, str] | None:
+        return self._ask_first_messages() if self._ask_first_messages is not None else None
+
+    def _near_words(self, word: str, cancelled: Callable[[], bool]) -> set[str]:
+        allowed, letters, least = _allowed(word), _letters_of(word), len(word) - _allowed(word)
+        return {
+            other
+            for other, others in self._letters.items()
+            # A word that lacks more letters than may be wrong needs no closer look.
+            if len(other) >= least and (letters & ~others).bit_count() <= allowed
+            if not cancelled() and is_near(word, other)
+        }
+
+    def _title_words(self) -> dict[str, tuple[str, ...]]:
+        if self._words is None:
+            self._words = {each.path: tuple(words_of(self.title(each))) for each in self._summaries}
+            known = {word for words in self._words.values() for word in words}
+            self._letters = {word: _letters_of(word) for word in known}
+        return self._words
+
+
+def is_near(word: str, other: str) -> bool:
+    """Tell whether a title's word, or its beginning, is the word that was typed, or nearly."""
+    if other.startswith(word):
+        return True
+    allowed = _allowed(word)
+    # The title's word may go on: what was typed may be its beginning.
+    heads = {other[:length] for length in range(len(word) - allowed, len(word) + allowed + 1)}
+    return allowed > 0 and any(_distance(word, head) <= allowed for head in heads)
+
+
+def _allowed(word: str) -> int:
+    return 0 if len(word) < 5 else 1 if len(word) < 9 else 2
+
+
+def _letters_of(word: str) -> int:
+    """Return a number with a bit for each letter of a word; a few letters share theirs."""
+    bits = 0
+    for letter in word:
+        bits |= 1 << (ord(letter) % 61)
+    return bits
+
+
+def _distance(one: str, two: str) -> int:
+    """Letters to insert, delete, replace or swap (Damerau, adjacent ones only)."""
+    before: list[int] = []
+    above = list(range(len(two) + 1))
+    for row, letter in enumerate(one, 1):
+        current = [row]
+        for column, other in enumerate(two, 1):
+            best = min(above[column] + 1, current[column - 1] + 1, above[column - 1] + (letter != other))
+            if row > 1 and column > 1 and letter == two[column - 2] and one[row - 2] == other:
+                best = min(best, before[column - 2] + 1)
+            current.append(best)
+        before, above = above, current
+    return above[-1]

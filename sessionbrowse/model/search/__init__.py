@@ -1,0 +1,1 @@
+"""Search: grammar, words, patterns, and how a text matches."""

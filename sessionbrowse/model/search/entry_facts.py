@@ -1,0 +1,87 @@
+"""What queries ask of an entry beside its words: role, time, model, tools. Read off the entry's line."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.model.search.entry_text import said_text, tool_text
+from sessionbrowse.model.search.query import SearchQuery
+from sessionbrowse.text import parse_time
+
+
+class EntryFacts(Struct, frozen=True):
+    """What queries ask of an entry. `model` is lower case, with its provider before a slash."""
+
+    text: str
+    role: str
+    time_ms: float | None
+    model: str
+    tool_names: tuple[str, ...]
+
+
+def facts_of(raw: bytes, *, tools: bool) -> EntryFacts | None:
+    """Return what a query asks of an entry's line; None if it is no JSON object."""
+    try:
+        value: Json = loads(raw)
+    except BadJson:
+        return None
+    if not isinstance(value, dict):
+        return None
+    text = said_text(value)
+    if tools:
+        more = tool_text(value)
+        text = f"{text}\n{more}" if text and more else text or more
+    found = value.get("message")
+    message: dict[str, Json] = found if isinstance(found, dict) else {}
+    model = f"{message.get('provider')}/{message.get('model')}".lower() if message.get("model") else ""
+    return EntryFacts(text, _role(value), _time(value, message), model, tuple(_tool_names(message)))
+
+
+def fits_facts(query: SearchQuery, facts: EntryFacts) -> bool:
+    """Tell whether an entry's role, tools, model and time are what is asked for."""
+    if query.roles and not any(facts.role.lower().startswith(wanted) for wanted in query.roles):
+        return False
+    if query.tools and not any(name.lower() in query.tools for name in facts.tool_names):
+        return False
+    if query.models and not any(wanted in facts.model for wanted in query.models):
+        return False
+    return is_in_time(query, facts.time_ms)
+
+
+def _tool_names(message: dict[str, Json]) -> list[str]:
+    names = [message.get("toolName")]
+    content = message.get("content")
+    if isinstance(content, list):
+        names += [block.get("name") for block in content if isinstance(block, dict) and block.get("type") == "toolCall"]
+    if message.get("role") == "bashExecution":
+        names.append("bash")
+    return [name for name in names if isinstance(name, str)]
+
+
+def _role(value: dict[str, Json]) -> str:
+    message = value.get("message")
+    role = message.get("role") if isinstance(message, dict) else value.get("type")
+    return role if isinstance(role, str) else ""
+
+
+def _time(value: dict[str, Json], message: dict[str, Json]) -> float | None:
+    for stamp in (value.get("timestamp"), value.get("at"), message.get("timestamp")):
+        if isinstance(stamp, str):
+            moment = parse_time(stamp)
+            if moment is not None:
+                return moment
+        elif isinstance(stamp, int | float) and not isinstance(stamp, bool):
+            return stamp
+    return None
+
+
+def is_in_time(query: SearchQuery, moment: float | None) -> bool:
+    """Tell whether a moment, milliseconds since 1970, lies in the query's time; none lies in no time."""
+    if query.after_ms is None and query.before_ms is None:
+        return True
+    if moment is None:
+        return False
+    return (query.after_ms is None or moment >= query.after_ms) and (
+        query.before_ms is None or moment < query.before_ms
+    )

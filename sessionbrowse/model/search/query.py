@@ -1,0 +1,282 @@
+"""The search across sessions: its grammar, and what it means for a text to match. No disk, no index.
+
+A query is words that must all be found, each from the beginning of a word; `"phrases"`; `re:pattern` up to the end of
+the line; and filters such as `agent:pi` or `after:2026-08`. Text is compared without case and diacritics.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.model.search.patterns import BadPattern, compiled, search
+from sessionbrowse.model.search.words import is_cjk, literal, original_offsets, words_of
+
+AGENTS = ("pi", "omp", "atomic", "indusagi")
+STATES = ("active", "abandoned", "compacted")
+SNIPPET_BEFORE, SNIPPET_AFTER = 48, 112
+
+Span = tuple[int, int]
+
+
+class BadSearch(SessionBrowseError):
+    """The query cannot be asked; the sentence says why."""
+
+
+class SearchQuery(Struct, frozen=True, kw_only=True):
+    """A parsed query. Words and phrases are folded; filters of one kind are alternatives, of several all hold."""
+
+    words: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    pattern: re.Pattern[str] | None = None
+    agents: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    after_ms: float | None = None
+    before_ms: float | None = None
+
+    @property
+    def has_text(self) -> bool:
+        """Whether it asks for words, a phrase or a pattern at all."""
+        return bool(self.words or self.phrases or self.pattern)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it asks for nothing."""
+        return self == SearchQuery()
+
+    @property
+    def is_about_entries(self) -> bool:
+        """Whether it asks for something that only an entry has, never a session's name."""
+        return bool(self.labels or self.roles or self.tools or self.models or self.states)
+
+    def tokens(self) -> list[tuple[str, bool]]:
+        """Return the words that every matching text has, and whether each may be the beginning of a longer one."""
+        found = [(word, not is_cjk(word)) for word in self.words]
+        for phrase in self.phrases:
+            words = words_of(phrase)
+            ends_open = bool(phrase) and not phrase[-1].isspace()
+            for number, word in enumerate(words):
+                is_last = number == len(words) - 1
+                found.append((word, is_last and ends_open and not is_cjk(word)))
+        return list(dict.fromkeys(found))
+
+
+def may_be_in(query: SearchQuery, line: bytes) -> bool:
+    """Tell, before a line of a session file is decoded, whether what it says may have the query's words.
+
+    Where all is plain ASCII every word stands in the line as it is, but for its case.
+    """
+    if not line.isascii() or b"\\u" in line:
+        return True
+    lowered = line.lower()
+    return all(word.encode() in lowered for word, _ in query.tokens())
+
+
+def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
+    """Parse a query; `now` is what `after:7d` counts from.
+
+    Raises:
+        BadSearch: a pattern, date or filter is not valid.
+    """
+    words: list[str] = []
+    phrases: list[str] = []
+    pattern: re.Pattern[str] | None = None
+    filters: dict[str, list[str]] = {key: [] for key in _FILTERS}
+    if text.count('"') % 2:
+        # An unbalanced quote is an ordinary character, as it is while the phrase is being typed.
+        text = text.replace('"', " ")
+    for found in _TERM.finditer(text):
+        if found["pattern"] is not None:
+            pattern = _pattern(found["pattern"].strip())
+        elif found["phrase"] is not None:
+            phrases += _phrase(found["phrase"])
+        elif found["key"] is not None and found["key"].lower() in filters:
+            value = found["quoted"] if found["quoted"] is not None else found["value"]
+            if value:
+                filters[found["key"].lower()].append(value)
+        else:
+            _add_term(found[0], words, phrases)
+    return SearchQuery(
+        words=tuple(dict.fromkeys(words)),
+        phrases=tuple(dict.fromkeys(phrases)),
+        pattern=pattern,
+        agents=tuple(_one_of("agent", value, AGENTS) for value in filters["agent"]),
+        projects=_folded(filters["project"]),
+        names=_folded(filters["name"]),
+        labels=_folded(filters["label"]),
+        roles=tuple(value.lower() for value in filters["role"]),
+        tools=tuple(value.lower() for value in filters["tool"]),
+        models=tuple(value.lower() for value in filters["model"]),
+        states=tuple(_one_of("branch", value, STATES) for value in filters["branch"] if value.lower() != "any"),
+        after_ms=_latest([_moment("after", value, now) for value in filters["after"]]),
+        before_ms=_earliest([_moment("before", value, now) for value in filters["before"]]),
+    )
+
+
+def parse_question(text: str) -> SearchQuery:
+    """Parse a query that is to find something.
+
+    Raises:
+        BadSearch: a pattern, date or filter is not valid, or there is nothing in it to look for.
+    """
+    query = parse_search(text)
+    if query.is_empty and text.strip():
+        raise BadSearch('There is nothing to look for in it: type a word, or "anything" in quotes')
+    return query
+
+
+def spans_in(query: SearchQuery, text: str, folded: str | None = None) -> list[Span] | None:
+    """Return where in the text the query's words, phrases and pattern are found first; None if one is missing.
+
+    `folded` is its `literal`, if known.
+    """
+    spans: list[Span] = []
+    if query.words or query.phrases:
+        folded = literal(text) if folded is None else folded
+        places: list[Span] = []
+        for wanted in (*query.words, *query.phrases):
+            at = find_word(wanted, folded)
+            if at < 0:
+                return None
+            places.append((at, at + len(wanted)))
+        spans += _in_original(text, folded, places)
+    if query.pattern is not None:
+        found = search(query.pattern, text)
+        if found is None:
+            return None
+        spans.append(found.span())
+    return sorted(set(spans))
+
+
+def matches(query: SearchQuery, text: str, folded: str | None = None) -> bool:
+    """Tell whether the query's words, phrases and pattern are all in the text; `folded` is its `literal`, if known."""
+    if query.words or query.phrases:
+        folded = literal(text) if folded is None else folded
+        if any(find_word(wanted, folded) < 0 for wanted in (*query.words, *query.phrases)):
+            return False
+    return query.pattern is None or search(query.pattern, text) is not None
+
+
+def snippet(text: str, spans: list[Span]) -> tuple[str, tuple[Span, ...]]:
+    """Return one line around the first match, and where in it the matches stand."""
+    first = spans[0][0] if spans else 0
+    begin = max(0, first - SNIPPET_BEFORE)
+    end = min(len(text), max(first, spans[0][1] if spans else 0) + SNIPPET_AFTER)
+    if begin > 0:
+        blank = text.find(" ", begin, first)
+        begin = blank + 1 if blank >= 0 else begin
+    cut = text[begin:end]
+    line = "".join([" " if character.isspace() else character for character in cut])
+    head, tail = "…" if begin > 0 else "", "…" if end < len(text) else ""
+    shift = len(head) - begin
+    marks = tuple([(a + shift, min(b, end) + shift) for a, b in spans if begin <= a < end])
+    return head + line + tail, marks
+
+
+def find_word(wanted: str, folded: str) -> int:
+    """Return where `wanted` begins in a folded text at the beginning of a word, -1 if nowhere."""
+    at = folded.find(wanted)
+    if not (wanted[0].isalnum() or wanted[0] == "_") or is_cjk(wanted[0]):
+        return at
+    while at > 0:
+        before = folded[at - 1]
+        if not (before.isalnum() or before == "_") or is_cjk(before):
+            return at
+        at = folded.find(wanted, at + 1)
+    return at
+
+
+# ---- parts of the grammar ---------------------------------------------------------------------------------------
+
+_FILTERS = ("agent", "project", "name", "label", "role", "tool", "model", "before", "after", "branch")
+_TERM = re.compile(
+    r'(?:(?<!\S)re:(?P<pattern>.*))|"(?P<phrase>[^"]*)"'
+    r'|(?:(?<!\S)(?P<key>[A-Za-z]+):(?:"(?P<quoted>[^"]*)"|(?P<value>[^\s"]*)))|[^\s"]+',
+    re.DOTALL,
+)
+_RELATIVE = re.compile(r"(\d{1,6})([hdwmy])")
+_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_HOURS = {"h": 1, "d": 24, "w": 168, "m": 30 * 24, "y": 365 * 24}
+
+
+def _folded(values: list[str]) -> tuple[str, ...]:
+    """Return what filters ask for as words are compared; of bare diacritics nothing is left that could be asked for."""
+    return tuple([folded for value in values if (folded := literal(value))])
+
+
+def _add_term(term: str, words: list[str], phrases: list[str]) -> None:
+    """An unquoted term is its words; neighbouring CJK characters in it stay together."""
+    run = ""
+    for word in words_of(term):
+        if is_cjk(word):
+            run += word
+            continue
+        if run:
+            (phrases if len(run) > 1 else words).append(run)
+            run = ""
+        words.append(word)
+    if run:
+        (phrases if len(run) > 1 else words).append(run)
+
+
+def _phrase(text: str) -> list[str]:
+    folded = literal(text).strip()
+    return [folded] if folded else []
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return compiled(text)
+    except BadPattern as error:
+        raise BadSearch(error.sentence) from None
+
+
+def _one_of(key: str, value: str, allowed: tuple[str, ...]) -> str:
+    found = [word for word in allowed if word.startswith(value.lower())]
+    if len(found) != 1:
+        raise BadSearch(f"{key}: is one of {', '.join(allowed)}, not {value}")
+    return found[0]
+
+
+def _moment(key: str, value: str, now: datetime | None) -> float:
+    """A date is its beginning, UTC; `7d` is seven days ago (h, d, w, m, y)."""
+    relative = _RELATIVE.fullmatch(value.lower())
+    try:
+        if relative is not None:
+            hours = int(relative[1]) * _HOURS[relative[2]]
+            return ((now or datetime.now(UTC)) - timedelta(hours=hours)).timestamp() * 1000
+        date = _DATE.fullmatch(value)
+        if date is not None:
+            begin = datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=UTC)
+        else:
+            begin = datetime.fromisoformat(value)
+            begin = begin if begin.tzinfo is not None else begin.replace(tzinfo=UTC)
+        return begin.timestamp() * 1000
+    except (ValueError, OverflowError):
+        raise BadSearch(f"{key}: needs a date such as 2026-08-13 or 7d, not {value}") from None
+
+
+def _latest(moments: list[float]) -> float | None:
+    return max(moments, default=None)
+
+
+def _earliest(moments: list[float]) -> float | None:
+    return min(moments, default=None)
+
+
+def _in_original(text: str, folded: str, places: list[Span]) -> list[Span]:
+    """Return places of a folded text as places of the text itself."""
+    if len(text) == len(folded) and text.isascii():
+        return places
+    wanted = sorted({offset for begin, end in places for offset in (begin, end - 1)})
+    offsets = dict(zip(wanted, original_offsets(text, wanted), strict=True))
+    return [(offsets[begin], offsets[end - 1] + 1) for begin, end in places]

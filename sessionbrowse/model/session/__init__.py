@@ -1,0 +1,1 @@
+"""What a session is: entries by id, parents, leaf, labels, name and problems."""

@@ -1,0 +1,107 @@
+"""The envelopes of a session: those that are known, the others read from the file when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import overload
+
+import msgspec
+
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.format.entries import BadLine
+from sessionbrowse.format.envelope import Envelope, read_envelope
+from sessionbrowse.model.session.columns import Columns
+from sessionbrowse.model.session.records import MARGIN, first_of_fused
+
+MAX_KEPT = 4096
+"""Envelopes that were read are kept, so that moving about does not read them again."""
+MAX_RUN_BYTES = 1024 * 1024
+
+ReadBytes = Callable[[int, int], bytes]
+"""Reads `size` bytes at `offset` of the session's file."""
+
+
+class Envelopes(Sequence[Envelope]):
+    """All envelopes of a session in file order, each as `read_envelope` gives it.
+
+    Ask `Session.ids` and `Session.kind` for what they hold: this reads the file. Of a file that is gone or changed
+    meanwhile it tells what was known of the entry before.
+    """
+
+    def __init__(self, columns: Columns, read_bytes: ReadBytes) -> None:
+        self._columns = columns
+        self._read_bytes = read_bytes
+        self._read: dict[int, Envelope] = {}
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @overload
+    def __getitem__(self, index: int) -> Envelope: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Envelope]: ...
+    def __getitem__(self, index: int | slice) -> Envelope | list[Envelope]:
+        columns = self._columns
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(columns)))]
+        if index < 0:
+            index += len(columns)
+        known = columns.kept.get(index) or self._read.get(index)
+        if known is None:
+            if not 0 <= index < len(columns):
+                raise IndexError(index)
+            try:
+                raw = self._read_bytes(columns.offsets[index], columns.sizes[index])
+            except SessionBrowseError:
+                raw = b""
+            known = self._decoded(index, raw)
+            if len(self._read) >= MAX_KEPT:
+                self._read.clear()
+            self._read[index] = known
+        return known
+
+    def __iter__(self) -> Iterator[Envelope]:
+        for _, envelope in self.many(range(len(self))):
+            yield envelope
+
+    def many(self, indexes: Sequence[int]) -> Iterator[tuple[int, Envelope]]:
+        """Yield entries, given in file order, as index and envelope; what lies close together is read at once."""
+        kept = self._columns.kept
+        for run in runs(indexes, self._columns):
+            start, block = self._columns.offsets[run[0]], b""
+            if any(index not in kept for index in run):
+                end = self._columns.offsets[run[-1]] + self._columns.sizes[run[-1]]
+                try:
+                    block = self._read_bytes(start, end - start)
+                except SessionBrowseError:
+                    block = b""
+            for index in run:
+                at = self._columns.offsets[index] - start
+                yield index, kept.get(index) or self._decoded(index, block[at : at + self._columns.sizes[index]])
+
+    def _decoded(self, index: int, raw: bytes) -> Envelope:
+        columns = self._columns
+        line = raw.strip(MARGIN)
+        envelope = read_envelope(line)
+        if isinstance(envelope, BadLine):
+            envelope = read_envelope(first_of_fused(line) or b"")
+        if isinstance(envelope, Envelope) and envelope.id == columns.ids[index]:
+            return envelope
+        kind = columns.kind(index)
+        return msgspec.structs.replace(
+            Envelope(**{name: getattr(kind, name) for name in kind.__struct_fields__}),
+            id=columns.ids[index],
+            parent_id=columns.parent_ids[index],
+        )
+
+
+def runs(indexes: Sequence[int], columns: Columns) -> Iterator[list[int]]:
+    """Yield entries, given in file order, in runs that lie within `MAX_RUN_BYTES`."""
+    run: list[int] = []
+    for index in indexes:
+        if run and columns.offsets[index] + columns.sizes[index] - columns.offsets[run[0]] > MAX_RUN_BYTES:
+            yield run
+            run = []
+        run.append(index)
+    if run:
+        yield run

@@ -1,0 +1,481 @@
+"""One session: its entries as envelopes, its tree, leaf, labels, name and problems.
+
+Entries are addressed by their index in file order, because ids may be missing or double; parents are indexes too.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter, lt
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.format.codec import decode_line
+from sessionbrowse.format.entries import BadLine, Compaction, Entry, Header, TitleSlot, UnknownEntry
+from sessionbrowse.format.envelope import Envelope
+from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.lines import LineBlock
+from sessionbrowse.model.session.column_reader import ColumnReader
+from sessionbrowse.model.session.columns import Columns, Kind, Time, columns_of
+from sessionbrowse.model.session.envelopes import Envelopes, ReadBytes, runs
+from sessionbrowse.model.session.parents import ROOT as ROOT
+from sessionbrowse.model.session.parents import is_chain, is_chain_of, loops
+from sessionbrowse.model.session.records import MARGIN, Problem, Reader, first_of_fused
+from sessionbrowse.model.session.rules import Rules
+from sessionbrowse.text import parse_time
+
+
+class LabelMark(Struct, frozen=True, gc=False):
+    """The label of an entry: its text, the time and the index of the label entry that set it."""
+
+    text: str
+    time: str | float | None
+    set_by: int
+
+
+class Session:
+    """A session as one program reads it. Complete when made; a grown file is opened again."""
+
+    def __init__(self, reader: Reader, columns: Columns, path: str, read_bytes: ReadBytes) -> None:
+        self.rules: Rules = reader.rules
+        self.path = path
+        self.header: Header | None = reader.header
+        self.header_line = reader.header_line
+        self.title_slot: TitleSlot | None = reader.slot
+        self.title_slot_line = reader.slot_line
+        self.is_transcript = reader.is_transcript
+        self.version: Json = reader.version
+        self.refusal = reader.refusal
+        self.unlisted = reader.unlisted
+        self.torn = reader.torn
+        self.size = reader.bytes_read
+        self.marks = frozenset(reader.marks)
+        self.columns = columns
+        self.envelopes: Sequence[Envelope] = Envelopes(columns, read_bytes)
+        """Every entry's facts. Most are read from the file when asked for: `ids` and `kind` tell some without that."""
+        self.parents: list[int] = []
+        self.labels: dict[int, LabelMark] = {}
+        self.leaf: int | None = None
+        self.leaf_id: str | None = None
+        self.name: str | None = None
+        self.problems: tuple[Problem, ...] = ()
+        self.problem_count = 0
+        """How many there are; of very many only the first are in `problems`."""
+        self._index_by_id: dict[str, int] | None = None
+        self._is_chain: bool | None = None
+        self._read_bytes = read_bytes
+        self._generation = reader.generation
+        self._children: list[list[int]] | None = None
+        self._roots: list[int] = []
+        self._ordinals: list[int] = []
+        self._transcript_head: Json = reader.transcript_heads[-1] if reader.transcript_heads else None
+
+    @property
+    def agent(self) -> str:
+        """The program that owns the file: pi, omp, atomic or indusagi."""
+        return self.rules.agent
+
+    @property
+    def id(self) -> str | None:
+        """The session's id: the header's; for a transcript the file's stem (a renamed one's head has the old id)."""
+        if self.is_transcript:
+            return self.path.rpartition("/")[2].rpartition(".")[0]
+        return self.header.id if self.header is not None else None
+
+    @property
+    def cwd(self) -> str:
+        """The directory of the header, "" where there is none (transcripts store none)."""
+        return self.header.cwd or "" if self.header is not None else ""
+
+    @property
+    def ids(self) -> Sequence[str | None]:
+        """The ids of all entries."""
+        return self.columns.ids
+
+    @property
+    def lines(self) -> Sequence[int]:
+        """The 1-based lines of all entries."""
+        return self.columns.lines
+
+    @property
+    def offsets(self) -> Sequence[int]:
+        """Where the lines of all entries begin, in bytes."""
+        return self.columns.offsets
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """How long the lines of all entries are, in bytes."""
+        return self.columns.sizes
+
+    @property
+    def index_by_id(self) -> dict[str, int]:
+        """The entries by their ids; the last one of an id that is there twice."""
+        if self._index_by_id is None:
+            ids = self.columns.ids
+            by_id = dict(zip(ids, range(len(ids)), strict=True))
+            by_id.pop(None, None)
+            self._index_by_id = by_id  # type: ignore[assignment]
+        return self._index_by_id  # type: ignore[return-value]
+
+    def kind(self, index: int) -> Kind:
+        """What the entry has in common with others: type, role, model and the like, without reading the file."""
+        return self.columns.kind(index)
+
+    def time(self, index: int) -> Time:
+        """The entry's timestamp as it stands in the file."""
+        columns = self.columns
+        if columns.times:
+            return columns.times[index]
+        return columns.some_times[index] if index in columns.some_times else self.envelopes[index].timestamp
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether every entry hangs on the one before it."""
+        if self._is_chain is None:
+            self._is_chain = is_chain_of(self.parents)
+        return self._is_chain
+
+    @property
+    def roots(self) -> list[int]:
+        """The entries without a parent in this file, in file order."""
+        self._link_children()
+        return self._roots
+
+    def children(self, index: int) -> list[int]:
+        """The entries whose parent is this one, by time, file order where times are equal."""
+        self._link_children()
+        assert self._children is not None
+        return self._children[index]
+
+    def branch(self, index: int | None) -> list[int]:
+        """The path from a root to the entry, both included; empty for None."""
+        if index is not None and self.is_chain:
+            return list(range(index + 1))
+        path: list[int] = []
+        current = ROOT if index is None else index
+        while current != ROOT:
+            path.append(current)
+            current = self.parents[current]
+        path.reverse()
+        return path
+
+    def active_branch(self) -> list[int]:
+        """The path to the leaf; empty where the leaf has no id, for there the programs have none."""
+        return self.branch(self.leaf) if self.leaf_id else []
+
+    def raw(self, index: int) -> bytes:
+        """The bytes of the entry's line, without newline, read from the file now; fewer if the file shrank.
+
+        Raises:
+            Unreadable: the file is gone or cannot be read.
+        """
+        return self._read_bytes(self.offsets[index], self.sizes[index])
+
+    def entry(self, index: int) -> Entry:
+        """The whole entry, decoded from the file now; v1 and v2 entries in migrated form.
+
+        What is no entry to the format (omp's later headers), or no longer one in a file that changed under us, comes
+        back as an `UnknownEntry`.
+
+        Raises:
+            Unreadable: the file is gone or cannot be read.
+        """
+        line = self.raw(index).strip(MARGIN)
+        entry = decode_line(line)
+        if isinstance(entry, BadLine) and self.rules.keeps_first_of_fused:
+            entry = decode_line(first_of_fused(line) or line)
+        if isinstance(entry, BadLine | Header | TitleSlot):
+            envelope = self.envelopes[index]
+            return UnknownEntry(type=envelope.type, id=envelope.id, raw=self._fields(line) or None)
+        if self._generation >= 3:
+            return entry
+        return self._migrated(entry, index)
+
+    def fields(self, index: int) -> dict[str, Json]:
+        """The entry's JSON object as it stands in the file now, not migrated; empty where there is none."""
+        return self._fields(self.raw(index))
+
+    def fields_of_many(self, indexes: Iterable[int]) -> Iterator[tuple[int, dict[str, Json]]]:
+        """Yield the objects of many entries in file order; entries that lie close together are read at once."""
+        for run, block in self.blocks_of(sorted(indexes)):
+            start = self.offsets[run[0]]
+            for index in run:
+                at = self.offsets[index] - start
+                # A single line may come reduced, and so shorter than its size.
+                yield index, self._fields(block[at : at + self.sizes[index]])
+
+    def blocks_of(self, indexes: Sequence[int]) -> Iterator[tuple[list[int], bytes]]:
+        """Yield entries, given in file order, in runs that lie close together, each with the bytes from its first on.
+
+        Raises:
+            Unreadable: the file is gone or cannot be read.
+        """
+        for run in runs(indexes, self.columns):
+            start, last = self.offsets[run[0]], run[-1]
+            yield run, self._read_bytes(start, self.offsets[last] + self.sizes[last] - start)
+
+    def find(self, reference: str) -> list[int]:
+        """The entries meant by an id, a unique beginning of one, or an exact label; several if it is not unique."""
+        exact = self.index_by_id.get(reference)
+        if exact is not None:
+            return [exact]
+        labelled = [index for index, mark in self.labels.items() if mark.text == reference]
+        if labelled:
+            return labelled
+        if not reference:
+            return []
+        return [index for entry_id, index in self.index_by_id.items() if entry_id.startswith(reference)]
+
+    # ---- made by `build_session` ---------------------------------------------------------------------------
+
+    def _fields(self, raw: bytes) -> dict[str, Json]:
+        line = raw.strip(MARGIN)
+        try:
+            value = loads(line)
+        except BadJson:
+            first = first_of_fused(line) if self.rules.keeps_first_of_fused else None
+            value = None if first is None else loads(first)
+        return value if isinstance(value, dict) else {}
+
+    def _migrated(self, entry: Entry, index: int) -> Entry:
+        if self._generation > 1:
+            return entry
+        parent = self.parents[index]
+        named = {"id": self.envelopes[index].id, "parent_id": None if parent == ROOT else self.envelopes[parent].id}
+        if isinstance(entry, Compaction) and entry.first_kept_entry_index is not None:
+            first_kept = self._id_at_ordinal(entry.first_kept_entry_index)
+            return msgspec.structs.replace(entry, **named, first_kept_entry_id=first_kept, first_kept_entry_index=None)
+        return msgspec.structs.replace(entry, **named)
+
+    def _id_at_ordinal(self, ordinal: int) -> str | None:
+        index = bisect_left(self._ordinals, ordinal)
+        return self.envelopes[index].id if self._ordinals[index : index + 1] == [ordinal] else None
+
+    def _link_children(self) -> None:
+        if self._children is not None:
+            return
+        children: list[list[int]] = [[] for _ in self.parents]
+        roots: list[int] = []
+        for index, parent in enumerate(self.parents):
+            (roots if parent == ROOT else children[parent]).append(index)
+        for siblings in children:
+            if len(siblings) > 1:
+                times = [(_milliseconds(self.time(index)), index) for index in siblings]
+                # JavaScript sorts dates that are none in an order nobody defines: those stay where they are.
+                if all(time is not None for time, _ in times):
+                    siblings[:] = [index for _, index in sorted(times, key=itemgetter(0))]
+        self._children, self._roots = children, roots
+
+
+def build_session(blocks: Iterable[LineBlock], rules: Rules, path: str, read_bytes: ReadBytes) -> Session:
+    """Read a file's lines into a session. Never raises on foreign bytes; what is wrong is in `problems`."""
+    into = ColumnReader(Reader(rules), Columns())
+    for block in blocks:
+        into.add_block(block)
+    return session_read(into, path, read_bytes)
+
+
+def session_read(lines: ColumnReader, path: str, read_bytes: ReadBytes) -> Session:
+    """Return the session of a file of which all lines were read."""
+    lines.reader.finish()
+    return session_of(lines.reader, lines.columns, lines.ordinals, path, read_bytes)
+
+
+def session_of(
+    reader: Reader,
+    columns: Columns,
+    ordinals: list[int],
+    path: str,
+    read_bytes: ReadBytes,
+    parents: list[int] | None = None,
+) -> Session:
+    """Return the session of a reader that has finished, and of the entries it found.
+
+    Ordinals are each entry's place among all records, and needed for versions before 3 only. `parents` are given by
+    who knows that every parent stands once, and before its child.
+    """
+    session = Session(reader, columns, path, read_bytes)
+    if reader.generation < 3:
+        _migrate(session, ordinals)
+    if parents is not None:
+        session.parents = parents
+    else:
+        _link(session, reader)
+    _find_leaf(session, reader)
+    _find_labels(session, reader)
+    kept = [session.columns.kept[index] for index in sorted(session.columns.kept)]
+    session.name = find_name(session.rules, kept, session.title_slot, session.header)
+    session.problem_count = reader.problem_count
+    session.problems = tuple(sorted(reader.problems, key=lambda problem: (problem.offset, problem.line)))
+    return session
+
+
+def find_name(rules: Rules, envelopes: Iterable[Envelope], slot: TitleSlot | None, header: Header | None) -> str | None:
+    """Return the session's display name by the program's own rule, None where there is none.
+
+    pi, atomic: the last `session_info` in file order over all branches, blank clears. indusagi: the last that is not
+    empty. omp: the slot, whose empty title wins over the header's; the header's title where there is no slot.
+    """
+    if rules.name == "title_slot":
+        if slot is not None:
+            return slot.title or None
+        return (header.title or None) if header is not None else None
+    name: str | None = None
+    for envelope in envelopes:
+        if envelope.type == "session_info":
+            name = next_name(rules, name, envelope)
+    return name
+
+
+def next_name(rules: Rules, name: str | None, info: Envelope) -> str | None:
+    """Return the name after one more `session_info` entry."""
+    if rules.name == "session_info_filled":
+        return info.text or name
+    return trim(info.text or "") or None
+
+
+def migrated_id(session_id: str | None, ordinal: int, taken: set[str] | dict[str, int]) -> str:
+    """Return the id given in memory to a v1 entry: 8 hex digits, the same at every call for the same file."""
+    import hashlib  # only files of version 1 need it, and it takes its time
+
+    salt = 0
+    while True:
+        digest = hashlib.sha1(f"{session_id}\0{ordinal}\0{salt}".encode("utf-8", "replace"), usedforsecurity=False)
+        made = digest.hexdigest()[:8]
+        if made not in taken:
+            return made
+        salt += 1
+
+
+def _migrate(session: Session, ordinals: list[int]) -> None:
+    """v1 → v2: ids and a linear chain; v2 → v3: role `hookMessage` becomes `custom`. In memory only."""
+    taken: set[str] = set()
+    migrated: list[Envelope] = []
+    previous: str | None = None
+    session_id = session.header.id if session.header is not None else None
+    for envelope, ordinal in zip(session.envelopes, ordinals, strict=True):
+        changes: dict[str, Json] = {}
+        if session._generation == 1:
+            made = migrated_id(session_id, ordinal, taken)
+            taken.add(made)
+            changes = {"id": made, "parent_id": previous}
+            previous = made
+        if envelope.role == "hookMessage":
+            changes["role"] = "custom"
+        migrated.append(msgspec.structs.replace(envelope, **changes) if changes else envelope)
+    session.columns = columns_of(migrated, session.lines, session.offsets, session.sizes)
+    session.envelopes = migrated
+    session._ordinals = ordinals
+
+
+def _link(session: Session, reader: Reader) -> None:
+    """Find every entry's parent. What the file leaves open is closed so that the result is always a forest."""
+    ids, parent_ids = session.columns.ids, session.columns.parent_ids
+    if is_chain(ids, parent_ids) and len(set(ids)) == len(ids):
+        session.parents = list(range(-1, len(ids) - 1))
+        session._is_chain = len(ids) > 0
+        return
+    index_by_id = session.index_by_id
+    doubles = _doubles(session, reader, ids) if len(index_by_id) < len(ids) else {}
+    find = index_by_id.get
+    parents = session.parents
+    parents += [ROOT if parent_id is None else find(parent_id, ROOT) for parent_id in parent_ids]
+    for index, parent in enumerate(parents):
+        if parent < index and parent != ROOT:
+            continue
+        parent_id = parent_ids[index]
+        if parent_id is not None and parent_id == ids[index]:
+            reader.report(session.lines[index], session.offsets[index], "the entry is its own parent")
+            parents[index] = ROOT
+        elif parent_id is not None and parent == ROOT:
+            reason = f"the parent {parent_id or '(empty)'} is missing"
+            reader.report(session.lines[index], session.offsets[index], reason)
+    if all(map(lt, parents, range(len(parents)))):
+        # Every parent stands before its child: there is no loop.
+        return
+    for members in loops(parents):
+        index = min(members)
+        # An id that was written again below its own child: the child means the entry that stood there before it.
+        doubles_before = [i for i in doubles.get(parent_ids[index] or "", []) if i < index]
+        parents[index] = doubles_before[-1] if doubles_before else ROOT
+        reader.report(session.lines[index], session.offsets[index], "its parents form a loop, which is cut here")
+    for members in loops(parents):
+        parents[min(members)] = ROOT
+
+
+def _doubles(session: Session, reader: Reader, ids: list[str | None]) -> dict[str, list[int]]:
+    """Report ids that stand in the file more than once, and return their places."""
+    places: dict[str, list[int]] = {}
+    for index, entry_id in enumerate(ids):
+        if entry_id is None:
+            continue
+        places.setdefault(entry_id, []).append(index)
+        if len(places[entry_id]) > 1:
+            reader.report(session.lines[index], session.offsets[index], f"a second entry with the id {entry_id}")
+    return places
+
+
+def _find_leaf(session: Session, reader: Reader) -> None:
+    if not session.columns:
+        return
+    session.leaf = len(session.columns) - 1
+    if session.is_transcript:
+        _find_transcript_leaf(session, reader)
+    if session.leaf is not None:
+        session.leaf_id = session.ids[session.leaf] or None
+
+
+def _find_transcript_leaf(session: Session, reader: Reader) -> None:
+    """indusagi 2: the last head's leaf; without a head the longest chain, the greater id where two are equal."""
+    head = session._transcript_head
+    if isinstance(head, dict) and "leaf" in head:
+        named = head["leaf"]
+        session.leaf = session.index_by_id.get(named) if isinstance(named, str) else None
+        last = len(session.envelopes) - 1
+        if session.leaf != last:
+            reason = "the head line is older than the last entry: indusagi resumes at the head's leaf"
+            reader.report(session.lines[last], session.offsets[last], reason)
+        return
+    depths = [0] * len(session.parents)
+    for index in range(len(depths)):
+        walk = []
+        current = index
+        while current != ROOT and depths[current] == 0:
+            walk.append(current)
+            current = session.parents[current]
+        depth = 0 if current == ROOT else depths[current]
+        for reached in reversed(walk):
+            depth += 1
+            depths[reached] = depth
+    usable = [index for index in range(len(depths)) if session.envelopes[index].problem is None] or range(len(depths))
+    session.leaf = max(usable, key=lambda index: (depths[index], session.envelopes[index].id or ""))
+
+
+def _find_labels(session: Session, reader: Reader) -> None:
+    """The last label entry of a target in file order wins, over all branches; empty or missing clears."""
+    by_target: dict[str, LabelMark] = {}
+    for index in sorted(session.columns.kept):
+        envelope = session.columns.kept[index]
+        if envelope.type != "label" or envelope.target_id is None:
+            continue
+        if envelope.text:
+            by_target[envelope.target_id] = LabelMark(envelope.text, envelope.timestamp, index)
+        else:
+            by_target.pop(envelope.target_id, None)
+    for target_id, mark in by_target.items():
+        target = session.index_by_id.get(target_id)
+        if target is None:
+            at = mark.set_by
+            reason = f"a label for the entry {target_id}, which is not in the file"
+            reader.report(session.lines[at], session.offsets[at], reason)
+            continue
+        session.labels[target] = mark
+
+
+def _milliseconds(timestamp: str | float | None) -> float | None:
+    if isinstance(timestamp, str):
+        return parse_time(timestamp)
+    return timestamp

@@ -1,0 +1,64 @@
+"""The newest message of a session, where the program resumes without it: its branch is not the leaf's.
+
+An entry appended from an older place in the tree, such as a label or an extension's note, is enough for that: the next
+start goes on from there, and what was said last looks lost (omp issue 12242).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sessionbrowse.model.session.parents import ROOT
+
+if TYPE_CHECKING:
+    from sessionbrowse.model.session.session import Session
+
+CHECKOUT_TYPE = "sessionbrowse"
+"""`customType` of the entry that a check out appends; every program hides custom entries in its default tree."""
+
+
+def left_behind(session: Session) -> int | None:
+    """Return the index of a session's newest message if the path to the leaf is without it, else None."""
+    count = len(session.ids)
+    newest = next((index for index in reversed(range(count)) if session.kind(index).type == "message"), ROOT)
+    leaf = session.leaf if session.leaf is not None else ROOT
+    parents = session.parents
+    if is_left_behind(newest, leaf, len(parents), parents.__getitem__, lambda index: is_move(*_kind(session, index))):
+        return newest
+    return None
+
+
+def messages_left_behind(session: Session, newest: int) -> int:
+    """Return how many messages lead to `newest` that are not on the path to the leaf."""
+    active = set(session.branch(session.leaf))
+    path = session.branch(newest)
+    return sum(1 for index in path if index not in active and session.kind(index).type == "message")
+
+
+def is_left_behind(
+    newest: int, leaf: int, count: int, parent: Callable[[int], int], is_move_at: Callable[[int], bool]
+) -> bool:
+    """Tell whether the path up from a leaf misses the newest message, without anybody having moved there on purpose.
+
+    Entries are indexes in file order, `count` of them; `parent` may lead in a circle.
+    """
+    if newest == ROOT:
+        return False
+    for _ in range(count):
+        if leaf == newest:
+            return False
+        if leaf == ROOT or (leaf > newest and is_move_at(leaf)):
+            return leaf == ROOT
+        leaf = parent(leaf)
+    return leaf != newest
+
+
+def is_move(kind: str, custom_type: str | None) -> bool:
+    """Tell whether an entry is what going elsewhere in the tree leaves: a summary of the branch left, or our mark."""
+    return kind == "branch_summary" or (kind == "custom" and custom_type == CHECKOUT_TYPE)
+
+
+def _kind(session: Session, index: int) -> tuple[str, str | None]:
+    kind = session.kind(index)
+    return kind.type, kind.custom_type

@@ -1,0 +1,48 @@
+"""Whether an entry is active, abandoned, or lies before what the last compaction or reset kept."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from sessionbrowse.model.context.build import first_place_sent
+from sessionbrowse.model.context.message import last_of_type
+from sessionbrowse.model.session.session import Session
+
+_BOUNDARIES = ("compaction", "reset_boundary")
+
+
+class EntryStates:
+    """Tells the states of a session's entries, and works out no more than is asked for."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def of(self, index: int) -> str:
+        """Return `active`, `abandoned` or `compacted`."""
+        if index not in self._active:
+            return "abandoned"
+        return "compacted" if index in self._before_boundary and index in self._compacted else "active"
+
+    @cached_property
+    def _branch(self) -> list[int]:
+        return self._session.active_branch()
+
+    @cached_property
+    def _active(self) -> frozenset[int]:
+        return frozenset(self._branch)
+
+    @cached_property
+    def _boundary(self) -> int:
+        """The place of the last compaction or reset, 0 where there is none: what it kept lies before it."""
+        if not any(kind.type in _BOUNDARIES for kind in self._session.columns.kinds.all):
+            return 0
+        return last_of_type(self._session, self._branch, *_BOUNDARIES) or 0
+
+    @cached_property
+    def _before_boundary(self) -> frozenset[int]:
+        return frozenset(self._branch[: self._boundary])
+
+    @cached_property
+    def _compacted(self) -> frozenset[int]:
+        kept = first_place_sent(self._session, self._boundary)
+        return frozenset(self._branch[: self._boundary if kept is None else kept])

@@ -1,0 +1,121 @@
+"""Which entries a tree shows: the programs' five filters and their search.
+
+Filters read no file. Sources: pi 1.5.2, omp 18.2.3, atomic 0.9.15, and for indusagi pi 0.50, whose fork it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import compress
+from operator import and_
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+from sessionbrowse.format.entries import CustomMessage, CustomRoleMessage, MessageEntry
+from sessionbrowse.format.javascript import words
+from sessionbrowse.model.session.columns import Kind
+from sessionbrowse.model.session.rules import AgentName
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.tree import omp_search
+from sessionbrowse.model.tree.row_text import search_texts
+
+FilterName = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
+
+_BOOKKEEPING = frozenset({"label", "custom", "model_change", "thinking_level_change"})
+_OMP_BOOKKEEPING = frozenset(
+    {
+        "model_usage",
+        "service_tier_change",
+        "title_change",
+        "credential_pin",
+        "session_init",
+        "ttsr_injection",
+        "mode_change",
+        "reset_boundary",
+    }
+)
+_HIDDEN_BY_DEFAULT: dict[AgentName, frozenset[str]] = {
+    "pi": _BOOKKEEPING | {"context_edit", "session_info"},
+    "omp": _BOOKKEEPING | _OMP_BOOKKEEPING,
+    "atomic": _BOOKKEEPING | {"session_info"},
+    "indusagi": _BOOKKEEPING,
+}
+_ORDINARY_ENDS = frozenset({None, "", "stop", "toolUse"})
+_USER_PROMPT_TYPES = frozenset({"skill-prompt", "collab-prompt"})
+
+
+def shown(session: Session, filter_name: str, leaf: int | None) -> bytes:
+    """Return 1 for every entry that a filter shows, 0 for the others; an unknown filter is the default one.
+
+    No filter shows pi's `usage` entries, nor answers without text, unless one is the leaf or ended by an error.
+    """
+    columns = session.columns
+    match filter_name:
+        case "all":
+            flags = bytearray(b"\1" * len(columns))
+        case "labeled-only":
+            flags = bytearray(len(columns))
+            for index in session.labels:
+                flags[index] = 1
+        case "user-only":
+            flags = _by_kind(session, [kind.role == "user" and kind.type == "message" for kind in columns.kinds.all])
+            if session.rules.tree == "omp":
+                _add_user_prompts(session, flags)
+        case _:
+            hidden = _HIDDEN_BY_DEFAULT[session.rules.tree]
+            flags = _by_kind(session, [kind.type not in hidden for kind in columns.kinds.all])
+    return bytes(_without_silent_entries(session, flags, leaf, without_tools=filter_name == "no-tools"))
+
+
+def found(session: Session, query: str, candidates: Collection[int]) -> list[int]:
+    """Return the entries in which the program's own search finds all words of the query."""
+    tokens = words(query.lower())
+    if session.rules.tree == "omp":
+        prepared = _OMP_TEXTS.setdefault(session, {})
+        for index, text in search_texts(session, [index for index in candidates if index not in prepared]):
+            prepared[index] = omp_search.search_words(text)
+        is_found = omp_search.matcher(tokens)
+        return [index for index in candidates if is_found(prepared[index])]
+    texts = _TEXTS.setdefault(session, {})
+    for index, text in search_texts(session, [index for index in candidates if index not in texts]):
+        texts[index] = text.lower()
+    return [index for index in candidates if all(token in texts[index] for token in tokens)]
+
+
+# What was searched once is kept as long as its session: the next letter of the query asks for the same texts.
+_TEXTS: WeakKeyDictionary[Session, dict[int, str]] = WeakKeyDictionary()
+_OMP_TEXTS: WeakKeyDictionary[Session, dict[int, omp_search.SearchWords]] = WeakKeyDictionary()
+
+
+def _by_kind(session: Session, answers: list[bool]) -> bytearray:
+    """Return for every entry what is answered for its kind."""
+    return bytearray(map(answers.__getitem__, session.columns.codes))
+
+
+def _without_silent_entries(session: Session, flags: bytearray, leaf: int | None, *, without_tools: bool) -> bytearray:
+    tree = session.rules.tree
+    speaks = _by_kind(session, [not _is_silent(kind, tree, without_tools) for kind in session.columns.kinds.all])
+    left = bytearray(map(and_, flags, speaks))
+    if leaf is not None and leaf >= 0 and session.kind(leaf).role == "assistant":
+        left[leaf] = flags[leaf]
+    return left
+
+
+def _is_silent(kind: Kind, tree: AgentName, without_tools: bool) -> bool:
+    if kind.role == "assistant":
+        says = kind.has_words if tree == "omp" else kind.has_text
+        return not says and kind.stop_reason in _ORDINARY_ENDS and kind.type == "message"
+    if kind.type == "message":
+        return without_tools and kind.role == "toolResult"
+    return kind.type == "usage" and tree == "pi"
+
+
+def _add_user_prompts(session: Session, flags: bytearray) -> None:
+    """In omp a skill or a guest may speak for the user: custom messages of these types attributed to the user."""
+    of_type = _by_kind(session, [kind.custom_type in _USER_PROMPT_TYPES for kind in session.columns.kinds.all])
+    for index in compress(range(len(of_type)), of_type):
+        match session.entry(index):
+            case MessageEntry(message=CustomRoleMessage(attribution="user")):
+                flags[index] = session.kind(index).role == "custom"
+            case CustomMessage(attribution="user", content=content):
+                flags[index] = content is not None

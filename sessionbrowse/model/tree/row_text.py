@@ -1,0 +1,76 @@
+"""The text of a tree's rows, in the words of the session's program, and what its search looks at.
+
+An entry is decoded when its row is asked for. Text stands as in the file: it is to be sanitised before it is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from weakref import WeakKeyDictionary
+
+from sessionbrowse.format.javascript_values import MISSING, string
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.tree import row_text_omp, row_text_pi
+from sessionbrowse.model.tree.row_words import Call, Fields
+from sessionbrowse.model.tree.tool_callers import caller_of
+
+
+def row_text(session: Session, index: int, home: str = "") -> str:
+    """Return the row of an entry without label and markers; paths below `home` begin with `~`.
+
+    A tool result shows the call it answers. As pi 1.5.2, omp 18.2.3, atomic 0.9.15 or indusagi 0.12.15 write it.
+    """
+    kind = session.kind(index)
+    call = _answered_call(session, index) if kind.role == "toolResult" else None
+    fields = session.fields(index)
+    if session.rules.tree == "omp":
+        return row_text_omp.row_text(kind.type, kind.role, fields, call, home)
+    return row_text_pi.row_text(session.rules.tree, kind.type, kind.role, fields, call, home)
+
+
+def search_text(session: Session, index: int) -> str:
+    """Return the text in which the program's own search looks for its words: label, role, beginning of the text."""
+    return search_text_of(session, index, session.fields(index))
+
+
+def search_texts(session: Session, indexes: Iterable[int]) -> Iterator[tuple[int, str]]:
+    """Yield the search texts of many entries with their indexes, in file order."""
+    for index, fields in session.fields_of_many(indexes):
+        yield index, search_text_of(session, index, fields)
+
+
+def search_text_of(session: Session, index: int, fields: Fields) -> str:
+    """Return the search text of an entry whose JSON object is known."""
+    kind = session.kind(index)
+    mark = session.labels.get(index)
+    if session.rules.tree == "omp":
+        found = row_text_omp.search_text(kind.type, kind.role, fields)
+    else:
+        found = row_text_pi.search_text(session.rules.tree, kind.type, kind.role, fields)
+    return f"{mark.text} {found}" if mark is not None else found
+
+
+_LAST_CALLS: WeakKeyDictionary[Session, tuple[int, dict[str, Call]]] = WeakKeyDictionary()
+
+
+def _answered_call(session: Session, index: int) -> Call | None:
+    call_id = session.envelopes[index].tool_call_id
+    caller = caller_of(session, index, call_id) if call_id else None
+    return _calls_of(session, caller).get(call_id or "") if caller is not None else None
+
+
+def _calls_of(session: Session, caller: int) -> dict[str, Call]:
+    """The calls of one answer by their ids; those of the last answer asked for are kept, for its results stand
+    together."""
+    kept = _LAST_CALLS.get(session)
+    if kept is not None and kept[0] == caller:
+        return kept[1]
+    message = session.fields(caller).get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    calls = {
+        string(block.get("id")): Call(block.get("name", MISSING), block.get("arguments", MISSING))
+        for block in (content if isinstance(content, list) else [])
+        if isinstance(block, dict) and block.get("type") == "toolCall"
+    }
+    _LAST_CALLS[session] = (caller, calls)
+    return calls

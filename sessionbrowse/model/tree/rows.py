@@ -1,0 +1,144 @@
+"""Entries → the rows of a session's tree, exactly as its program's own `/tree` shows them.
+
+pi, atomic and indusagi bridge hidden entries and indent what is visible; omp indents the whole tree, then hides rows.
+Nothing here recurses: a session may be one chain of 100,000 entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import compress
+from typing import Literal
+
+from sessionbrowse.format.javascript import words
+from sessionbrowse.model.session.session import ROOT, Session
+from sessionbrowse.model.tree.filters import FilterName as FilterName
+from sessionbrowse.model.tree.filters import found
+from sessionbrowse.model.tree.lazy_rows import ChainRows, Trail
+from sessionbrowse.model.tree.lazy_rows import Row as Row
+from sessionbrowse.model.tree.lazy_rows import Rows as Rows
+from sessionbrowse.model.tree.row_text import row_text as row_text
+from sessionbrowse.model.tree.row_text import search_text as search_text
+from sessionbrowse.model.tree.shape import Laid, Shape, laid
+
+FILTERS: tuple[FilterName, ...] = ("default", "no-tools", "user-only", "labeled-only", "all")
+
+
+def rows(
+    session: Session,
+    filter: str = "default",
+    query: str = "",
+    folded: Collection[int] = frozenset(),
+    leaf: int | None = None,
+    keep_ancestors: bool = False,
+    hits: Collection[int] | None = None,
+) -> Rows:
+    """Return the rows of the tree from top to bottom.
+
+    `folded` are indexes of entries; those that cannot be folded are ignored. `leaf` is an entry to take for the
+    leaf, `ROOT` for none. With `keep_ancestors` the branch points above the hits of a query stay (`Row.matches`).
+    `hits` are the entries that a search found, instead of those that the program's own search finds by `query`.
+    """
+    whole = laid(session, filter, leaf)
+    matching: set[int] | None = None
+    if hits is not None:
+        matching = _shown_hits(session, whole.kept, hits)
+    elif words(query):
+        matching = set(found(session, query, whole.chosen))
+    if whole.is_chain:
+        chosen = whole.chosen if matching is None else sorted(matching)
+        return ChainRows(chosen, len(whole.path), whole.leaf).with_folded(folded)
+    if matching is None:
+        shape = whole.shape
+    else:
+        above = whole.branch_points_above(matching) if keep_ancestors else set()
+        shape = whole.shape_of(whole.in_order(matching | above))
+    made = [
+        Row(
+            index,
+            level,
+            connector,
+            trail,
+            _is_foldable(shape, index),
+            False,
+            whole.active[index] == 1,
+            index == whole.leaf and whole.active[index] == 1,
+            matching is None or index in matching,
+        )
+        for index, level, connector, trail in _placed(session, whole, shape)
+    ]
+    return Rows(made, shape.above).with_folded(folded)
+
+
+def prefix(row: Row) -> str:
+    """Return what pi draws before a row's text: lines, connector, and the sign of a folded (⊞) or foldable (⊟) row."""
+    cells = ["   "] * row.level
+    for level, goes_on in row.gutters:
+        cells[level] = "│  " if goes_on else "   "
+    if row.connector is not None:
+        middle = "⊞" if row.folded else "⊟" if row.foldable else "─"
+        cells[-1] = f"{'└' if row.connector == 'last' else '├'}{middle} "
+    elif row.folded:
+        cells.append("⊞ ")
+    return "".join(cells)
+
+
+def _is_foldable(shape: Shape, index: int) -> bool:
+    if not shape.count[index]:
+        return False
+    up = shape.above[index]
+    return up == ROOT or shape.count[up] > 1
+
+
+_Place = tuple[int, int, Literal["mid", "last"] | None, Trail]
+
+
+def _placed(session: Session, whole: Laid, shape: Shape) -> Iterator[_Place]:
+    """Yield the places of a shape; omp's are those in the tree of all entries."""
+    if session.rules.tree != "omp":
+        return _places(shape, is_omp=False)
+    chosen = set(shape.order)
+    return (place for place in _places(whole.whole, is_omp=True) if place[0] in chosen)
+
+
+def _places(shape: Shape, *, is_omp: bool) -> Iterator[_Place]:
+    """Yield index, level, connector and trail of every entry of a shape.
+
+    Children of a branch point stand one level deeper, and in pi so do the first ones below them; chains stay where
+    they are. Several roots are children of an invisible one, which is not drawn, so they begin at level 0.
+    """
+    above, count, last = shape.above, shape.count, shape.last
+    levels = [0] * len(above)
+    trails: list[Trail] = [None] * len(above)
+    many_roots = count[ROOT] > 1
+    for index in shape.order:
+        up = above[index]
+        if up == ROOT:
+            yield index, 0, None, None
+            continue
+        level, trail = levels[up], trails[up]
+        over = above[up]
+        if count[up] > 1:
+            levels[index] = level = level + 1
+            is_last = last[up] == index
+            trails[index] = (level - 1, not is_last, trail)
+            yield index, level, "last" if is_last else "mid", trail
+            continue
+        if (many_roots and over == ROOT) if is_omp else count[over] > 1:
+            level += 1
+        levels[index], trails[index] = level, trail
+        yield index, level, None, trail
+
+
+def _shown_hits(session: Session, kept: bytes, hits: Collection[int]) -> set[int]:
+    """Return the hits that have a row. An answer's calls show in the rows of their results."""
+    have_rows = set(compress(hits, map(kept.__getitem__, hits)))
+    if len(have_rows) < len(hits):
+        for index in hits:
+            last = index
+            while not kept[index] and (last := last + 1) < len(kept) and session.parents[last] in (index, last - 1):
+                if session.kind(last).role != "toolResult":
+                    break
+                if kept[last]:
+                    have_rows.add(last)
+    return have_rows

@@ -1,0 +1,172 @@
+"""A tool call in one row: `[read: ~/notes.md:5-14]`, as each program's own tree writes it.
+
+pi 1.5.2; omp 18.2.3; atomic 0.9.15 and indusagi 0.12.15 as older versions of pi.
+"""
+
+from __future__ import annotations
+
+import math
+import posixpath
+from collections.abc import Callable
+
+from sessionbrowse.format.javascript import cut, trim, units
+from sessionbrowse.format.javascript_values import MISSING, is_true, number, string, stringify_head, to_number
+from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.model.session.rules import AgentName
+from sessionbrowse.model.tree.row_words import Call, one_line
+
+_COMMAND_UNITS = 50
+_ARGUMENTS_UNITS = 40
+# atomic has `search` where pi has `grep`, omp `glob` where pi has `find`.
+_SHOWN_TOOLS: dict[AgentName, frozenset[str]] = {
+    "pi": frozenset({"read", "write", "edit", "bash", "grep", "find", "ls"}),
+    "omp": frozenset({"read", "write", "edit", "bash", "grep", "glob", "ls"}),
+    "atomic": frozenset({"read", "write", "edit", "bash", "find", "ls"}),
+    "indusagi": frozenset({"read", "write", "edit", "bash", "grep", "find", "ls"}),
+}
+
+
+def tool_call_text(agent: AgentName, call: Call, home: str) -> str:
+    """Return the row of a tool result, which names the call it answers; paths below `home` begin with `~`."""
+    name = string(call.name)
+    shorten = _SHORTEN[agent]
+    if name not in _SHOWN_TOOLS[agent]:
+        return _any_call(name, call.arguments)
+    arguments = call.arguments if isinstance(call.arguments, dict) else {}
+    match name:
+        case "read":
+            path = shorten(_first_true(arguments, "path", "file_path"), home)
+            given = arguments.get("offset", MISSING), arguments.get("limit", MISSING)
+            return f"[read: {path}{_range_of_pi(*given) if agent == 'pi' else _range_of_others(*given)}]"
+        case "write" | "edit":
+            return f"[{name}: {shorten(_first_true(arguments, 'path', 'file_path'), home)}]"
+        case "bash":
+            command = _first_true(arguments, "command")
+            more = "..." if units(command) > _COMMAND_UNITS else ""
+            return f"[bash: {cut(one_line(command), _COMMAND_UNITS)}{more}]"
+        case "grep":
+            where = _omp_scope(arguments, "paths", "path") if agent == "omp" else _path_or_here(arguments)
+            return f"[grep: /{_first_true(arguments, 'pattern')}/ in {shorten(where, home)}]"
+        case "glob":
+            return f"[glob: {shorten(_omp_scope(arguments, 'path', 'paths'), home)}]"
+        case "find":
+            return f"[find: {_first_true(arguments, 'pattern')} in {shorten(_path_or_here(arguments), home)}]"
+        case _:
+            return f"[ls: {shorten(_path_or_here(arguments), home)}]"
+
+
+def _any_call(name: str, arguments: Json) -> str:
+    if arguments is MISSING:
+        return f"[{name}]"
+    head, is_cut = stringify_head(arguments, _ARGUMENTS_UNITS)
+    return f"[{name}: {head}{'...' if is_cut else ''}]"
+
+
+def _first_true(arguments: dict[str, Json], *keys: str) -> str:
+    for key in keys:
+        if is_true(arguments.get(key)):
+            return string(arguments[key])
+    return ""
+
+
+def _path_or_here(arguments: dict[str, Json]) -> str:
+    return _first_true(arguments, "path") or "."
+
+
+def _omp_scope(arguments: dict[str, Json], *keys: str) -> str:
+    """omp searches several places: a list in `paths`, or a path that may itself be a list written as JSON."""
+    for key in keys:
+        found = arguments.get(key)
+        if isinstance(found, str):
+            listed = _list_in_text(found)
+            found = [found] if listed is None else listed
+        elif not isinstance(found, list) or key == "path":
+            continue
+        return ", ".join(["" if path is None else string(path) for path in found]) if found else "."
+    return "."
+
+
+def _list_in_text(text: str) -> list[str] | None:
+    trimmed = trim(text)
+    if not (trimmed.startswith("[") and trimmed.endswith("]")):
+        return None
+    try:
+        found = loads(trimmed.encode("utf-8", "surrogatepass"))
+    except BadJson:
+        return None
+    return found if isinstance(found, list) and all(isinstance(path, str) for path in found) else None
+
+
+# ---- lines of a file -------------------------------------------------------------------------------------------
+
+
+def _range_of_pi(offset: Json, limit: Json) -> str:
+    if offset in (None, MISSING) and limit in (None, MISSING):
+        return ""
+    start = 1.0 if offset in (None, MISSING) else _line_number(offset)
+    if start is None:
+        return ""
+    if limit in (None, MISSING):
+        return f":{number(start)}"
+    count = _line_number(limit)
+    if count is None:
+        return ""
+    end = start + count - 1
+    return f":{number(start)}-{number(end)}" if end else f":{number(start)}"
+
+
+def _line_number(value: Json) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number and not (isinstance(value, str) and trim(value)):
+        return None
+    found = to_number(value)
+    return found if math.isfinite(found) else None
+
+
+def _range_of_others(offset: Json, limit: Json) -> str:
+    """Versions before pi 1.5 add what the model wrote, which may be texts: "5" and 10 are line 510."""
+    if offset is MISSING and limit is MISSING:
+        return ""
+    start = 1 if offset in (None, MISSING) else offset
+    if limit is MISSING:
+        return f":{string(start)}"
+    both = [value if isinstance(value, int | float | None) else string(value) for value in (start, limit)]
+    joined = any(isinstance(value, str) for value in both)
+    end = to_number("".join(map(string, both))) if joined else sum(map(to_number, both))
+    end -= 1
+    return f":{string(start)}-{number(end)}" if is_true(end) else f":{string(start)}"
+
+
+# ---- paths -----------------------------------------------------------------------------------------------------
+
+
+def _shorten_like_pi(path: str, home: str) -> str:
+    if not home.startswith("/") or not path.startswith("/"):
+        return path
+    base, inside = _normal(home), _normal(path)
+    if inside == base:
+        return "~"
+    return f"~/{inside[len(base) :].lstrip('/')}" if inside.startswith(base.rstrip("/") + "/") else path
+
+
+def _shorten_like_omp(path: str, home: str) -> str:
+    rest = path[len(home) :]
+    if not home or not path.startswith(home) or not (rest == "" or rest[0] in "/\\"):
+        return path
+    return "~" + rest.replace("\\", "/")
+
+
+def _shorten_like_older_pi(path: str, home: str) -> str:
+    return "~" + path[len(home) :] if home and path.startswith(home) else path
+
+
+def _normal(path: str) -> str:
+    return "/" + posixpath.normpath(path).lstrip("/")
+
+
+_SHORTEN: dict[AgentName, Callable[[str, str], str]] = {
+    "pi": _shorten_like_pi,
+    "omp": _shorten_like_omp,
+    "atomic": _shorten_like_older_pi,
+    "indusagi": _shorten_like_older_pi,
+}

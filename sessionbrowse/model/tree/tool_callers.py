@@ -1,0 +1,80 @@
+"""Which answer made a tool call. Ids of calls may repeat: the call of the lowest row in the tree counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from weakref import WeakKeyDictionary
+
+from sessionbrowse.format.envelope import Envelope
+from sessionbrowse.model.session.envelopes import Envelopes
+from sessionbrowse.model.session.session import ROOT, Session
+from sessionbrowse.model.tree.display_order import display_order
+
+NEAR = 64
+"""So far above its result a call is looked for before all answers are asked."""
+
+Makers = dict[str, list[int]]
+"""By the id of a call, the answers that made one, in file order."""
+
+_MAKERS: WeakKeyDictionary[Session, Makers] = WeakKeyDictionary()
+_PLACES: WeakKeyDictionary[Session, dict[int, int]] = WeakKeyDictionary()
+
+
+def caller_of(session: Session, index: int, call_id: str) -> int | None:
+    """Return the answer that made the call which the entry `index` is the result of."""
+    above = session.parents[index]
+    for _ in range(0 if session.columns.calls_repeat else NEAR):
+        if above == ROOT:
+            break
+        if session.kind(above).role == "assistant" and call_id in session.envelopes[above].tool_calls:
+            return above
+        above = session.parents[above]
+    makers = _makers_of(session).get(call_id, [])
+    return max(makers, key=_places_of(session).__getitem__) if len(makers) > 1 else next(iter(makers), None)
+
+
+def learn_calls(session: Session, before: Session | None = None) -> None:
+    """Look at a session's answers now if its rows will ask for them; those of `before`, which it grew from, are known.
+
+    For background threads: it reads much of the file.
+    """
+    if session.columns.calls_repeat:
+        _makers_of(session, before)
+
+
+def _makers_of(session: Session, before: Session | None = None) -> Makers:
+    """Return who made which call, which takes a look at every answer of the session."""
+    makers = _MAKERS.get(session)
+    if makers is None:
+        known = _MAKERS.get(before) if before is not None else None
+        behind = len(before.ids) if known is not None and before is not None and _grew(before, session) else 0
+        makers = dict(known) if known is not None and behind else {}
+        answers = [at for at in range(behind, len(session.ids)) if session.kind(at).role == "assistant"]
+        for index, envelope in _envelopes_of(session, answers):
+            for call_id in envelope.tool_calls:
+                makers[call_id] = [*makers.get(call_id, ()), index]
+        _MAKERS[session] = makers
+    return makers
+
+
+def _envelopes_of(session: Session, indexes: list[int]) -> Iterable[tuple[int, Envelope]]:
+    envelopes = session.envelopes
+    # A session that was migrated in memory holds them all.
+    return envelopes.many(indexes) if isinstance(envelopes, Envelopes) else [(at, envelopes[at]) for at in indexes]
+
+
+def _grew(before: Session, session: Session) -> bool:
+    count = len(before.ids)
+    if not 0 < count <= len(session.ids) or before.path != session.path:
+        return False
+    last = count - 1
+    is_same_end = (before.offsets[last], before.sizes[last]) == (session.offsets[last], session.sizes[last])
+    return is_same_end and list(session.ids[:count]) == list(before.ids)
+
+
+def _places_of(session: Session) -> dict[int, int]:
+    places = _PLACES.get(session)
+    if places is None:
+        order = display_order(session, session.leaf)
+        places = _PLACES[session] = dict(zip(order, range(len(order)), strict=True))
+    return places

@@ -1,0 +1,1 @@
+"""The program beside the browser, and how the browser talks to it."""

@@ -1,0 +1,1 @@
+"""One function for each change of a session."""

@@ -1,0 +1,134 @@
+"""Archive a session: out of its program's lists, still read and searched here, and back at any time.
+
+The session and what belongs to it are moved as they are; nothing in them changes.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from sessionbrowse.agents import AGENTS
+from sessionbrowse.errors import InUse, RefusedWrite, SessionBrowseError
+from sessionbrowse.services.change.delete import agent_of, is_lock
+from sessionbrowse.services.change.unpack import unpack
+from sessionbrowse.services.list.find import header_of
+from sessionbrowse.services.transaction.change import Changed, changing, noted
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.move_together import Move, move_all
+from sessionbrowse.services.transaction.recover import settle
+from sessionbrowse.store.find.discover import ARCHIVE_FOLDER
+from sessionbrowse.store.read import archive as places
+from sessionbrowse.store.write.admission import Target, admitted, shown_name
+from sessionbrowse.store.write.in_use import usage
+from sessionbrowse.store.write.journal import Change
+from sessionbrowse.text import clean
+
+
+class Archived(Changed, frozen=True, kw_only=True):
+    """Where the session lies now (`path`), and where it lay."""
+
+    was: str
+
+
+def archive(target: Target, *, force: bool = False, bench: Bench | None = None, group: str | None = None) -> Archived:
+    """Take a session out of its program's lists.
+
+    Raises:
+        InUse: a program may have it open, and this is not forced.
+        RefusedWrite: it is archived already, or cannot be where it lies, or something of that name is in the way.
+        WriteFailed: the disk refused; it is where it was.
+    """
+    bench = bench or Bench.real()
+    with changing(bench):
+        path = admitted(target)
+        agent = agent_of(path, target)
+        wanted = places.archived_path(path, agent.name)
+        _refuse_link(wanted)
+        used = usage(path, agent, header_of(path).cwd or "", bench.around, now_ms=bench.now_ms(), proc=bench.proc)
+        if used.in_use and not force:
+            raise InUse(
+                f"{shown_name(path)} may be in use: {'; '.join(used.reasons)}. {agent.name} would write on where it "
+                "lay, into a file that is no session. Quit it first."
+            )
+        return _moved("archive", path, wanted, agent.name, bench, group)
+
+
+def unarchive(target: Target, *, bench: Bench | None = None, group: str | None = None) -> Archived:
+    """Bring an archived session back into its program's lists; one that omp packed is unpacked.
+
+    Raises:
+        RefusedWrite: it is not archived, or something of its name is in the way.
+        WriteFailed: the disk refused; it is where it was.
+    """
+    bench = bench or Bench.real()
+    with changing(bench):
+        path = admitted(target)
+        agent = agent_of(path, target).name
+        wanted = places.original_path(path)
+        _refuse_link(wanted)
+        if places.is_packed(path):
+            made = unpack(path, wanted, agent, bench, group)
+            return Archived(done=made.done, path=made.path, undo_id=made.undo_id, notes=made.notes, was=path)
+        return _moved("unarchive", path, wanted, agent, bench, group)
+
+
+def take_back(change: Change, bench: Bench) -> Archived:
+    """Move back what a change moved; hold the lock."""
+    moves = [(target, source) for source, target in change.plan["moves"]]
+    source, target = moves[-1]
+    if not os.path.lexists(source):
+        raise RefusedWrite(f"{clean(source)} is not there any more.")
+    return _carry_out("undo", moves, change.agent, bench, change.group, undoes=change.id, was=source, path=target)
+
+
+def _refuse_link(wanted: str) -> None:
+    """Raise `RefusedWrite` where the folder of a new place, derived from a path without links, is one."""
+    folder = os.path.dirname(wanted)
+    if (real := os.path.realpath(folder)) != folder:
+        raise RefusedWrite(f"{clean(folder)} leads to {clean(real)}; nothing is put there. Nothing was changed.")
+
+
+def moves_of(path: str, wanted: str, agent: str) -> list[Move]:
+    """Return what is moved with a session, the session last."""
+    folder = os.path.dirname(wanted)
+    own = [str(found) for found in AGENTS[agent].companions(path) if not is_lock(str(found))]
+    return [*((found, os.path.join(folder, os.path.basename(found))) for found in own), (path, wanted)]
+
+
+def _moved(verb: str, path: str, wanted: str, agent: str, bench: Bench, group: str | None) -> Archived:
+    return _carry_out(verb, moves_of(path, wanted, agent), agent, bench, group, was=path, path=wanted)
+
+
+def _carry_out(
+    verb: str,
+    moves: list[Move],
+    agent: str,
+    bench: Bench,
+    group: str | None,
+    *,
+    was: str,
+    path: str,
+    undoes: str | None = None,
+) -> Archived:
+    change = bench.journal.begin(
+        verb,
+        agent,
+        path,
+        session_id=header_of(was).id,
+        group=group,
+        undoes=undoes,
+        before={"path": was},
+        plan={"kind": "moves", "moves": [list(move) for move in moves]},
+    )
+    try:
+        move_all(moves)
+    except SessionBrowseError as error:
+        settle(bench, change, error.sentence)
+        raise
+    notes = noted(bench, change, {"path": path}, None)
+    # The folder stays where other archived sessions lie in it.
+    with suppress(OSError):
+        if os.path.basename(os.path.dirname(was)) == ARCHIVE_FOLDER:
+            os.rmdir(os.path.dirname(was))
+    return Archived(done=verb, path=path, undo_id=change.id, notes=notes, was=was)

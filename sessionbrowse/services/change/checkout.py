@@ -1,0 +1,204 @@
+"""Check out an entry: the program resumes there, in the same file. One hidden entry is appended whose parent it is."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from sessionbrowse.agents.change_plans import checkout_entry
+from sessionbrowse.errors import RefusedWrite, UnsafeEntry
+from sessionbrowse.format.entries import Content, CustomMessage, MessageEntry, TextBlock, UserMessage
+from sessionbrowse.model.session.session import ROOT, Session
+from sessionbrowse.model.session.stranded_messages import CHECKOUT_TYPE
+from sessionbrowse.services.inspect.documents import find_entry
+from sessionbrowse.services.transaction.change import (
+    Changed,
+    Origin,
+    append,
+    changing,
+    consent_to_append,
+    retried,
+    usage_of,
+)
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.store.write.admission import Target, refuse_old_version
+from sessionbrowse.store.write.writer import OpenedFile, opened
+
+_UNFINISHED = frozenset({"aborted", "error"})
+_NEW_TURN = frozenset({"compaction", "branch_summary", "reset_boundary"})
+
+
+class CheckedOut(Changed, frozen=True, kw_only=True):
+    """The wanted entry, the one at which the program resumes (None: before the first), and the text handed back.
+
+    `leaf_id` is our own entry, which stands at the end of the file now.
+    """
+
+    entry_id: str | None
+    at: str | None
+    leaf_id: str | None
+    text: str | None = None
+
+
+class Place(Struct, frozen=True):
+    """Where a program stands after going to an entry: the index of that place, and the text it hands back."""
+
+    index: int
+    text: str | None
+
+
+def checkout(
+    target: Target,
+    entry: str,
+    *,
+    force: bool = False,
+    bench: Bench | None = None,
+    group: str | None = None,
+) -> CheckedOut:
+    """Make the program resume at the entry that an id, the beginning of one or an exact label names.
+
+    As in pi's own tree, a user message (in pi, atomic and indusagi also a custom message) means its parent, and its
+    text comes back, to be changed and sent again.
+
+    Raises:
+        UnsafeEntry: between a tool's call and its result no program can go on; it names the nearest entry where it can.
+        InUse: a program may have the session open, and the change is not forced.
+        RefusedWrite: the file may not be changed.
+        NoSuchEntry, AmbiguousReference: the entry is not found.
+        WriteFailed: the disk refused; the sentence says what the file holds now.
+    """
+    bench = bench or Bench.real()
+
+    def attempt() -> CheckedOut:
+        with changing(bench), opened(target) as file:
+            refuse_old_version(file.session)
+            index = find_entry(file.session, entry)
+            place = place_of(file.session, index)
+            refuse_unsafe(file.session, index, place)
+            origin = Origin(verb="checkout", group=group)
+            return write_checkout(file, file.session.ids[index], place, bench, origin, force=force)
+
+    return retried(attempt)
+
+
+def write_checkout(
+    file: OpenedFile, wanted_id: str | None, place: Place, bench: Bench, origin: Origin, *, force: bool
+) -> CheckedOut:
+    """Append the entry that makes the program resume at a place of an open file."""
+    session = file.session
+    at = session.ids[place.index] if place.index != ROOT else None
+    if place.index != ROOT and not at:
+        raise RefusedWrite("This entry has no id, so nothing can hang on it.")
+    if place.index == standing_at(session):
+        note = f"{session.agent} resumes here already."
+        return CheckedOut(
+            done=origin.verb,
+            path=file.path,
+            notes=(note,),
+            entry_id=wanted_id,
+            at=at,
+            leaf_id=session.leaf_id,
+            text=place.text,
+        )
+    notes = consent_to_append(file, usage_of(file, bench), "the check out", asks=True, force=force)
+    change, appended = append(
+        file,
+        checkout_entry(wanted_id, at),
+        bench,
+        origin,
+        before={"leaf_id": session.leaf_id},
+        after={"at": at},
+    )
+    return CheckedOut(
+        done=origin.verb,
+        path=file.path,
+        undo_id=change.id,
+        notes=notes + appended.notes,
+        entry_id=wanted_id,
+        at=at,
+        leaf_id=appended.entry_id,
+        text=place.text,
+    )
+
+
+def standing_at(session: Session) -> int | None:
+    """Return where the program resumes: the leaf, or what our own entry at the end stands for."""
+    leaf = session.leaf
+    while leaf is not None and leaf != ROOT and session.kind(leaf).custom_type == CHECKOUT_TYPE:
+        leaf = session.parents[leaf]
+    return leaf
+
+
+def place_of(session: Session, index: int) -> Place:
+    """Return where going to an entry leads: to itself, or for what the user said to its parent."""
+    kind = session.kind(index)
+    is_prompt = kind.type == "message" and kind.role == "user"
+    if not is_prompt and (kind.type != "custom_message" or session.agent == "omp"):
+        return Place(index, None)
+    entry = session.entry(index)
+    content: Content = None
+    if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+        content = entry.message.content
+    elif isinstance(entry, CustomMessage):
+        content = entry.content
+    return Place(session.parents[index], _text(content))
+
+
+def refuse_unsafe(session: Session, index: int, place: Place) -> None:
+    """Raise `UnsafeEntry` for a place between a tool's call and its result."""
+    if not _has_open_calls(session, place.index):
+        return
+    nearest = nearest_safe(session, place.index)
+    nearest_id = session.ids[nearest] if nearest is not None else None
+    offer = f" The nearest entry that can be checked out is {nearest_id}." if nearest_id else ""
+    raise UnsafeEntry(
+        f"At {session.ids[index]} a tool was called whose result comes later, and no model goes on without it.{offer}",
+        nearest_id,
+    )
+
+
+def safe_place(session: Session, index: int) -> int | None:
+    """Return the entry to check out in order to go on at one: itself, or the nearest that can be; None for none."""
+    return nearest_safe(session, index) if _has_open_calls(session, place_of(session, index).index) else index
+
+
+def nearest_safe(session: Session, index: int) -> int | None:
+    """Return the entry nearest to one at which the program can go on: the result below it, or a message above."""
+    below = _first_safe_below(session, index)
+    above, steps = session.parents[index], 1
+    while above != ROOT and _has_open_calls(session, place_of(session, above).index):
+        above, steps = session.parents[above], steps + 1
+    if below is not None and (above == ROOT or below[1] <= steps):
+        return below[0]
+    return above if above != ROOT else None
+
+
+def _first_safe_below(session: Session, index: int) -> tuple[int, int] | None:
+    active = set(session.active_branch())
+    steps = 0
+    while children := session.children(index):
+        index = next((child for child in children if child in active), children[-1])
+        steps += 1
+        if not _has_open_calls(session, place_of(session, index).index):
+            return index, steps
+    return None
+
+
+def _has_open_calls(session: Session, index: int) -> bool:
+    """Tell whether the last answer of the model on the path called a tool whose result is not on the path."""
+    answered: set[str] = set()
+    while index != ROOT:
+        envelope = session.envelopes[index]
+        if envelope.type in _NEW_TURN or envelope.role == "user":
+            return False
+        if envelope.role == "assistant" and envelope.type == "message":
+            return envelope.stop_reason not in _UNFINISHED and not answered.issuperset(envelope.tool_calls)
+        if envelope.tool_call_id is not None:
+            answered.add(envelope.tool_call_id)
+        index = session.parents[index]
+    return False
+
+
+def _text(content: Content) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(block.text or "" for block in content or () if isinstance(block, TextBlock))

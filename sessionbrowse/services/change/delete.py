@@ -1,0 +1,215 @@
+"""Delete a session: to the trash, with everything that belongs to it, as one unit that comes back as one.
+
+What belongs to it goes first and the session last: whatever stops halfway, the session is still where it was, and what
+had gone is brought back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.agents import AGENTS, Agent
+from sessionbrowse.errors import InUse, LostForGood, RefusedWrite, SessionBrowseError, WriteFailed
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.list.find import header_of
+from sessionbrowse.services.transaction.change import Changed, changing, noted
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.recover import settle
+from sessionbrowse.services.transaction.trash_directories import deleted_at, homes, items_of, own_name, own_trash
+from sessionbrowse.store.find.discover import agent_of_path
+from sessionbrowse.store.write import trash
+from sessionbrowse.store.write.admission import Target, admitted, shown_name
+from sessionbrowse.store.write.in_use import Usage, usage
+from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.trash import NoTrash, Trashed
+from sessionbrowse.text import clean
+
+Into = Literal["trash", "own", "nowhere"]
+"""The system's trash; our own folder in the user's data directory; or gone for good."""
+
+ToTrash = Callable[[str], None]
+
+
+class Deleted(Changed, frozen=True, kw_only=True):
+    """What was deleted: the session's path first, then what belonged to it; and where it went.
+
+    `undo_id` restores it; None where it is gone for good.
+    """
+
+    paths: tuple[str, ...]
+    into: Into
+
+
+class Unit(Struct, frozen=True, kw_only=True):
+    """What deleting a session would take: its file, what belongs to it, and what the user should know.
+
+    `size` is of all of it, in bytes; `children` are the sessions that were forked from it, which stay.
+    """
+
+    path: str
+    agent: str
+    companions: tuple[str, ...]
+    size: int
+    used: Usage
+    children: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The session's path first, then what belongs to it."""
+        return (self.path, *self.companions)
+
+
+def unit_of(target: Target, bench: Bench, summaries: Iterable[Summary] = ()) -> Unit:
+    """Return what deleting a session would take. Nothing is changed.
+
+    `summaries` are the sessions among which forks of it are looked for.
+
+    Raises:
+        RefusedWrite: a link leads out of every root, or it is no regular file.
+        NotASession: there is none.
+    """
+    path = admitted(target)
+    agent = agent_of(path, target)
+    companions = tuple(str(found) for found in agent.companions(path) if not is_lock(str(found)))
+    header = header_of(path)
+    used = usage(path, agent, header.cwd or "", bench.around, now_ms=bench.now_ms(), proc=bench.proc)
+    wanted = {path, target.path, header.id}
+    children = tuple(one.path for one in summaries if one.parent_session in wanted and one.path != path)
+    size = sum(_bytes_below(found) for found in (path, *companions))
+    return Unit(path=path, agent=agent.name, companions=companions, size=size, used=used, children=children)
+
+
+def delete(
+    target: Target,
+    *,
+    into: Into = "trash",
+    force: bool = False,
+    bench: Bench | None = None,
+    group: str | None = None,
+    to_trash: ToTrash = trash.system_trash,
+) -> Deleted:
+    """Delete a session with all that belongs to it; never what other sessions share, such as omp's blobs.
+
+    Raises:
+        NoTrash: the system's trash does not take it; nothing was changed, `into="own"` may do.
+        InUse: a program may have it open, and this is not forced.
+        RefusedWrite, NotASession: it is not there, or is nothing that may be deleted.
+        WriteFailed: the disk refused; the sentence says what is where.
+    """
+    bench = bench or Bench.real()
+    with changing(bench):
+        unit = unit_of(target, bench)
+        if unit.used.in_use and not force:
+            reasons = "; ".join(unit.used.reasons)
+            raise InUse(
+                f"{shown_name(unit.path)} may be in use: {reasons}. {unit.agent} would write on into a file that is no "
+                "session any more. Quit it first."
+            )
+        change = bench.journal.begin(
+            "delete",
+            unit.agent,
+            unit.path,
+            session_id=header_of(unit.path).id,
+            group=group,
+            plan={
+                "kind": "trash" if into != "nowhere" else "remove",
+                "items": [trash.identity(path) for path in (*unit.companions, unit.path)],
+            },
+        )
+        try:
+            trashed = take_away(unit, into, change, bench, to_trash)
+        except SessionBrowseError as error:
+            settle(bench, change, error.sentence)
+            raise
+        after = {"into": into, "items": [msgspec.to_builtins(item) for item in trashed]}
+        notes = noted(bench, change, after, None)
+    if any(item.item is None for item in trashed):
+        notes += ("The system's trash did not say where it put this; restore it there if you need it back.",)
+    return Deleted(
+        done="delete",
+        path=unit.path,
+        undo_id=change.id if into != "nowhere" else None,
+        notes=notes,
+        paths=unit.paths,
+        into=into,
+    )
+
+
+def restorable(bench: Bench | None = None) -> list[Change]:
+    """Return the deleted sessions that are still in a trash, newest first. Nothing is changed."""
+    bench = bench or Bench.real()
+    changes = [change for change in bench.journal.changes().values() if change.verb == "delete"]
+    return [change for change in reversed(changes) if change.can_be_tried and _is_there(change)]
+
+
+def agent_of(path: str, target: Target) -> Agent:
+    """Return the program whose session a file is, which need not be readable."""
+    return AGENTS[target.agent or agent_of_path(path)]
+
+
+def is_lock(path: str) -> bool:
+    """Tell whether a companion is a lock that a running program holds for an instant."""
+    return path.endswith((".lock", ".lock.os"))
+
+
+def take_away(unit: Unit, into: Into, change: Change, bench: Bench, to_trash: ToTrash) -> list[Trashed]:
+    """Take everything of a unit away, or nothing; return where it went, the session last."""
+    gone: list[Trashed] = []
+    for path in (*unit.companions, unit.path):
+        try:
+            if into == "nowhere":
+                trash.remove_for_good(path)
+            elif into == "own":
+                name = own_name(change, path)
+                gone.append(trash.put_in_own(path, own_trash(bench), name=name, deleted_at=deleted_at(bench)))
+            else:
+                gone.append(trash.put(path, homes(bench), to_trash))
+        except (RefusedWrite, WriteFailed) as error:
+            left = _bring_back(gone)
+            if left:
+                raise WriteFailed(f"{error.sentence} {' '.join(left)}") from error
+            if isinstance(error, NoTrash) and into == "trash":
+                raise NoTrash(f"{error.sentence} It can go to our own trash {clean(own_trash(bench))}.") from error
+            raise
+    return gone
+
+
+def _bring_back(gone: list[Trashed]) -> list[str]:
+    sentences = []
+    for item in reversed(gone):
+        try:
+            trash.take_back(item)
+        except (RefusedWrite, WriteFailed) as error:
+            sentences.append(error.sentence)
+    return sentences
+
+
+def _is_there(change: Change) -> bool:
+    items = items_of(change)
+    return bool(items) and items[-1].item is not None and os.path.lexists(items[-1].item)
+
+
+def _bytes_below(path: str) -> int:
+    total = 0
+    with suppress(OSError):
+        total = trash.size_of(os.lstat(path))
+    for folder, _, names in os.walk(path) if not os.path.islink(path) else ():
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(os.path.join(folder, name)).st_size
+    return total
+
+
+def refuse_gone(change: Change) -> None:
+    """Raise `LostForGood` for a session that was deleted for good."""
+    if change.after.get("into") == "nowhere":
+        raise LostForGood(
+            f"{shown_name(change.path)} was deleted for good, as was asked; it cannot come back.",
+            "were deleted for good, as was asked; they cannot come back.",
+        )

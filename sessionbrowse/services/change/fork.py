@@ -1,0 +1,320 @@
+"""Make a new session file from another: the whole of it, or the path up to an entry. The source is only read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from sessionbrowse.agents import AGENTS, Place, Surroundings
+from sessionbrowse.errors import NotASession, RefusedWrite, WriteFailed
+from sessionbrowse.format import ids
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.title_slot import Source, slot_line
+from sessionbrowse.model.fork import has_answer, path_lines, whole_lines
+from sessionbrowse.model.session.session import ROOT, Session
+from sessionbrowse.services.change.checkout import place_of
+from sessionbrowse.services.inspect.documents import find_entry
+from sessionbrowse.services.transaction.change import Changed, changing, noted
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.recover import settle
+from sessionbrowse.store.read.content import open_regular
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write.admission import is_path, refuse_outside, shown_name
+from sessionbrowse.store.write.journal import Fingerprint
+from sessionbrowse.store.write.whole_files import create_file, temporary_beside
+from sessionbrowse.text import clean, iso_ms
+
+Json = Any
+RandomBytes = Callable[[int], bytes]
+
+
+class Forked(Changed, frozen=True, kw_only=True):
+    """A new session: its file is `path`. `at` is the last entry that it took over, None for all or none of them.
+
+    `text` is what the user had said at the chosen entry, to be changed and sent again.
+    """
+
+    source: str
+    id: str
+    cwd: str
+    at: str | None
+    text: str | None
+
+
+class Cut(Struct, frozen=True):
+    """Where a fork ends: the index of the last entry it takes over (`ROOT`: none), and the text handed back."""
+
+    index: int
+    text: str | None
+
+
+def fork(
+    source: str,
+    agent: str | None = None,
+    place: Place | None = None,
+    *,
+    at: str | None = None,
+    cwd: str | None = None,
+    session_dir: str | None = None,
+    bench: Bench | None = None,
+    group: str | None = None,
+    random_bytes: RandomBytes = os.urandom,
+) -> Forked:
+    """Fork a session: all branches of it, or with `at` the path up to that entry.
+
+    At a user message the fork ends before it, and its text comes back. `cwd` is the directory of the new session (the
+    source's own if None); its file lies where the program keeps sessions of that directory. `place` is where the
+    source was found, `session_dir` a folder of the user's own choice.
+
+    Raises:
+        NotASession: the source cannot be read, or is none.
+        RefusedWrite: its program could not go on with such a fork.
+        NoSuchEntry, AmbiguousReference: the entry is not found.
+        WriteFailed: the disk refused; there is no new file.
+    """
+    bench = bench or Bench.real()
+    session = opened_source(source, agent)
+    cut = None if at is None else cut_at(session, find_entry(session, at))
+    if session.agent in ("atomic", "indusagi"):
+        refuse_without_answer(session, cut)
+    directory = os.path.abspath(os.path.join(bench.around.cwd, cwd)) if cwd is not None else session.cwd
+    folder = session_dir or folder_for(session, directory, cwd is not None, place, bench.around)
+    now = iso_ms(bench.now_ms())
+    session_id = _new_session_id(session.agent, int(bench.now_ms()), random_bytes)
+    path = os.path.join(folder, ids.file_name(now, session_id))
+    with changing(bench):
+        temporary = temporary_beside(path)
+        change = bench.journal.begin(
+            "fork",
+            session.agent,
+            path,
+            session_id=session_id,
+            group=group,
+            plan={
+                "kind": "create",
+                "source": session.path,
+                "temporary": temporary,
+                "folder": artifacts_of(path),
+                "made": None if os.path.isdir(folder) else folder,
+                "after": {"source": session.path},
+            },
+        )
+        header = new_header(session, session_id, now, directory, whole=cut is None)
+        new_entry_id = partial(_entry_id, random_bytes=random_bytes)
+        try:
+            make_folder(folder)
+            left = write_fork(session, path, header, cut, now, new_entry_id, temporary=temporary)
+        except (RefusedWrite, WriteFailed) as error:
+            settle(bench, change, error.sentence)
+            raise
+        notes = noted(bench, change, {"source": session.path}, left)
+    return Forked(
+        done="fork",
+        path=path,
+        undo_id=change.id,
+        notes=notes,
+        source=session.path,
+        id=session_id,
+        cwd=directory,
+        at=session.ids[cut.index] if cut is not None and cut.index != ROOT else None,
+        text=cut.text if cut is not None else None,
+    )
+
+
+def opened_source(path: str, agent: str | None) -> Session:
+    """Read a session that shall be forked.
+
+    Raises:
+        NotASession: its program would not open it, or it is of a format that is only read here.
+    """
+    session = open_session(path, agent)
+    name = shown_name(session.path)
+    if session.is_transcript:
+        raise RefusedWrite(f"{name} is a transcript of the newer indusagi, which sessionbrowse only reads.")
+    if session.refusal is not None:
+        raise NotASession(f"{name}: {session.agent} {session.refusal}. There is nothing to fork.")
+    return session
+
+
+def cut_at(session: Session, index: int) -> Cut:
+    """Return where a fork at an entry ends: there, or for what the user said at its parent."""
+    kind = session.kind(index)
+    if kind.type == "message" and kind.role == "user":
+        place = place_of(session, index)
+        return Cut(place.index, place.text)
+    return Cut(index, None)
+
+
+def refuse_without_answer(session: Session, cut: Cut | None) -> None:
+    """Raise `RefusedWrite` where atomic or indusagi would corrupt the fork: one without an answer of the model.
+
+    atomic 0.9.15 appends such a file to itself with its first answer, and indusagi 0.12 never writes what comes before.
+    """
+    kept = list(range(len(session.ids))) if cut is None else session.branch(cut.index)
+    if not has_answer(session, kept):
+        raise RefusedWrite(
+            f"There is no answer of the model up to there, and {session.agent} writes a session without one wrongly "
+            "when it goes on. Fork at a later entry."
+        )
+
+
+def folder_for(session: Session, cwd: str, is_given: bool, place: Place | None, around: Surroundings) -> str:
+    """Return the folder of a new session: where the program looks for sessions of that directory."""
+    here = os.path.dirname(session.path)
+    agent = AGENTS[session.agent]
+    if place is None:
+        if not is_given:
+            return here
+        root = next(found.root for found in agent.places(around) if found.kind == "projects")
+        return os.path.join(root, agent.folder_of(cwd, around))
+    if place.kind in ("flat", "registry"):
+        return place.root if place.kind == "flat" else here
+    root = place.root if place.kind == "projects" else os.path.dirname(place.root)
+    if place.kind == "archive":
+        root = os.path.join(os.path.dirname(root), "sessions")
+    if not is_given and os.path.dirname(here) == root:
+        return here
+    folder = os.path.join(root, agent.folder_of(cwd, around))
+    if not is_path(folder):
+        raise RefusedWrite("The session names a directory that no disk can hold; name another one for the new session.")
+    refuse_outside(folder, root)
+    return folder
+
+
+def new_header(session: Session, session_id: str, timestamp: str, cwd: str, *, whole: bool) -> dict[str, Json]:
+    """Return the header of a fork; atomic's marks of a workflow stage are not inherited.
+
+    pi, atomic, indusagi: `parentSession` is the source's path. omp: its id for a whole fork, its path for a branch; the
+    title, the workspace and the cache identity come along (omp 18.2.3).
+    """
+    header: dict[str, Json] = {"type": "session", "version": 3, "id": session_id, "timestamp": timestamp, "cwd": cwd}
+    if session.agent != "omp":
+        return header | {"parentSession": session.path}
+    source = session.header
+    assert source is not None
+    title = {"title": session.name, "titleSource": _title_source(session)}
+    workspace = [path for path in source.additional_directories or () if path != cwd or not whole]
+    if whole:
+        cache = source.provider_prompt_cache_key or source.id
+        header |= {"parentSession": source.id, "providerPromptCacheKey": cache, **title}
+    else:
+        header |= {**title, "parentSession": session.path}
+    header["additionalDirectories"] = workspace or None
+    return {key: value for key, value in header.items() if value is not None}
+
+
+def write_fork(
+    session: Session,
+    path: str,
+    header: dict[str, Json],
+    cut: Cut | None,
+    updated_at: str,
+    new_id: Callable[[set[str]], str],
+    *,
+    temporary: str | None = None,
+) -> Fingerprint:
+    """Write a fork, whole or not at all, and return the file as it was left; omp's artifacts come along with all of it.
+
+    Raises:
+        WriteFailed: the disk refused; nothing is there.
+    """
+    descriptor = open_regular(session.path)
+    try:
+        read = partial(_read, descriptor)
+
+        def pieces() -> Iterator[bytes]:
+            if session.agent == "omp":
+                yield slot_line(session.name or "", _title_source(session), updated_at)
+            yield json_line(header)
+            if cut is None:
+                yield from whole_lines(session, read)
+            elif cut.index != ROOT:
+                yield from path_lines(session, cut.index, read, new_id)
+
+        if cut is None and session.agent == "omp":
+            _copy_artifacts(session, path)
+        try:
+            return create_file(path, pieces(), temporary=temporary)
+        except (RefusedWrite, WriteFailed):
+            shutil.rmtree(artifacts_of(path), ignore_errors=True)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int, offset: int, size: int) -> bytes:
+    content = os.pread(descriptor, size, offset)
+    while len(content) < size:
+        more = os.pread(descriptor, size - len(content), offset + len(content))
+        if not more:
+            raise WriteFailed("The session got shorter while it was read; there is no new file. Try again.")
+        content += more
+    return content
+
+
+def _title_source(session: Session) -> Source | None:
+    source = session.title_slot.source if session.title_slot is not None else None
+    if source is None and session.title_slot is None and session.header is not None:
+        source = session.header.title_source
+    if not session.name:
+        return None
+    return "auto" if source == "auto" else "user" if source == "user" else None
+
+
+def _new_session_id(agent: str, now_ms: int, random_bytes: RandomBytes) -> str:
+    return ids.uuid4(random_bytes) if agent == "indusagi" else ids.uuid7(now_ms, random_bytes)
+
+
+def _entry_id(taken: set[str], *, random_bytes: RandomBytes) -> str:
+    return ids.entry_id(taken, random_bytes)
+
+
+def make_folder(folder: str) -> None:
+    """Make the folder of a new session, with what lies above it.
+
+    Raises:
+        WriteFailed: it cannot be made.
+    """
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise WriteFailed(f"{clean(folder)} cannot be made ({error.strerror}); there is no new file.") from error
+
+
+def artifacts_of(path: str) -> str:
+    """Return the folder in which omp keeps what belongs to a session."""
+    return path.removesuffix(".jsonl")
+
+
+def _copy_artifacts(session: Session, path: str) -> None:
+    """Copy omp's folder of artifacts, so that `artifact://` references in the fork lead somewhere (omp 18).
+
+    Raises:
+        WriteFailed: not all of it could be copied; there is no folder.
+    """
+    source, target = artifacts_of(session.path), artifacts_of(path)
+    if os.path.islink(source) or not os.path.isdir(source):
+        return
+    try:
+        shutil.copytree(source, target, symlinks=True, ignore=_neither_files_nor_folders)
+    except OSError as error:
+        shutil.rmtree(target, ignore_errors=True)
+        raise WriteFailed(
+            f"The session's artifacts could not be copied ({clean(str(error))[:300]}); there is no new file."
+        ) from error
+
+
+def _neither_files_nor_folders(folder: str, names: list[str]) -> set[str]:
+    """Return what cannot be copied: pipes, sockets and devices, of which nothing in a session speaks."""
+    found = set()
+    for name in names:
+        mode = os.lstat(os.path.join(folder, name)).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):
+            found.add(name)
+    return found

@@ -1,0 +1,95 @@
+"""Set or clear the label of an entry: one entry more at the end of the file."""
+
+from __future__ import annotations
+
+from sessionbrowse.agents.change_plans import label_entry, label_text
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.services.change.rename import refuse_too_long
+from sessionbrowse.services.inspect.documents import find_entry
+from sessionbrowse.services.transaction.change import (
+    Changed,
+    Origin,
+    append,
+    changing,
+    consent_to_append,
+    retried,
+    usage_of,
+)
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.store.write.admission import Target, refuse_old_version
+from sessionbrowse.store.write.writer import OpenedFile, opened
+
+
+class Labelled(Changed, frozen=True, kw_only=True):
+    """An entry and its label as its program shows it now; None if it has none."""
+
+    entry_id: str
+    label: str | None
+
+
+def label(
+    target: Target,
+    entry: str,
+    text: str | None,
+    *,
+    clear: bool = False,
+    force: bool = False,
+    bench: Bench | None = None,
+    group: str | None = None,
+) -> Labelled:
+    """Label the entry that an id, the beginning of one or an exact label names; `clear` takes its label away.
+
+    Raises:
+        RefusedWrite: the label is empty or too long, the entry has no id, or the file may not be changed.
+        InUse: a session of omp may be in use, and the change is not forced.
+        NoSuchEntry, AmbiguousReference: the entry is not found.
+        WriteFailed: the disk refused; the sentence says what the file holds now.
+    """
+    bench = bench or Bench.real()
+    wanted = None if clear else _cleaned(text or "")
+
+    def attempt() -> Labelled:
+        with changing(bench), opened(target) as file:
+            index = find_entry(file.session, entry)
+            entry_id = file.session.ids[index]
+            if not entry_id:
+                raise RefusedWrite("This entry has no id, so no label can name it.")
+            return write_label(file, entry_id, wanted, bench, Origin(verb="label", group=group), force=force)
+
+    return retried(attempt)
+
+
+def write_label(
+    file: OpenedFile, entry_id: str, wanted: str | None, bench: Bench, origin: Origin, *, force: bool
+) -> Labelled:
+    """Append the entry that labels another one of an open file, or clears its label."""
+    refuse_old_version(file.session)
+    current = label_of(file, entry_id)
+    if current == wanted:
+        note = "The entry has this label already." if wanted else "The entry has no label."
+        return Labelled(done=origin.verb, path=file.path, notes=(note,), entry_id=entry_id, label=current)
+    notes = consent_to_append(file, usage_of(file, bench), "the label", asks=False, force=force)
+    change, appended = append(
+        file,
+        label_entry(entry_id, wanted),
+        bench,
+        origin,
+        before={"entry_id": entry_id, "label": current},
+        after={"label": wanted},
+    )
+    notes += appended.notes
+    return Labelled(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, entry_id=entry_id, label=wanted)
+
+
+def label_of(file: OpenedFile, entry_id: str) -> str | None:
+    """Return the label of an entry, None if it has none."""
+    mark = file.session.labels.get(file.session.index_by_id[entry_id])
+    return mark.text if mark is not None else None
+
+
+def _cleaned(text: str) -> str:
+    refuse_too_long(text, "label")
+    wanted = label_text(text)
+    if not wanted:
+        raise RefusedWrite("The label is empty. To take the entry's label away, clear it.")
+    return wanted

@@ -1,0 +1,348 @@
+"""Move the sessions of a project whose directory was moved or renamed: their headers name the new directory.
+
+Chosen by the directory in the header, never by the folder's name, which several directories share. All or nothing:
+every new version is made beside its place first; then each old version is put aside and the new one gets its name;
+only when all of them have, what was put aside goes. A header's line is the only one that changes, by splicing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from sessionbrowse.agents import AGENTS, Marks, Place
+from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite, SessionBrowseError, WriteFailed
+from sessionbrowse.format.codec import decode_line
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.entries import Header
+from sessionbrowse.format.splice import with_member
+from sessionbrowse.services.change.delete import is_lock
+from sessionbrowse.services.list.catalog import all_files
+from sessionbrowse.services.list.scope import Scope
+from sessionbrowse.services.transaction.change import Changed, changing, noted
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.recover import settle
+from sessionbrowse.store.find import moved_projects
+from sessionbrowse.store.find.discover import FoundFile
+from sessionbrowse.store.find.moved_projects import Candidate
+from sessionbrowse.store.read.summarise import agent_of_file
+from sessionbrowse.store.write import replace_many
+from sessionbrowse.store.write.admission import Target, admitted, is_path, refuse_outside
+from sessionbrowse.store.write.in_use import usage
+from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.replace_many import Replacement
+from sessionbrowse.text import clean
+
+Json = Any
+HEADER_LIMIT = 1024 * 1024
+_MOST_NAMED = 5
+
+
+class Relocation(Struct, frozen=True, kw_only=True):
+    """One session that is moved: where it lies and will lie, its program, its old and new directory."""
+
+    source: str
+    target: str
+    agent: str
+    cwd: str
+    new_cwd: str
+
+
+class Relocated(Changed, frozen=True, kw_only=True):
+    """What was moved, or with `dry_run` would be. `mended` are other sessions whose parent is one of these."""
+
+    sessions: tuple[Relocation, ...]
+    mended: tuple[str, ...]
+    dry_run: bool
+
+
+class _Session(Struct, frozen=True):
+    file: FoundFile
+    agent: str
+    place: Place | None
+    header: Header
+    offset: int
+    line: bytes
+
+
+def relocate(
+    old: str, new: str, scope: Scope, *, dry_run: bool = False, force: bool = False, bench: Bench | None = None
+) -> Relocated:
+    """Move the sessions of directory `old`, and of every directory below it, to `new`.
+
+    Sessions forked from them, wherever they lie, get the parent's new path; what belongs to a session moves along; the
+    times of change are kept.
+
+    Raises:
+        RefusedWrite: there are none, or something is in the way; nothing was changed.
+        InUse: one of them may be in use, and this is not forced; nothing was changed.
+        WriteFailed: the disk refused; everything is as it was, or the sentence says what is where.
+    """
+    bench = bench or Bench.real()
+    old, new = (os.path.abspath(os.path.join(bench.around.cwd, os.path.expanduser(path))) for path in (old, new))
+    if old == new:
+        raise RefusedWrite("The old and the new directory are the same.")
+    sessions = list(_sessions(scope))
+    moving = [session for session in sessions if moved_directory(session.header.cwd or "", old, new) is not None]
+    if not moving:
+        raise RefusedWrite(f"No session names {clean(old)} or a directory below it. Nothing was changed.")
+    plan = _plan(moving, sessions, old, new, bench)
+    touched = [one for one in sessions if one.file.path in plan.touched]
+    _refuse_links(touched)
+    if not force:
+        _refuse_in_use(touched, bench)
+    answer = Relocated(
+        done="relocate", path=new, sessions=plan.relocations, mended=plan.mended, dry_run=dry_run, undo_id=None
+    )
+    if dry_run:
+        return answer
+    with changing(bench):
+        change_id, notes = carry_out(plan.replacements, plan.folders, old, new, bench, "relocate", moving[0].agent)
+    return Relocated(
+        done="relocate",
+        path=new,
+        sessions=plan.relocations,
+        mended=plan.mended,
+        dry_run=False,
+        undo_id=change_id,
+        notes=notes,
+    )
+
+
+def candidates(old: str, directories: Sequence[str], bench: Bench | None = None) -> list[Candidate]:
+    """Return where a directory that is gone may be now: the same repository by what was noted, else the same name.
+
+    `directories` are those of other sessions. The disk is asked about many; call it aside.
+    """
+    bench = bench or Bench.real()
+    old = os.path.abspath(os.path.join(bench.around.cwd, os.path.expanduser(old)))
+    return moved_projects.candidates(old, bench.state, directories)
+
+
+def take_back(change: Change, bench: Bench) -> Changed:
+    """Put every session back to where it was, its header as it stood; hold the lock."""
+    moved = [(source, target) for source, target in change.plan["folders"]]
+    replacements = [replacement.inverse(moved) for replacement in replace_many.replacements_of(change.plan)]
+    for replacement in replacements:
+        if not os.path.lexists(replacement.source):
+            raise CannotUndo(f"{clean(replacement.source)} is not there any more, so not all can be moved back.")
+    folders = [(target, source) for source, target in moved]
+    old, new = change.after["new"], change.after["old"]
+    _, notes = carry_out(replacements, folders, old, new, bench, "undo", change.agent, undoes=change.id)
+    return Changed(done="undo", path=new, undo_id=change.id, notes=notes)
+
+
+def moved_directory(cwd: str, old: str, new: str) -> str | None:
+    """Return what a directory becomes when `old` becomes `new`; None where it is neither it nor below it."""
+    if cwd.rstrip("/") == old or cwd == old:
+        return new
+    start = old.rstrip("/") + "/"
+    return new.rstrip("/") + "/" + cwd.removeprefix(start) if cwd.startswith(start) else None
+
+
+# ---- planning ----------------------------------------------------------------------------------------------
+
+
+class _Plan(Struct, frozen=True, kw_only=True):
+    replacements: list[Replacement]
+    folders: list[tuple[str, str]]
+    relocations: tuple[Relocation, ...]
+    mended: tuple[str, ...]
+    touched: frozenset[str]
+
+
+def _sessions(scope: Scope) -> Iterator[_Session]:
+    for file in all_files(scope):
+        if not file.path.endswith(".jsonl"):
+            continue
+        found = _header_line(file.path)
+        if found is not None:
+            header, offset, line = found
+            agent = agent_of_file(file.path, partial(_owner, file, scope.override))
+            if not scope.agents or agent in scope.agents:
+                yield _Session(file, agent, file.place_of(agent), header, offset, line)
+
+
+def _owner(file: FoundFile, override: str | None, marks: Marks) -> str:
+    return file.agent(marks if marks.agents else None, override)
+
+
+def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, bench: Bench) -> _Plan:
+    """Say what becomes of every session: which are moved, and which only name a moved one as their parent."""
+    targets = {one.file.path: _target(one, old, new, bench) for one in moving if not one.file.hidden}
+    folders: list[tuple[str, str]] = []
+    for path, target in targets.items():
+        if os.path.dirname(path) != os.path.dirname(target):
+            own = AGENTS[next(one.agent for one in moving if one.file.path == path)].companions(path)
+            here = os.path.dirname(target)
+            folders += [(str(one), os.path.join(here, os.path.basename(one))) for one in own if not is_lock(str(one))]
+    where = {one.file.path: _through(targets.get(one.file.path, one.file.path), folders) for one in sessions}
+    replacements: list[Replacement] = []
+    relocations: list[Relocation] = []
+    mended: list[str] = []
+    for one in sessions:
+        line = _new_line(one, old, new, where)
+        final = where[one.file.path]
+        if line == one.line:
+            continue
+        # A session in a moved folder is changed where it is; the folder is moved behind that.
+        target = targets.get(one.file.path, one.file.path)
+        replacements.append(Replacement(one.file.path, target, one.offset, one.line, line))
+        cwd = moved_directory(one.header.cwd or "", old, new)
+        if cwd is None:
+            mended.append(final)
+        else:
+            relocations.append(
+                Relocation(source=one.file.path, target=final, agent=one.agent, cwd=one.header.cwd or "", new_cwd=cwd)
+            )
+    return _Plan(
+        replacements=replacements,
+        folders=folders,
+        relocations=tuple(relocations),
+        mended=tuple(mended),
+        touched=frozenset(replacement.source for replacement in replacements),
+    )
+
+
+def _target(session: _Session, old: str, new: str, bench: Bench) -> str:
+    """Return where a session lies then: in the folder of its new directory, if its store has folders for them."""
+    folder, name = os.path.split(session.file.path)
+    cwd = moved_directory(session.header.cwd or "", old, new)
+    assert cwd is not None
+    place = session.place
+    if place is None or place.kind not in ("projects", "folder", "archive"):
+        return session.file.path
+    root = os.path.dirname(place.root) if place.kind == "folder" else place.root
+    below = os.path.relpath(folder, root).split(os.sep)
+    if below[0] in (".", ".."):
+        return session.file.path
+    target = os.path.join(root, AGENTS[session.agent].folder_of(cwd, bench.around), *below[1:], name)
+    if not is_path(target):
+        return session.file.path  # what a header says need not be a directory that a disk can hold
+    refuse_outside(os.path.dirname(target), root)
+    return target
+
+
+def _through(path: str, folders: Iterable[tuple[str, str]]) -> str:
+    """Return where a path leads when folders are moved."""
+    for source, target in folders:
+        if path.startswith(source + "/"):
+            return target + path.removeprefix(source)
+    return path
+
+
+def _new_line(session: _Session, old: str, new: str, where: dict[str, str]) -> bytes:
+    """Return a header's line with the new directory and the parent's new path; only those members change."""
+    line, header = session.line, session.header
+    cwd = moved_directory(header.cwd or "", old, new)
+    if cwd is not None:
+        line = with_member(line, "cwd", _json(cwd))
+        further = header.additional_directories
+        if further:
+            moved = [moved_directory(path, old, new) or path if isinstance(path, str) else path for path in further]
+            line = with_member(line, "additionalDirectories", _json(moved)) if moved != further else line
+    parent = header.parent_session
+    if parent is not None and where.get(parent, parent) != parent:
+        line = with_member(line, "parentSession", _json(where[parent]))
+    return line
+
+
+def _refuse_links(sessions: list[_Session]) -> None:
+    """Raise `RefusedWrite` for a file that a link leads to: what lies outside the roots is never changed."""
+    for one in sessions:
+        place = one.place
+        root = place.root if place is not None and place.kind != "registry" else os.path.dirname(one.file.path)
+        admitted(Target(one.file.path, one.agent, (root,)))
+        if os.path.islink(one.file.path):
+            raise RefusedWrite(f"{clean(one.file.path)} is a link. Nothing was changed.")
+
+
+def _refuse_in_use(sessions: list[_Session], bench: Bench) -> None:
+    names = []
+    for one in sessions:
+        used = usage(
+            one.file.path,
+            AGENTS[one.agent],
+            one.header.cwd or "",
+            bench.around,
+            now_ms=bench.now_ms(),
+            proc=bench.proc,
+        )
+        if used.in_use or (used.state == "recent" and not AGENTS[one.agent].bears_appends):
+            names.append(f"{clean(os.path.basename(one.file.path))} ({'; '.join(used.reasons)})")
+    if names:
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        raise InUse(f"In use, it seems: {', '.join(names[:_MOST_NAMED])}{more}. Nothing was changed.")
+
+
+def _header_line(path: str) -> tuple[Header, int, bytes] | None:
+    """Return a file's header, where its line begins, and the line without newline."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEADER_LIMIT)
+    except OSError:
+        return None
+    offset = 0
+    for line in head.split(b"\n"):
+        if b'"session"' in line:
+            value = decode_line(line.strip(b" \t\r"))
+            if isinstance(value, Header) and offset + len(line) < len(head):
+                return value, offset, line
+        offset += len(line) + 1
+    return None
+
+
+def _json(value: Json) -> bytes:
+    return json_line(value)[:-1]
+
+
+# ---- doing -------------------------------------------------------------------------------------------------
+
+
+def carry_out(
+    replacements: list[Replacement],
+    folders: list[tuple[str, str]],
+    old: str,
+    new: str,
+    bench: Bench,
+    verb: str,
+    agent: str,
+    *,
+    undoes: str | None = None,
+) -> tuple[str, tuple[str, ...]]:
+    """Replace files and move folders, noted in the journal; hold the lock. Return the change's id and sentences.
+
+    Raises:
+        RefusedWrite: something is in the way, or a file changed meanwhile; nothing was changed.
+        WriteFailed: the disk refused; everything is as it was, or the sentence says what is where.
+    """
+    for target in [one.target for one in replacements if one.target != one.source] + [to for _, to in folders]:
+        if os.path.lexists(target):
+            raise RefusedWrite(f"There is a {clean(target)} already, which is never overwritten. Nothing was changed.")
+    plan = {
+        "kind": "relocate",
+        "folders": [list(move) for move in folders],
+        "files": [one.document() for one in replacements],
+        "after": {"old": old, "new": new},
+    }
+    change = bench.journal.begin(verb, agent, new, undoes=undoes, before={"path": old}, plan=plan)
+    try:
+        left = replace_many.carry_out(replacements, folders, change.id)
+    except SessionBrowseError as error:
+        settle(bench, change, error.sentence)
+        raise
+    except OSError as error:
+        settle(bench, change, str(error))
+        raise WriteFailed(f"The sessions could not be moved ({error.strerror or error}).") from error
+    for folder in dict.fromkeys(os.path.dirname(one.source) for one in replacements):
+        with suppress(OSError):
+            os.rmdir(folder)  # only an empty one goes
+    if left:
+        # Not noted as done: whoever changes something next finds it complete and tries again to remove them.
+        return change.id, (f"Hidden older versions could not be removed, {clean(left[0])} among them.",)
+    return change.id, noted(bench, change, {"old": old, "new": new}, None)

@@ -1,0 +1,185 @@
+"""Give a session another name, or none: by an entry at its end, in omp's title slot, or by inserting that slot."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import assert_never
+
+from msgspec import structs
+
+from sessionbrowse.agents import AGENTS
+from sessionbrowse.agents.change_plans import AppendLine, InsertSlot, OverwriteSlot
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line
+from sessionbrowse.services.transaction.change import (
+    Changed,
+    Origin,
+    append,
+    begin,
+    carried_out,
+    changing,
+    consent_to_append,
+    noted,
+    retried,
+    usage_of,
+)
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.store.read.content import file_blocks
+from sessionbrowse.store.write.admission import Target, refuse_old_version
+from sessionbrowse.store.write.whole_files import rewrite_file, temporary_beside
+from sessionbrowse.store.write.writer import OMP_TICK_NS, OpenedFile, opened, overwrite_slot
+from sessionbrowse.text import clean, iso_ms
+
+MAX_NAME = 4096
+"""Characters of a name or label; more is a mistake, and every list would have to read it."""
+
+MAY_BE_TITLED_AGAIN = "omp may give an unnamed session a title by itself again."
+
+
+class Renamed(Changed, frozen=True, kw_only=True):
+    """A session's name as its program shows it now; None if it has none."""
+
+    name: str | None
+
+
+def rename(
+    target: Target,
+    name: str | None,
+    *,
+    clear: bool = False,
+    force: bool = False,
+    bench: Bench | None = None,
+    group: str | None = None,
+) -> Renamed:
+    """Name a session; `clear` takes its name away.
+
+    The name is cleaned as its program does. For omp only the title slot is overwritten, in place; a file without one
+    must be rewritten, which nobody may be using then, unless `force`.
+
+    Raises:
+        RefusedWrite: the name is empty or too long, the program cannot express it, or the file may not be changed.
+        InUse: the file would have to be rewritten and may be in use.
+        WriteFailed: the disk refused; the sentence says what the file holds now.
+    """
+    bench = bench or Bench.real()
+
+    def attempt() -> Renamed:
+        with changing(bench), opened(target) as file:
+            wanted = "" if clear else cleaned(file, name or "")
+            return write_name(file, wanted, bench, Origin(verb="rename", group=group), force=force)
+
+    return retried(attempt)
+
+
+def cleaned(file: OpenedFile, name: str) -> str:
+    """Return a typed name as the program would keep it.
+
+    Raises:
+        RefusedWrite: nothing is left of it, or it is too long.
+    """
+    refuse_too_long(name, "name")
+    wanted = AGENTS[file.session.agent].clean_name(name)
+    if not wanted:
+        raise RefusedWrite("The name is empty. To take the session's name away, clear it.")
+    return wanted
+
+
+def refuse_too_long(text: str, what: str) -> None:
+    """Raise `RefusedWrite` for a text that nobody means as a name or label."""
+    if len(text) > MAX_NAME:
+        raise RefusedWrite(f"A {what} of {len(text):,} characters is too long; {MAX_NAME:,} are the most.")
+
+
+def write_name(file: OpenedFile, wanted: str, bench: Bench, origin: Origin, *, force: bool) -> Renamed:
+    """Write a cleaned name, "" for none, into an open file."""
+    session = file.session
+    slot = parse_slot(file.first_bytes()) if session.rules.name == "title_slot" else None
+    plan = AGENTS[session.agent].rename(wanted, slot is not None)
+    is_same = (session.name or "") == wanted
+    if is_same and (slot is None or slot.source == (plan.source if isinstance(plan, OverwriteSlot) else None)):
+        note = "The session has this name already." if wanted else "The session has no name."
+        return Renamed(done=origin.verb, path=file.path, notes=(note,), name=session.name)
+    match plan:
+        case AppendLine():
+            renamed = _append_name(file, plan, wanted, bench, origin)
+        case OverwriteSlot():
+            new = slot_line(plan.title, plan.source, iso_ms(bench.now_ms()))
+            renamed = write_slot(file, new, bench, origin)
+        case InsertSlot():
+            renamed = _insert_slot(file, plan, bench, origin, force=force)
+        case _:
+            assert_never(plan)
+    if isinstance(plan, AppendLine):
+        return renamed
+    if not wanted:
+        return structs.replace(renamed, notes=(*renamed.notes, MAY_BE_TITLED_AGAIN))
+    if renamed.name != wanted:
+        note = f'The title is cut to what omp\'s title slot holds: "{clean(renamed.name or "")}".'
+        return structs.replace(renamed, notes=(*renamed.notes, note))
+    return renamed
+
+
+def write_slot(file: OpenedFile, new: bytes, bench: Bench, origin: Origin) -> Renamed:
+    """Put a slot in the place of the one that an open file has."""
+    old = file.first_bytes()
+    used = usage_of(file, bench)
+    shown = _title(new)
+    after = {"name": shown, "slot": new.decode("latin-1")}
+    change = begin(
+        file,
+        bench,
+        origin,
+        before={"name": file.session.name, "slot": old.decode("latin-1")},
+        plan={"kind": "slot", "old": old.decode("latin-1"), "new": new.decode("latin-1"), "after": after},
+    )
+    left, notes = carried_out(bench, change, lambda: overwrite_slot(file, old, new))
+    notes += noted(bench, change, after, left)
+    if used.in_use:
+        notes += (f"In use, it seems: {'; '.join(used.reasons)}. That omp keeps the older name until it is restarted.",)
+    return Renamed(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, name=shown)
+
+
+def _append_name(file: OpenedFile, plan: AppendLine, wanted: str, bench: Bench, origin: Origin) -> Renamed:
+    refuse_old_version(file.session)
+    notes = consent_to_append(file, usage_of(file, bench), "the new name", asks=False, force=False)
+    before = {"name": file.session.name}
+    change, appended = append(file, plan, bench, origin, before=before, after={"name": wanted or None})
+    notes += appended.notes
+    return Renamed(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, name=wanted or None)
+
+
+def _insert_slot(file: OpenedFile, plan: InsertSlot, bench: Bench, origin: Origin, *, force: bool) -> Renamed:
+    """Give a file of an older omp a slot before its first line; everything behind it is copied as bytes."""
+    if file.session.title_slot is not None:
+        raise RefusedWrite(f"The first line of {file.name} is a title of another size than omp's; it is left alone.")
+    notes = consent_to_append(file, usage_of(file, bench), "the new name", asks=False, force=force)
+    new = slot_line(plan.title, plan.source, iso_ms(bench.now_ms()))
+    temporary = temporary_beside(file.path)
+    header = file.session.header
+    after = {"name": _title(new), "slot": new.decode("latin-1")}
+    change = begin(
+        file,
+        bench,
+        origin,
+        before={"name": file.session.name, "source": header.title_source if header is not None else None},
+        plan={
+            "kind": "insert",
+            "temporary": temporary,
+            "new": after["slot"],
+            "size": file.found.size,
+            "after": after,
+        },
+    )
+    pieces = chain([new], file_blocks(file.descriptor))
+    left = carried_out(
+        bench, change, lambda: rewrite_file(file, pieces, temporary, under_lock=True, tick_ns=OMP_TICK_NS)
+    )
+    notes += noted(bench, change, after, left)
+    return Renamed(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, name=_title(new))
+
+
+def _title(slot: bytes) -> str | None:
+    parsed = parse_slot(slot)
+    assert parsed is not None
+    assert len(slot) == SLOT_BYTES
+    return parsed.title or None

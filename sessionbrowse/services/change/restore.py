@@ -1,0 +1,103 @@
+"""Bring a deleted session back from the trash to where it was, byte for byte and with its time; never over anything."""
+
+from __future__ import annotations
+
+import os
+
+from sessionbrowse.errors import CannotUndo, LostForGood, RefusedWrite, WriteFailed
+from sessionbrowse.services.change.delete import refuse_gone, restorable
+from sessionbrowse.services.transaction.change import Changed, changing, noted
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.recover import settle
+from sessionbrowse.services.transaction.trash_directories import items_of
+from sessionbrowse.store.write import trash
+from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.trash import Trashed
+from sessionbrowse.text import clean
+
+
+class Restored(Changed, frozen=True, kw_only=True):
+    """What came back: the session's path first, then what belongs to it."""
+
+    paths: tuple[str, ...]
+
+
+def restore(change_id: str | None = None, *, bench: Bench | None = None) -> Restored:
+    """Restore the session that was deleted last, or that a change's id or the session's path names.
+
+    Raises:
+        CannotUndo: there is none, or it cannot come back; the sentence says why and what can be done instead.
+        WriteFailed: the disk refused; it is still in the trash.
+    """
+    bench = bench or Bench.real()
+    with changing(bench):
+        return take_back(_chosen(change_id, bench), bench)
+
+
+def take_back(change: Change, bench: Bench) -> Restored:
+    """Restore what a change deleted; hold the lock."""
+    refuse_gone(change)
+    *companions, session = items_of(change)
+    why = trash.missing(session)
+    if why is not None and session.item is not None and not os.path.lexists(session.item):
+        raise LostForGood(why, "are not in the trash any more; they were restored or emptied by another program.")
+    if why is not None:
+        raise CannotUndo(why)
+    notes: list[str] = []
+    wanted = []
+    for item in companions:
+        reason = trash.missing(item)
+        if reason is None:
+            wanted.append(item)
+        elif not os.path.lexists(item.original):
+            notes.append(reason)
+        else:
+            # Somebody's thing of that name must not be mixed with ours.
+            raise CannotUndo(reason)
+    new = bench.journal.begin(
+        "restore", change.agent, change.path, session_id=change.session_id, undoes=change.id, plan={"kind": "restore"}
+    )
+    back = [*wanted, session]
+    try:
+        _bring_back(back)
+    except (RefusedWrite, WriteFailed) as error:
+        settle(bench, new, error.sentence)
+        raise
+    notes += noted(bench, new, {"paths": [item.original for item in back]}, None)
+    paths = tuple(item.original for item in reversed(back))
+    return Restored(done="restore", path=change.path, undo_id=new.id, notes=tuple(notes), paths=paths)
+
+
+def _bring_back(items: list[Trashed]) -> None:
+    """Bring all items back, or none."""
+    done: list[Trashed] = []
+    try:
+        for item in items:
+            trash.take_back(item, keep_info=True)
+            done.append(item)
+    except (RefusedWrite, WriteFailed):
+        for item in reversed(done):
+            assert item.item is not None
+            trash.move(item.original, item.item)
+        raise
+    for item in items:
+        trash.forget(item)
+
+
+def _chosen(named: str | None, bench: Bench) -> Change:
+    found = restorable(bench)
+    if named is None:
+        if not found:
+            raise CannotUndo("There is no deleted session in the trash that sessionbrowse put there.")
+        return found[0]
+    for change in found:
+        if named in (change.id, change.group, change.session_id, change.path):
+            return change
+    known = bench.journal.changes().get(named)
+    if known is not None and known.verb == "delete" and known.undone_by is not None:
+        raise CannotUndo(f"{clean(os.path.basename(known.path))} is restored already.")
+    if known is not None and known.verb == "delete":
+        refuse_gone(known)
+        items = items_of(known)
+        raise CannotUndo((trash.missing(items[-1]) if items else None) or "It is not in the trash.")
+    raise CannotUndo(f"There is no deleted session {clean(named)}; `restore --list` shows them.")

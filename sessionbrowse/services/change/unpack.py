@@ -1,0 +1,128 @@
+"""Bring a session that omp packed back into omp's list: unpacked where it lay, the packed file into the trash.
+
+It counts as done from the moment in which the unpacked session has its name: everything before is taken back, and
+what is left to do is only to put the packed file away.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+
+from sessionbrowse.errors import CannotUndo, RefusedWrite, SessionBrowseError, WriteFailed
+from sessionbrowse.services.transaction.change import Changed, noted
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.move_together import Move, move_all
+from sessionbrowse.services.transaction.recover import settle
+from sessionbrowse.services.transaction.trash_directories import put_aside
+from sessionbrowse.store.find.discover import PACKED_SUFFIX
+from sessionbrowse.store.read import archive as places
+from sessionbrowse.store.read.content import open_regular
+from sessionbrowse.store.write import trash
+from sessionbrowse.store.write.admission import shown_name
+from sessionbrowse.store.write.journal import Change, Fingerprint
+from sessionbrowse.store.write.trash import Trashed
+from sessionbrowse.store.write.whole_files import create_file, temporary_beside
+from sessionbrowse.text import clean
+
+Json = Any
+
+
+def unpack(path: str, wanted: str, agent: str, bench: Bench, group: str | None) -> Changed:
+    """Unpack to where the session lay; hold the lock. Where no trash takes the packed file, it stays.
+
+    Raises:
+        RefusedWrite: something is in the way.
+        WriteFailed: the disk refused, or the content is damaged; the packed session is as it was.
+    """
+    if os.path.lexists(wanted):
+        raise RefusedWrite(f"There is a {clean(wanted)} already, which is never overwritten. Nothing was changed.")
+    stem = path.removesuffix(PACKED_SUFFIX)
+    folder = [(stem, wanted.removesuffix(".jsonl"))] if os.path.isdir(stem) else []
+    temporary = temporary_beside(wanted)
+    descriptor = open_regular(path)
+    try:
+        mtime_ns = os.fstat(descriptor).st_mtime_ns
+    finally:
+        os.close(descriptor)
+    change = bench.journal.begin(
+        "unpack",
+        agent,
+        wanted,
+        group=group,
+        before={"path": path},
+        plan={
+            "kind": "unpack",
+            "moves": [list(move) for move in folder],
+            "packed": trash.identity(path),
+            "temporary": temporary,
+        },
+    )
+    try:
+        os.makedirs(os.path.dirname(wanted), exist_ok=True)
+        move_all(folder)
+        left = create_file(wanted, places.unpacked(path), mtime_ns=mtime_ns, temporary=temporary)
+    except (SessionBrowseError, OSError) as error:
+        sentence = error.sentence if isinstance(error, SessionBrowseError) else f"{error.strerror or error}."
+        settle(bench, change, sentence)
+        raise WriteFailed(f"{sentence} The packed session is as it was.") from error
+    packed: Trashed | None = None
+    notes: tuple[str, ...] = ()
+    try:
+        packed = put_aside(path, change, bench)
+    except (RefusedWrite, WriteFailed):
+        notes = (f"The packed file {clean(path)} stays beside it, because no trash takes it.",)
+    notes += noted(bench, change, {"path": wanted, "packed": msgspec.to_builtins(packed)}, left)
+    return Changed(done="unarchive", path=wanted, undo_id=change.id, notes=notes)
+
+
+def pack_again(change: Change, bench: Bench) -> Changed:
+    """Take an unpacking back: the packed file to its place, the unpacked one into the trash; hold the lock.
+
+    Raises:
+        CannotUndo: the session went on since, or the packed file is gone.
+        WriteFailed: the disk refused; the sentence says what is where.
+    """
+    name = shown_name(change.path)
+    try:
+        now = Fingerprint.of(os.lstat(change.path))
+    except OSError:
+        raise CannotUndo(f"{name} is not there any more.") from None
+    if change.left is not None and now != change.left:
+        raise CannotUndo(f"{name} went on since it was unpacked. Archive it instead, which keeps what was added.")
+    packed = msgspec.convert(change.after.get("packed"), Trashed | None)
+    original = str(change.before["path"])
+    reason = trash.missing(packed) if packed is not None else None
+    if reason is not None or (packed is None and not os.path.lexists(original)):
+        raise CannotUndo(reason or f"The packed file {clean(original)} is gone. Archive the session instead.")
+    moves = [(target, source) for source, target in _moves(change)]
+    new = bench.journal.begin(
+        "undo",
+        change.agent,
+        change.path,
+        undoes=change.id,
+        plan={
+            "kind": "pack again",
+            "moves": [list(move) for move in moves],
+            "packed": msgspec.to_builtins(packed),
+            "unpacked": trash.identity(change.path),
+        },
+    )
+    try:
+        if packed is not None:
+            trash.take_back(packed, keep_info=True)
+        move_all(moves)
+        gone = put_aside(change.path, new, bench)
+    except SessionBrowseError as error:
+        settle(bench, new, error.sentence)
+        raise
+    if packed is not None:
+        trash.forget(packed)
+    notes = noted(bench, new, {"path": original, "unpacked": msgspec.to_builtins(gone)}, None)
+    return Changed(done="undo", path=original, undo_id=new.id, notes=notes)
+
+
+def _moves(change: Change) -> list[Move]:
+    return [(str(source), str(target)) for source, target in change.plan["moves"]]

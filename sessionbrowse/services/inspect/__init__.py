@@ -1,0 +1,1 @@
+"""Look into one session: documents and comparison."""

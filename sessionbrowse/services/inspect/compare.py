@@ -1,0 +1,124 @@
+"""Compare two branches of a session from where they part: what was said, which tools and files, what it cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from sessionbrowse.format.entries import AssistantMessage, MessageEntry, ToolCallBlock, TranscriptNode
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.tree import rows
+from sessionbrowse.model.usage import Totals, totals
+
+_PATH_KEYS = ("path", "file_path", "filePath")
+_CHANGING_TOOLS = frozenset({"edit", "write", "multi_edit", "multiedit", "notebook_edit", "ast_edit"})
+
+
+class Side(Struct, frozen=True, kw_only=True):
+    """One branch after the common ancestor: `entries` (in file order numbers, oldest first) end at `index`.
+
+    `messages` counts what user and assistant said, `tools` the calls by tool, `files` are the paths that edits and
+    writes name.
+    """
+
+    index: int
+    entries: tuple[int, ...]
+    messages: int
+    tools: dict[str, int]
+    files: tuple[str, ...]
+    spent: Totals
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """Two branches; `ancestor` is their last common entry, None where they have different roots."""
+
+    ancestor: int | None
+    shared: int
+    left: Side
+    right: Side
+
+
+def compare(session: Session, left: int, right: int) -> Comparison:
+    """Return what two entries' branches have of their own.
+
+    Raises:
+        Unreadable: the file is gone or cannot be read.
+    """
+    left_path, right_path = session.branch(left), session.branch(right)
+    shared = 0
+    for one, other in zip(left_path, right_path, strict=False):
+        if one != other:
+            break
+        shared += 1
+    return Comparison(
+        ancestor=left_path[shared - 1] if shared else None,
+        shared=shared,
+        left=_side(session, left, left_path[shared:]),
+        right=_side(session, right, right_path[shared:]),
+    )
+
+
+def compare_document(session: Session, comparison: Comparison, home: str = "") -> dict[str, Any]:
+    """Return what `diff --json` prints."""
+    ancestor = comparison.ancestor
+    return {
+        "path": session.path,
+        "id": session.id,
+        "agent": session.agent,
+        "ancestor": session.ids[ancestor] if ancestor is not None else None,
+        "shared_entries": comparison.shared,
+        "left": _side_document(session, comparison.left, home),
+        "right": _side_document(session, comparison.right, home),
+    }
+
+
+def _side_document(session: Session, side: Side, home: str) -> dict[str, Any]:
+    mark = session.labels.get(side.index)
+    return {
+        "entry_id": session.ids[side.index],
+        "label": mark.text if mark is not None else None,
+        "messages": side.messages,
+        "tools": side.tools,
+        "files": list(side.files),
+        "tokens": side.spent.tokens,
+        "cost": side.spent.cost,
+        "entries": [
+            {
+                "id": session.ids[index],
+                "type": session.kind(index).type or None,
+                "role": session.kind(index).role,
+                "text": rows.row_text(session, index, home),
+            }
+            for index in side.entries
+        ],
+    }
+
+
+def _side(session: Session, index: int, entries: list[int]) -> Side:
+    envelopes = session.envelopes
+    tools: dict[str, int] = {}
+    files: dict[str, None] = {}
+    for at in entries:
+        if session.kind(at).role == "assistant" and envelopes[at].tool_calls:
+            for call in _calls(session, at):
+                name = call.name or "(no name)"
+                tools[name] = tools.get(name, 0) + 1
+                if name in _CHANGING_TOOLS and isinstance(call.arguments, dict):
+                    paths = [call.arguments.get(key) for key in _PATH_KEYS]
+                    files.update(dict.fromkeys([path for path in paths if isinstance(path, str)]))
+    return Side(
+        index=index,
+        entries=tuple(entries),
+        messages=sum([session.kind(at).role in ("user", "assistant") for at in entries]),
+        tools=dict(sorted(tools.items(), key=lambda counted: (-counted[1], counted[0]))),
+        files=tuple(files),
+        spent=totals(session.rules, [envelopes[at] for at in entries]),
+    )
+
+
+def _calls(session: Session, index: int) -> list[ToolCallBlock]:
+    entry = session.entry(index)
+    message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
+    content = message.content if isinstance(message, AssistantMessage) else None
+    return [block for block in content if isinstance(block, ToolCallBlock)] if isinstance(content, tuple) else []

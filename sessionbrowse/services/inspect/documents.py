@@ -1,0 +1,158 @@
+"""Look into one session: the documents that `show`, `tree`, `context` and `labels` print.
+
+The shapes are a contract (README, "Command line"). Everything here only reads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from sessionbrowse.errors import AmbiguousReference, NoSuchEntry
+from sessionbrowse.format.json_value import BadJson, loads
+from sessionbrowse.model.context import build
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.tree import rows as tree
+from sessionbrowse.model.tree.entry_states import EntryStates
+
+Document = dict[str, Any]
+
+
+def show_document(session: Session) -> Document:
+    """Return what `show --json` prints: what the file holds."""
+    ids = session.ids
+    return {
+        "agent": session.agent,
+        "path": session.path,
+        "version": session.version,
+        "header": _json(session.header_line),
+        "title_slot": _json(session.title_slot_line),
+        "id": session.id,
+        "cwd": session.cwd,
+        "name": session.name,
+        "leaf_id": session.leaf_id,
+        "entry_ids": list(ids),
+        "entry_types": [session.kind(index).type or None for index in range(len(ids))],
+        "labels": {
+            ids[index]: _label_as_it_stands(session, mark.set_by) for index, mark in sorted(session.labels.items())
+        },
+        "label_times": {ids[index]: mark.time for index, mark in sorted(session.labels.items())},
+        "root_ids": [ids[index] for index in session.roots],
+        "leaf_ids": [ids[index] for index in range(len(ids)) if not session.children(index)],
+        "branch": [ids[index] for index in session.active_branch()],
+        "tree": [{"depth": depth, "id": ids[index]} for index, depth in preorder(session)],
+        "refused": f"{session.agent} {session.refusal}" if session.refusal else None,
+        "unlisted": f"{session.agent} {session.unlisted}" if session.unlisted else None,
+        "problems": [
+            {"line": problem.line, "offset": problem.offset, "reason": problem.reason} for problem in session.problems
+        ],
+    }
+
+
+def preorder(session: Session) -> Iterable[tuple[int, int]]:
+    """Yield (entry index, depth) of the whole tree, parents before children, children by time."""
+    stack = [(index, 0) for index in reversed(session.roots)]
+    while stack:
+        index, depth = stack.pop()
+        yield index, depth
+        stack += [(child, depth + 1) for child in reversed(session.children(index))]
+
+
+def tree_document(session: Session, filter_name: str = "default", home: str = "") -> Document:
+    """Return what `tree --json` prints: the rows of the agent's own tree."""
+    rows = []
+    for row in tree.rows(session, filter_name):
+        mark = session.labels.get(row.index)
+        rows.append(
+            {
+                "id": session.ids[row.index],
+                "depth": row.level,
+                "text": tree.row_text(session, row.index, home),
+                "label": mark.text if mark is not None else None,
+                "active": row.active,
+                "leaf": row.leaf,
+                "type": session.kind(row.index).type or None,
+            }
+        )
+    return {"filter": filter_name, "rows": rows}
+
+
+def context_document(session: Session, at: int | None = None) -> Document:
+    """Return what `context --json` prints: what the model would receive from the entry (default: the leaf)."""
+    built = build.build(session, at)
+    model = built.model
+    return {
+        "at": built.at,
+        "model": {"provider": model.provider, "model_id": model.model_id} if model is not None else None,
+        "thinking_level": built.thinking_level,
+        "messages": [
+            {
+                "role": message.role,
+                "entry_id": message.entry_id,
+                "text": message.text,
+                "custom_type": message.custom_type,
+                "images": message.images,
+                "tokens": message.tokens,
+                "sent": message.sent,
+            }
+            for message in built.messages
+        ],
+        "left_out": [{"entry_id": left.entry_id, "reason": left.reason} for left in built.left_out],
+        "tokens": built.tokens,
+    }
+
+
+def label_documents(session: Session, home: str = "") -> list[Document]:
+    """Return the rows of `labels --json` that one session gives, in file order."""
+    states = EntryStates(session)
+    documents = []
+    for index, mark in sorted(session.labels.items()):
+        documents.append(
+            {
+                "path": session.path,
+                "id": session.id,
+                "agent": session.agent,
+                "cwd": session.cwd,
+                "session": session.name,
+                "entry_id": session.ids[index],
+                "label": mark.text,
+                "time": mark.time,
+                "state": states.of(index),
+                "preview": tree.row_text(session, index, home),
+            }
+        )
+    return documents
+
+
+def find_entry(session: Session, reference: str) -> int:
+    """Return the entry that an id, a unique beginning of one or an exact label names.
+
+    Raises:
+        NoSuchEntry: none does.
+        AmbiguousReference: several do.
+    """
+    found = session.find(reference)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NoSuchEntry(f"No entry {reference!r} in {os.path.basename(session.path)}")
+    ids = [session.ids[index] or "(no id)" for index in found]
+    raise AmbiguousReference(f"Several entries fit {reference!r}: {', '.join(ids[:10])}", ids)
+
+
+def _label_as_it_stands(session: Session, index: int) -> Any:
+    try:
+        value = loads(session.raw(index))
+    except BadJson:
+        return None
+    return value.get("label") if isinstance(value, dict) else None
+
+
+def _json(line: bytes | None) -> Any:
+    if line is None:
+        return None
+    try:
+        return loads(line)
+    except BadJson:
+        return None

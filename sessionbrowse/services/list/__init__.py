@@ -1,0 +1,1 @@
+"""Gather, find, order and open sessions."""

@@ -1,0 +1,1 @@
+"""Resume a session in its agent: command, checks, launch."""

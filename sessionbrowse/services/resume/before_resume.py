@@ -1,0 +1,71 @@
+"""What to tell before a session is resumed: a program has it open, or its newest message would be left behind."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from sessionbrowse.agents import AGENTS
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.session.stranded_messages import left_behind, messages_left_behind
+from sessionbrowse.services.change.checkout import safe_place
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write.in_use import Usage, usage
+from sessionbrowse.text import clean
+
+
+class LeftBehind(Struct, frozen=True):
+    """The newest message, which is not on the branch where the program resumes, and how many lie on its branch only.
+
+    `entry_id` is what to check out so that the program resumes there; None where nothing can be.
+    """
+
+    newest_id: str | None
+    messages: int
+    entry_id: str | None
+
+    @property
+    def sentence(self) -> str:
+        """What to tell."""
+        count = "1 message is" if self.messages == 1 else f"{self.messages} messages are"
+        return f"{count} not on the branch where the session resumes, the newest of all among them."
+
+
+class BeforeResume(Struct, frozen=True):
+    """What speaks against resuming at once: who may be writing the session, and what would be left behind."""
+
+    used: Usage
+    left_behind: LeftBehind | None
+
+    @property
+    def warning(self) -> str | None:
+        """What to tell of somebody who may be writing the session now; None where nobody seems to."""
+        if not self.used.in_use:
+            return None
+        reasons = "; ".join(map(clean, self.used.reasons))
+        return f"The session may be in use: {reasons}. Two programs on one session lose each other's messages."
+
+
+def before_resume(path: str, agent: str, bench: Bench | None = None) -> BeforeResume:
+    """Look at a session that shall be resumed; the whole file is read.
+
+    Raises:
+        NotASession: it cannot be read, or is none.
+    """
+    bench = bench or Bench.real()
+    session = open_session(path, agent)
+    used = usage(path, AGENTS[agent], session.cwd, bench.around, now_ms=bench.now_ms(), proc=bench.proc)
+    return BeforeResume(used, left_behind_of(session))
+
+
+def left_behind_of(session: Session) -> LeftBehind | None:
+    """Return what a program would leave behind that resumes a session; None where it has the newest message."""
+    newest = left_behind(session)
+    if newest is None:
+        return None
+    place = safe_place(session, newest)
+    return LeftBehind(
+        newest_id=session.ids[newest] or None,
+        messages=messages_left_behind(session, newest),
+        entry_id=session.ids[place] or None if place is not None else None,
+    )

@@ -1,0 +1,163 @@
+"""Start an agent beside the browser: in a window or split of tmux, or by a command of the user's choice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+
+from sessionbrowse.errors import CannotResume
+from sessionbrowse.services.resume.plan import ResumeCommand
+from sessionbrowse.text import clean, clean_lines, shell_quote
+
+TMUX_SECONDS = 10.0
+FAILS_WITHIN_SECONDS = 1.5
+"""How long a command of the user's choice is watched: what ends well later, or goes on, is none of our business."""
+
+# A window that closes with its program would take the program's last words with it. The directory is no `-c` of tmux,
+# which would expand `#(…)` in its name.
+_IN_ITS_DIRECTORY = (
+    'cd -- "$1" || exit; shift; "$@"; status=$?; '
+    '[ $status -eq 0 ] || { printf "\\n%s ended with status %s. Enter closes. " "$1" $status; read _; }'
+)
+_AGENTS_VARIABLES = ("PI_", "OMP_", "ATOMIC_", "INDUSAGI_", "XDG_")
+_SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+
+
+def why_no_tmux(environ: Mapping[str, str]) -> str | None:
+    """Return why nothing can be opened in tmux, None if it can."""
+    if not environ.get("TMUX"):
+        return "The browser does not run in tmux."
+    if shutil.which("tmux", path=environ.get("PATH") or os.defpath) is None:
+        return "tmux is not found."
+    return None
+
+
+def why_no_command(template: Sequence[str]) -> str | None:
+    """Return why the settings' command cannot start an agent, None if it can."""
+    if not template:
+        return "The settings name no command: resume.command."
+    if not any("{argv}" in word or "{line}" in word for word in template):
+        return "The settings' resume.command has neither {argv} nor {line}."
+    return None
+
+
+def tmux_argv(command: ResumeCommand, environ: Mapping[str, str], *, split: bool) -> tuple[str, ...]:
+    """Return the words that open a window, or a split of this one, in which the agent runs.
+
+    tmux starts programs with its own environment, so what leads the agent to its sessions goes along; secrets do not,
+    because everybody can read a program's words.
+
+    Raises:
+        CannotResume: the browser does not run in tmux.
+    """
+    reason = why_no_tmux(environ)
+    if reason is not None:
+        raise CannotResume(f"{reason} Run it elsewhere: {command.shell_line()}")
+    if split:
+        pane = environ.get("TMUX_PANE")
+        where = ["split-window", "-h", *(["-t", pane] if pane else [])]
+    else:
+        where = ["new-window", "-n", command.agent]
+    variables = [f"{name}={value}" for name, value in sorted(_variables(command, environ).items())]
+    words = ("env", *variables, "sh", "-c", _IN_ITS_DIRECTORY, "sh", command.cwd, *command.argv)
+    # To tmux a word that ends in a semicolon ends its command.
+    return ("tmux", *where, "--", *[f"{word[:-1]}\\;" if word.endswith(";") else word for word in words])
+
+
+def command_argv(command: ResumeCommand, template: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of the user's own command, with the agent's in place of its placeholders.
+
+    Raises:
+        CannotResume: the settings name no command that holds them.
+    """
+    reason = why_no_command(template)
+    if reason is not None:
+        raise CannotResume(f"{reason} sessionbrowse config --example shows one.")
+    words: list[str] = []
+    for word in template:
+        if word == "{argv}":
+            words += command.argv
+            continue
+        values = {
+            "{argv}": " ".join(map(shell_quote, command.argv)),
+            "{line}": command.shell_line(),
+            "{cwd}": command.cwd,
+        }
+        words.append(replaced(word, values))
+    return tuple(words)
+
+
+def replaced(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with values in place of what stands for them; what a value holds is not replaced again."""
+    pieces: list[str] = []
+    while True:
+        found = [(at, name) for name in values if (at := text.find(name)) >= 0]
+        if not found:
+            return "".join([*pieces, text])
+        at, name = min(found)
+        pieces += [text[:at], values[name]]
+        text = text[at + len(name) :]
+
+
+def open_in_tmux(command: ResumeCommand, environ: Mapping[str, str], *, split: bool) -> None:
+    """Open a window or a split in which the agent runs. For background threads.
+
+    Raises:
+        CannotResume: tmux refused.
+    """
+    argv = tmux_argv(command, environ, split=split)
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, env=dict(environ), timeout=TMUX_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CannotResume(f"tmux could not be asked: {getattr(error, 'strerror', None) or error}.") from error
+    if done.returncode:
+        raise CannotResume(f"tmux refused: {_last_words(done.stderr)}")
+
+
+def start_command(command: ResumeCommand, template: Sequence[str], environ: Mapping[str, str]) -> None:
+    """Start the user's own command and leave it to itself. For background threads.
+
+    Raises:
+        CannotResume: it could not be started, or failed at once.
+    """
+    argv = command_argv(command, template)
+    with tempfile.TemporaryFile() as said:
+        try:
+            process = subprocess.Popen(
+                argv,
+                cwd=command.cwd,
+                env=command.environment(environ),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise CannotResume(f"{clean(argv[0])} could not be started: {error.strerror or error}.") from error
+        try:
+            status = process.wait(FAILS_WITHIN_SECONDS)
+        except subprocess.TimeoutExpired:
+            return
+        if status:
+            said.seek(0)
+            raise CannotResume(f"{clean(argv[0])} ended with status {status}: {_last_words(said.read(4096))}")
+
+
+def _variables(command: ResumeCommand, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what the agent needs of our environment to find its programs and sessions."""
+    ours = {
+        name: value
+        for name, value in environ.items()
+        if (name == "PATH" or name.startswith(_AGENTS_VARIABLES)) and not any(word in name for word in _SECRETS)
+    }
+    return {**ours, **command.env}
+
+
+def _last_words(said: bytes) -> str:
+    lines = [line.strip() for line in clean_lines(said.decode(errors="replace")) if line.strip()]
+    return lines[-1] if lines else "it did not say why."

@@ -1,0 +1,258 @@
+"""Resume a session in its own program: which command, where, and whether it would do harm.
+
+Nothing is started here. `plan` looks at the file as late as possible, because three of the programs make a
+new session where the file is gone, and one overwrites what it cannot read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.agents import AGENTS, Agent, Place, Surroundings
+from sessionbrowse.agents.base import absolute
+from sessionbrowse.errors import AgentMissing, CannotResume, DirectoryMissing, NotASession
+from sessionbrowse.format.lines import line_blocks
+from sessionbrowse.model.session.records import Reader
+from sessionbrowse.store.find.given_roots import ROOT_SOURCE
+from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many
+from sessionbrowse.store.read.content import file_blocks, open_regular
+from sessionbrowse.text import clean, shell_quote
+
+_NULL_LINE = re.compile(rb"(?:\A|\n)[ \t\r]*null[ \t\r]*\n")
+_BLOB = re.compile(rb'"blob:sha256:([0-9a-f]{64})"')
+_OVERLAP = 128
+_MAX_BLOBS = 10_000
+
+_WHAT_HAPPENS_ELSEWHERE = {
+    "pi": "pi then asks whether to continue there",
+    "omp": "omp then continues there",
+    "atomic": "atomic then asks whether to continue there",
+    "indusagi": "indusagi then works there",
+}
+
+
+class ResumeCommand(Struct, frozen=True):
+    """A command that resumes a session: what to run, in which directory, with which variables added.
+
+    `notes` are sentences the user may want to read before.
+    """
+
+    agent: str
+    argv: tuple[str, ...]
+    cwd: str
+    env: dict[str, str] = {}
+    notes: tuple[str, ...] = ()
+
+    def shell_line(self) -> str:
+        """Return it as one line for a POSIX.1-2024 shell (bash, zsh, ksh): odd characters stand as `$'\\x1b'`."""
+        return f"cd {shell_quote(self.cwd)} && {self.bare_line()}"
+
+    def bare_line(self) -> str:
+        """Return it as one line without the change of directory."""
+        variables = [f"{name}={shell_quote(value)}" for name, value in self.env.items()]
+        return " ".join([*variables, *map(shell_quote, self.argv)])
+
+    def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment to start it in."""
+        return {**environ, **self.env}
+
+
+def resume_command(
+    agent: str,
+    path: str,
+    cwd: str,
+    place: Place | None = None,
+    settings_command: Sequence[str] | str | None = None,
+) -> ResumeCommand:
+    """Return the command for a session file, without looking at anything.
+
+    Args:
+        path: absolute path of the file; an id would be looked up, and may be another project's.
+        place: where the file was found through, for a variable or profile that the agent needs again.
+        settings_command: the user's own command in place of the program's name (words, or a shell-quoted
+        line).
+    """
+    words = shlex.split(settings_command) if isinstance(settings_command, str) else settings_command
+    return ResumeCommand(
+        agent=agent,
+        argv=AGENTS[agent].resume_argv(path, words or None),
+        cwd=cwd,
+        env=dict(place.env) if place else {},
+    )
+
+
+def plan(
+    path: str | os.PathLike[str],
+    agent: str,
+    around: Surroundings,
+    *,
+    place: Place | None = None,
+    settings_command: Sequence[str] | str | None = None,
+    directory: str | None = None,
+    must_start: bool = True,
+    timeout_s: float = TIMEOUT_S,
+) -> ResumeCommand:
+    """Return the command that resumes this session, having looked at the file again.
+
+    Args:
+        directory: where to run it instead of in the session's own directory.
+        must_start: also check that program and directory are here (not needed to print the command).
+
+    Raises:
+        CannotResume: the file is gone, or the agent would refuse or overwrite it.
+        AgentMissing: the program is not on this machine.
+        DirectoryMissing: the session's directory is gone, or on a disk that does not answer.
+    """
+    file = absolute(os.fspath(path), around.cwd)
+    cwd, notes = _check_file(file, AGENTS[agent])
+    if not cwd and directory is None:
+        notes.append(f"The session names no directory: {agent} runs in the current one.")
+    command = resume_command(agent, file, absolute(directory or cwd or around.cwd, around.cwd), place, settings_command)
+    blobs, blob_notes = _blobs_of_copy(file, agent, place, around)
+    command = msgspec.structs.replace(command, env={**command.env, **blobs}, notes=(*notes, *blob_notes))
+    if must_start:
+        _check_program(command, around, custom=bool(settings_command))
+        _check_directory(command, timeout_s)
+    return command
+
+
+def _check_file(path: str, agent: Agent) -> tuple[str, list[str]]:
+    """Return the header's directory ("" if it names none) and notes on what opening does to the file."""
+    shown = clean(path)
+    if path.endswith(".gz"):
+        raise CannotResume(f"{shown} is packed away: {agent.name} cannot open it before it is unpacked.")
+    try:
+        mode = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise CannotResume(f"{shown} is gone: {agent.name} would start a new, empty session in its place.") from None
+    except (OSError, ValueError) as error:
+        raise CannotResume(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    if not stat.S_ISREG(mode):
+        raise CannotResume(f"{shown} is not a regular file.")
+    try:
+        descriptor = open_regular(path)
+    except NotASession as error:
+        raise CannotResume(f"{clean(str(error))}.") from error
+    try:
+        reader = _read_start(descriptor, agent)
+        if reader.is_transcript or path.endswith(".ndjson"):
+            raise CannotResume(
+                f"{shown} is a transcript of the newer indusagi, which opens none by path: run `indus -r` "
+                "(or `pindus -r`) in the project's directory and choose it there."
+            )
+        refusal = reader.refusal
+        if refusal is None and agent.rules.null_line_refused and _has_null_line(descriptor):
+            refusal = "fails on this file: it has a line that is only null"
+    finally:
+        os.close(descriptor)
+    if refusal is not None or reader.header is None:
+        raise CannotResume(f"{shown}: {agent.name} {refusal or 'finds no session header in this file'}.")
+    notes = []
+    if reader.generation < 3 and agent.name != "omp":
+        notes.append(f"{agent.name} rewrites this file when it opens it, from format version {reader.generation} to 3.")
+    if agent.name == "indusagi":
+        notes.append("Only indusagi up to 0.12.15 opens such a file; the rewritten program does not.")
+    return reader.header.cwd or "", notes
+
+
+def _read_start(descriptor: int, agent: Agent) -> Reader:
+    """Read a file up to its header, or up to what decides that it has none."""
+    reader = Reader(agent.rules)
+    for block in line_blocks(file_blocks(descriptor)):
+        for _ in reader.read(block):
+            pass
+        if reader.header is not None or reader.refusal is not None or reader.is_transcript:
+            break
+    reader.finish()
+    return reader
+
+
+def _has_null_line(descriptor: int) -> bool:
+    return any(_NULL_LINE.search(piece) for piece in _overlapping(file_blocks(descriptor)))
+
+
+def _overlapping(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield pieces that each begin with the end of the one before; the last one ends in a newline."""
+    rest = b""
+    for piece in pieces:
+        joined = rest + piece
+        yield joined
+        # The kept end starts inside a line, so its first bytes are no line start.
+        rest = b"." + joined[-_OVERLAP:]
+    yield rest + b"\n"
+
+
+def _blobs_of_copy(
+    path: str, agent: str, place: Place | None, around: Surroundings
+) -> tuple[dict[str, str], list[str]]:
+    """Return the variables omp needs to find the images of a copied store, and a note on what they cost.
+
+    Only where the session refers to an image that this store has and omp's own has not: the variable also
+    moves omp's settings and login.
+    """
+    if agent != "omp" or place is None or place.source != ROOT_SOURCE or place.env:
+        return {}, []
+    if not place.agent_dir or not place.blobs or not around.disk.is_directory(place.blobs):
+        return {}, []
+    own = AGENTS["omp"].places(around)[0].blobs or ""
+    if not any(_is_file(place.blobs, name) and not _is_file(own, name) for name in _blob_names(path)):
+        return {}, []
+    env = {"PI_CODING_AGENT_DIR": place.agent_dir}
+    if around.environ.get("OMP_PROFILE") or around.environ.get("PI_PROFILE"):
+        env["OMP_PROFILE"] = ""
+    where = clean(place.agent_dir)
+    return env, [f"The session's images lie in {where}, so omp takes its settings and login from there too."]
+
+
+def _blob_names(path: str) -> set[str]:
+    names: set[str] = set()
+    descriptor = open_regular(path)
+    try:
+        for piece in _overlapping(file_blocks(descriptor)):
+            names.update(name.decode("ascii") for name in _BLOB.findall(piece))
+            if len(names) >= _MAX_BLOBS:
+                break
+    finally:
+        os.close(descriptor)
+    return names
+
+
+def _is_file(directory: str, name: str) -> bool:
+    return os.path.isfile(os.path.join(directory, name))
+
+
+def _check_program(command: ResumeCommand, around: Surroundings, *, custom: bool) -> None:
+    program = command.argv[0]
+    if shutil.which(program, path=around.environ.get("PATH") or os.defpath):
+        return
+    if custom:
+        raise AgentMissing(f"The command {clean(program)!r} that the settings name for {command.agent} is not found.")
+    install = AGENTS[command.agent].install
+    raise AgentMissing(
+        f"{program} is not installed here. Install it (`{install}`), or run this where it is: "
+        f"{clean(command.shell_line())}"
+    )
+
+
+def _check_directory(command: ResumeCommand, timeout_s: float) -> None:
+    exists = exists_many([command.cwd], timeout_s, fresh=True)[command.cwd]
+    if exists:
+        return
+    shown = clean(command.cwd)
+    if exists is None:
+        raise DirectoryMissing(
+            f"The session's directory {shown} does not answer (a network disk?). Try again when it is back."
+        )
+    elsewhere = _WHAT_HAPPENS_ELSEWHERE[command.agent]
+    raise DirectoryMissing(
+        f"The session's directory {shown} does not exist. Make it again, or run this in another directory "
+        f"({elsewhere}): {clean(command.bare_line())}"
+    )

@@ -1,0 +1,128 @@
+"""Which entries may match a query, asked of the index's words: by row of text, and from there by file and entry."""
+
+from __future__ import annotations
+
+import sqlite3
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import chain
+
+from sessionbrowse.model.search.query import SearchQuery
+from sessionbrowse.store.index.index import Index
+from sessionbrowse.store.index.packed_entries import unpack_row_entries
+from sessionbrowse.store.index.schema import TEXT_TABLES
+
+
+class Words:
+    """The words of an open index; what it says of files is kept from one query to the next."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._rows: dict[tuple[sqlite3.Connection, str], _Rows] = {}
+
+    def candidates(self, query: SearchQuery, tools: bool) -> Candidates | None:
+        """Return the entries that have every word of the query; None where all may match."""
+        tokens = query.tokens()
+        if not tokens:
+            return None
+        terms = ['"' + word + '"' + ("*" if is_open else "") for word, is_open in tokens]
+        # What was said stands in one row with all its words. With tools each word is asked for alone: one may stand
+        # in what was said, the next one in the tool's arguments.
+        asked = terms if tools else [" AND ".join(terms)]
+        found: list[list[_Found]] = []
+        try:
+            for term in asked:
+                found.append([])
+                for _, connection in self._index.databases():
+                    for table in TEXT_TABLES if tools else TEXT_TABLES[:1]:
+                        ask = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid"
+                        rows = [row[0] for row in connection.execute(ask, (term,))]
+                        if rows:
+                            found[-1].append((self._rows_of(connection, table), rows))
+        except sqlite3.Error:
+            return None
+        return Candidates(found)
+
+    def _rows_of(self, connection: sqlite3.Connection, table: str) -> _Rows:
+        known = self._rows.get((connection, table))
+        if known is None:
+            known = self._rows[connection, table] = _Rows(connection, table)
+        return known
+
+
+class Candidates:
+    """The entries that have every word of a query: for each of its terms, the rows of texts that have it."""
+
+    def __init__(self, found: list[list[_Found]]) -> None:
+        self._found = found
+        by_term = [set(chain.from_iterable(held.files_of(rows) for held, rows in each)) for each in found]
+        self.files = by_term[0].intersection(*by_term[1:])
+        """The ids of the files that may have such entries; no others do."""
+
+    def entries_of(self, file: int) -> list[int]:
+        """Return the entries of a file.
+
+        Raises:
+            ValueError: what the index holds is damaged.
+            sqlite3.Error: the same.
+        """
+        by_term = [set(chain.from_iterable(held.entries_of(file, rows) for held, rows in each)) for each in self._found]
+        return sorted(by_term[0].intersection(*by_term[1:]))
+
+
+class _Rows:
+    """Which entries of which files the rows of a table of texts hold."""
+
+    def __init__(self, connection: sqlite3.Connection, table: str) -> None:
+        self._connection = connection
+        self._ask = f"SELECT entries FROM {table}_rows WHERE base = ?"
+        runs = connection.execute(f"SELECT base, file, count FROM {table}_rows ORDER BY base").fetchall()
+        columns: list[Sequence[int]] = [*zip(*runs, strict=True)] or [(), (), ()]
+        self._bases, self._files, self._counts = columns
+
+    def files_of(self, rows: Sequence[int]) -> Iterator[int]:
+        """Yield the files whose texts stand in some of the rows, which are sorted."""
+        at = 0
+        while at < len(rows):
+            run = bisect_right(self._bases, rows[at])
+            if run:
+                yield self._files[run - 1]
+            at = bisect_left(rows, self._bases[run], at) if run < len(self._bases) else len(rows)
+
+    def entries_of(self, file: int, rows: Sequence[int]) -> Iterator[int]:
+        """Yield the entries of a file whose texts stand in some of the rows, which are sorted.
+
+        Raises:
+            ValueError: what the index holds is damaged.
+            sqlite3.Error: the same.
+        """
+        for run in self._runs_of(file):
+            base, count = self._bases[run], self._counts[run]
+            low, high = bisect_left(rows, base), bisect_left(rows, base + count)
+            if low < high:
+                held = self._connection.execute(self._ask, (base,)).fetchone()
+                entries = unpack_row_entries(held[0]) if held is not None else []
+                for row in rows[low:high]:
+                    yield from entries[row - base]
+
+    def _runs_of(self, file: int) -> Sequence[int]:
+        last = self._last_runs.get(file)
+        return (*self._earlier_runs.get(file, ()), last) if last is not None else ()
+
+    @cached_property
+    def _last_runs(self) -> dict[int, int]:
+        return dict(zip(self._files, range(len(self._files)), strict=True))
+
+    @cached_property
+    def _earlier_runs(self) -> dict[int, list[int]]:
+        """Those of files that have several: few have."""
+        found: dict[int, list[int]] = {}
+        last = self._last_runs
+        for run in [run for run, file in enumerate(self._files) if last[file] != run]:
+            found.setdefault(self._files[run], []).append(run)
+        return found
+
+
+_Found = tuple[_Rows, Sequence[int]]
+"""The rows of a table that have a term, sorted."""

@@ -1,0 +1,276 @@
+"""Search all sessions, all branches: hits are entries, newest sessions first, names and labels before text.
+
+With an index the words name the candidates and only those lines are read; without one, and for files that the index
+does not have as they are, the files are streamed. The answers are the same. Everything here only reads.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterator
+
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.listing.title_search import Titles
+from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_facts, is_in_time
+from sessionbrowse.model.search.query import SearchQuery, Span, matches, may_be_in, parse_search, spans_in
+from sessionbrowse.model.search.words import literal
+from sessionbrowse.services.list.snapshot import Gathered
+from sessionbrowse.services.search.candidates import Candidates, Words
+from sessionbrowse.services.search.hits import (
+    LABEL_SCORE,
+    NAME_SCORE,
+    NEAR_SCORE,
+    TEXT_SCORE,
+    Hit,
+    entry_hit,
+    session_hit,
+)
+from sessionbrowse.services.search.lines import lines_at, streamed_lines
+from sessionbrowse.services.search.recent import Recent
+from sessionbrowse.services.search.trees import Trees
+from sessionbrowse.store.index.file_row import Held
+from sessionbrowse.store.index.index import Index
+
+Cancelled = Callable[[], bool]
+
+
+class Searcher:
+    """Answers queries about sessions that were gathered once; `index` None streams every file.
+
+    What was worked out for one query is kept for the next; `before` is a searcher of an earlier gathering, from which
+    is taken what did not change.
+    """
+
+    def __init__(self, gathered: Gathered, index: Index | None = None, before: Searcher | None = None) -> None:
+        self._index = index
+        self._rows = gathered.rows if index is not None else {}
+        self._generation = gathered.generation
+        self.summaries = sorted(gathered.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
+        self._labelled = [summary for summary in self.summaries if summary.labels]
+        self._words = Words(index) if index is not None else None
+        self.trees: Trees = Trees(index, before.trees if before else None)
+        self._recent: Recent = before._recent if before else Recent()
+        self._titles = Titles(self.summaries, gathered.first_messages)
+        self._by_path: dict[str, Summary] | None = None
+
+    @property
+    def indexed_paths(self) -> Collection[str]:
+        """The files of which the index says where their words are."""
+        return self._rows.keys()
+
+    def is_outdated(self) -> bool:
+        """Tell whether the index was made anew since, and tells nothing of the files as they were gathered."""
+        return is_outdated(self._index, self._generation)
+
+    def summary(self, path: str) -> Summary | None:
+        """Return the session of a file."""
+        if self._by_path is None:
+            self._by_path = {summary.path: summary for summary in self.summaries}
+        return self._by_path.get(path)
+
+    def find(
+        self,
+        query: SearchQuery,
+        *,
+        tools: bool = False,
+        cancelled: Cancelled = lambda: False,
+        wait_for_labels: bool = True,
+        looked_at: Callable[[int], object] = lambda count: None,
+    ) -> Iterator[Hit]:
+        """Yield hits, best first; stop at any hit, or by `cancelled`.
+
+        `tools` looks at tool calls and results too; so does a `tool:` filter. `wait_for_labels` False looks at those
+        labels only that are known already. `looked_at` is told how many sessions are behind.
+        """
+        if query.is_empty:
+            return
+        tools = tools or bool(query.tools)
+        by_title = query.has_text and not query.is_about_entries
+        if by_title:
+            for summary, spans in self._titles.named(query):
+                if cancelled():
+                    return
+                if _fits_session(query, summary) and is_in_time(query, summary.modified):
+                    yield session_hit(summary, summary.name or "", spans, NAME_SCORE)
+            for summary in self._labelled:
+                if cancelled():
+                    return
+                if (
+                    _fits_session(query, summary)
+                    and any(matches(query, text) for text in summary.labels)
+                    and (wait_for_labels or self.trees.knows_labels(summary))
+                ):
+                    yield from self._labels(query, summary)
+        candidates, is_asked = None, False
+        rows = self._rows if not self.is_outdated() else {}
+        for number, summary in enumerate(self.summaries):
+            if cancelled():
+                return
+            looked_at(number)
+            if not _fits_session(query, summary):
+                continue
+            row = rows.get(summary.path)
+            if row is None or (tools and query.has_text and not row.has_tools):
+                yield from self._streamed(query, summary, tools, cancelled)
+            elif not tools and self._recent.holds(summary.path, row):
+                yield from self._in_recent(query, summary, cancelled)
+            else:
+                if not is_asked and self._words is not None:
+                    candidates, is_asked = self._words.candidates(query, tools), True
+                if candidates is None or row.row in candidates.files:
+                    yield from self._by_index(query, summary, row, candidates, tools, cancelled)
+        if by_title:
+            # A title that is only nearly right is for those who find nothing else.
+            for summary in self._titles.near(query, cancelled):
+                if _fits_session(query, summary) and is_in_time(query, summary.modified):
+                    yield session_hit(summary, self._titles.title(summary), [], NEAR_SCORE)
+
+    # ---- labels --------------------------------------------------------------------------------------------
+
+    def _labels(self, query: SearchQuery, summary: Summary) -> Iterator[Hit]:
+        for label in self.trees.labels(summary):
+            spans = spans_in(query, label.text)
+            if spans is not None and is_in_time(
+                query, label.said_ms if label.said_ms is not None else summary.modified
+            ):
+                tree = self.trees.tree(summary)
+                state = tree.state(label.index) if tree is not None else "active"
+                yield entry_hit(
+                    summary, label.index, label.entry_id, "label", state, label.text, spans, LABEL_SCORE, label.said_ms
+                )
+
+    # ---- the newest sessions, held in memory ---------------------------------------------------------------
+
+    def hold_recent(self, summary: Summary) -> int:
+        """Keep what was said in a session in memory, so that it is searched at once; return the characters held."""
+        row = self._rows.get(summary.path)
+        if row is None:
+            return 0
+        if not self._recent.holds(summary.path, row):
+            tree = self.trees.tree(summary)
+            if tree is None:
+                return 0
+            self._recent.hold(summary.path, row, tree)
+        return self._recent.characters(summary.path)
+
+    def forget_recent(self, kept: Collection[str]) -> None:
+        """Hold no other sessions in memory than these."""
+        self._recent.keep_only(kept)
+
+    def _in_recent(self, query: SearchQuery, summary: Summary, cancelled: Cancelled) -> Iterator[Hit]:
+        for entry in self._recent.likely(summary.path, query):
+            if cancelled():
+                return
+            spans = spans_in(query, entry.facts.text, entry.folded) if fits_facts(query, entry.facts) else None
+            if spans is not None:
+                hit = self._fitting(query, summary, entry.index, entry.facts, spans, entry.entry_id, entry.state)
+                if hit is not None:
+                    yield hit
+
+    # ---- text ----------------------------------------------------------------------------------------------
+
+    def _by_index(
+        self,
+        query: SearchQuery,
+        summary: Summary,
+        row: Held,
+        candidates: Candidates | None,
+        tools: bool,
+        cancelled: Cancelled,
+    ) -> Iterator[Hit]:
+        assert self._index is not None
+        given: set[int | None] = set()
+        try:
+            places = self._index.places(row)
+            chosen = candidates.entries_of(row.row) if candidates is not None else range(len(places.offsets))
+            found = lines_at(summary.path, [(i, places.offsets[i], places.sizes[i]) for i in reversed(chosen)])
+            for index, raw in found:
+                if cancelled():
+                    return
+                hit = self._judge(query, summary, index, raw, tools)
+                if hit is not None:
+                    given.add(index)
+                    yield hit
+        except (ValueError, IndexError, sqlite3.Error):
+            # Damaged, or the file changed under us.
+            for hit in self._streamed(query, summary, tools, cancelled):
+                if hit.entry_index not in given:
+                    yield hit
+
+    def _streamed(self, query: SearchQuery, summary: Summary, tools: bool, cancelled: Cancelled) -> Iterator[Hit]:
+        kept: list[Hit] = []
+        for index, raw in streamed_lines(summary):
+            if cancelled():
+                return
+            hit = self._judge(query, summary, index, raw, tools)
+            if hit is not None:
+                kept.append(hit)
+        yield from reversed(kept)
+
+    def _judge(self, query: SearchQuery, summary: Summary, index: int, raw: bytes, tools: bool) -> Hit | None:
+        if not may_be_in(query, raw):
+            return None
+        facts = facts_of(raw, tools=tools)
+        if facts is None or not facts.text or not fits_facts(query, facts):
+            return None
+        spans = spans_in(query, facts.text)
+        if spans is None:
+            return None
+        tree = self.trees.tree(summary)
+        entry_id, state = (tree.entry_id(index), tree.state(index)) if tree is not None else (None, "")
+        return self._fitting(query, summary, index, facts, spans, entry_id, state)
+
+    def _fitting(
+        self,
+        query: SearchQuery,
+        summary: Summary,
+        index: int,
+        facts: EntryFacts,
+        spans: list[Span],
+        entry_id: str | None,
+        state: str,
+    ) -> Hit | None:
+        """Return the hit, unless its label or its branch is not what is asked for."""
+        if query.labels:
+            marks = [literal(label.text) for label in self.trees.labels(summary) if label.index == index]
+            if not any(wanted in mark for mark in marks for wanted in query.labels):
+                return None
+        if query.states and state not in query.states:
+            return None
+        return entry_hit(
+            summary, index, entry_id, facts.role, state or "active", facts.text, spans, TEXT_SCORE, facts.time_ms
+        )
+
+
+def is_outdated(index: Index | None, generation: int) -> bool:
+    """Tell whether an index is another one, or made anew, since its generation was noted."""
+    try:
+        return index is not None and index.generation != generation
+    except sqlite3.Error:
+        return True
+
+
+def search(
+    text: str,
+    gathered: Gathered,
+    index: Index | None = None,
+    *,
+    tools: bool = False,
+    cancelled: Cancelled = lambda: False,
+) -> Iterator[Hit]:
+    """Yield the hits of a query, best first.
+
+    Raises:
+        BadSearch: the query cannot be asked.
+    """
+    return Searcher(gathered, index).find(parse_search(text), tools=tools, cancelled=cancelled)
+
+
+def _fits_session(query: SearchQuery, summary: Summary) -> bool:
+    if query.agents and summary.agent not in query.agents:
+        return False
+    if query.projects and not any(wanted in literal(summary.cwd) for wanted in query.projects):
+        return False
+    if query.labels and not any(wanted in literal(text) for text in summary.labels for wanted in query.labels):
+        return False
+    return not query.names or any(wanted in literal(summary.name or "") for wanted in query.names)

@@ -1,0 +1,1 @@
+"""What all changes share: one at a time, noted in the journal, recovered after a crash."""

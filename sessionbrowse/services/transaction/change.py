@@ -1,0 +1,232 @@
+"""What every change of a session has in common: one at a time, who may be writing, the journal, what a kill left.
+
+A change is noted, made, and noted as made. One that was cut short in between is found in the journal by the next
+change, which looks into the file and finishes the note.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.agents import AGENTS
+from sessionbrowse.agents.change_plans import AppendLine
+from sessionbrowse.errors import ChangedMeanwhile, InUse, RefusedWrite, SessionBrowseError, WriteFailed
+from sessionbrowse.services.list.catalog import Located
+from sessionbrowse.services.list.find import looks_like_path
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.recover import settle
+from sessionbrowse.store.own.state_directory import only_one
+from sessionbrowse.store.write import writer
+from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.in_use import Usage, usage
+from sessionbrowse.store.write.journal import Change, Fingerprint
+from sessionbrowse.store.write.writer import OpenedFile
+from sessionbrowse.text import clean
+
+Json = Any
+T = TypeVar("T")
+_TRIES = 3
+
+OMP_STOPS_SAVING = (
+    "An omp that has this session open stops saving for good once another program adds to the file: what is said there "
+    "afterwards would be lost."
+)
+
+
+class Changed(Struct, frozen=True, kw_only=True):
+    """What every change answers: the verb, the file, the id by which it can be undone, sentences for the user.
+
+    `undo_id` is None where nothing had to be changed.
+    """
+
+    done: str
+    path: str
+    undo_id: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Origin(Struct, frozen=True, kw_only=True):
+    """Why a change is made: as one of a group with one undo, or to take another change back."""
+
+    verb: str
+    group: str | None = None
+    undoes: str | None = None
+
+
+def target_of(located: Located, reference: str) -> Target:
+    """Return what may be changed of a session that was named: a typed path itself, else where it was found."""
+    if looks_like_path(reference) or located.place is None:
+        return Target(located.path, located.agent)
+    if located.place.kind == "registry":  # the marker names this very file
+        return Target(located.path, located.agent, (os.path.dirname(located.path),))
+    return Target(located.path, located.agent, (located.place.root,))
+
+
+@contextmanager
+def changing(bench: Bench) -> Iterator[None]:
+    """Keep other sessionbrowses from changing sessions meanwhile; first finish the notes of what a kill cut short.
+
+    Raises:
+        WriteFailed: the disk failed within, in a way that nobody foresaw.
+    """
+    with only_one(bench.state):
+        for change in bench.journal.pending():
+            settle(bench, change)
+        try:
+            yield
+        except OSError as error:
+            # What was noted and not finished is looked at by the next change.
+            name = f" over {clean(os.fsdecode(error.filename))}" if error.filename else ""
+            raise WriteFailed(
+                f"The disk failed{name} ({error.strerror or error}); look at it before you go on."
+            ) from error
+
+
+def finish_notes(bench: Bench) -> None:
+    """Finish the notes of what a kill cut short, if there are any, and if no other sessionbrowse is at work."""
+    if bench.journal.pending():
+        with suppress(SessionBrowseError), changing(bench):
+            pass
+
+
+def retried(attempt: Callable[[], T]) -> T:
+    """Return what an attempt returns; made again where the file changed while it was read."""
+    for _ in range(_TRIES - 1):
+        with suppress(ChangedMeanwhile):
+            return attempt()
+    return attempt()
+
+
+# ---- who may be writing ------------------------------------------------------------------------------------
+
+
+def usage_of(file: OpenedFile, bench: Bench) -> Usage:
+    """Return who may be writing this file; a change of our own does not count as recent."""
+    session = file.session
+    return usage(
+        file.path,
+        AGENTS[session.agent],
+        session.cwd,
+        bench.around,
+        now_ms=bench.now_ms(),
+        proc=bench.proc,
+        changed_ms=_changed_ms(file, bench),
+    )
+
+
+def _changed_ms(file: OpenedFile, bench: Bench) -> float:
+    """Return when somebody else than us last changed the file."""
+    own = bench.journal.own_change(file.path, file.found)
+    if own is not None and own.was_changed_ms is not None:
+        return own.was_changed_ms
+    return file.found.mtime_ns / 1_000_000
+
+
+def consent_to_append(file: OpenedFile, used: Usage, what: str, *, asks: bool, force: bool) -> tuple[str, ...]:
+    """Return what the user should know of a change that makes the file longer.
+
+    For omp nothing at all may speak for a writer. The others bear it; `asks` is for changes that would be in vain.
+
+    Raises:
+        InUse: somebody may be writing, and the change is not forced.
+    """
+    agent = AGENTS[file.session.agent]
+    reasons = "; ".join(used.reasons)
+    if not agent.bears_appends:
+        if used.state == "free":
+            return ()
+        if not force:
+            raise InUse(f"{file.name} may be in use: {reasons}. {OMP_STOPS_SAVING} Quit it, and wait ten minutes.")
+        return (f"Forced although {reasons}. {OMP_STOPS_SAVING}",)
+    if not used.in_use:
+        # Programs that were seen are told apart by their directory; one on another machine only by the clock.
+        return (f"Note that {reasons}.",) if asks and used.state == "recent" else ()
+    if asks and not force:
+        raise InUse(
+            f"{file.name} may be in use: {reasons}. {agent.name} would go on from where it stands, and {what} would be "
+            "without effect. Quit it first."
+        )
+    return (f"In use, it seems: {reasons}. What runs now shows {what} when it opens the session again.",)
+
+
+# ---- making and noting -------------------------------------------------------------------------------------
+
+
+def append(
+    file: OpenedFile,
+    plan: AppendLine,
+    bench: Bench,
+    origin: Origin,
+    *,
+    before: dict[str, Json],
+    after: dict[str, Json],
+) -> tuple[Change, writer.Appended]:
+    """Append an entry, noted in the journal; `after` gets the id of the entry.
+
+    Raises:
+        RefusedWrite: nothing was changed.
+        WriteFailed: the disk refused; the journal says whether the entry is in the file.
+    """
+    agent = AGENTS[file.session.agent]
+    entry_id = writer.unused_id(file.tail.ids, bench.new_id)
+    change = begin(
+        file,
+        bench,
+        origin,
+        before=before,
+        plan={
+            "kind": "append",
+            "entry_id": entry_id,
+            "line": msgspec.to_builtins(plan),
+            "after": {**after, "entry_id": entry_id},
+        },
+    )
+    appended = carried_out(
+        bench,
+        change,
+        lambda: writer.append_line(
+            file, plan, entry_id, now_ms=bench.now_ms, new_id=bench.new_id, under_lock=not agent.bears_appends
+        ),
+    )
+    notes = appended.notes + noted(bench, change, {**after, "entry_id": appended.entry_id}, appended.left)
+    return change, msgspec.structs.replace(appended, notes=notes)
+
+
+def begin(file: OpenedFile, bench: Bench, origin: Origin, *, before: dict[str, Json], plan: dict[str, Json]) -> Change:
+    """Note what is about to be done to an open file."""
+    return bench.journal.begin(
+        origin.verb,
+        file.session.agent,
+        file.path,
+        session_id=file.session.id,
+        group=origin.group,
+        undoes=origin.undoes,
+        before=before,
+        plan=plan,
+        was_changed_ms=_changed_ms(file, bench),
+    )
+
+
+def carried_out(bench: Bench, change: Change, write: Callable[[], T]) -> T:
+    """Return what the writer returns; where it fails, note what became of the change."""
+    try:
+        return write()
+    except (RefusedWrite, WriteFailed) as error:
+        settle(bench, change, error.sentence)
+        raise
+    except OSError as error:
+        settle(bench, change, error.strerror or str(error))
+        raise
+
+
+def noted(bench: Bench, change: Change, after: dict[str, Json], left: Fingerprint | None) -> tuple[str, ...]:
+    """Note that a change was made; return a sentence for the user where that failed."""
+    if bench.journal.done(change, after, left):
+        return ()
+    return ("The change is made, but the journal could not note that; the next change finds out by itself.",)

@@ -1,0 +1,46 @@
+"""What changes are made with: surroundings, our directory of state, clock and chance; tests bring their own."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from sessionbrowse.agents import Surroundings
+from sessionbrowse.config import state_dir
+from sessionbrowse.store.find.roots import real_surroundings
+from sessionbrowse.store.write.in_use import PROC
+from sessionbrowse.store.write.journal import Journal
+
+
+class Bench(Struct, frozen=True, kw_only=True):
+    """Where changes are made: surroundings, our directory of state with the journal, clock, chance, processes."""
+
+    around: Surroundings
+    state: str
+    journal: Journal
+    now_ms: Callable[[], float]
+    new_id: Callable[[], str]
+    proc: str = PROC
+
+    @classmethod
+    def real(cls) -> Bench:
+        """Return that of this process."""
+        around = real_surroundings()
+        directory = str(state_dir(around.environ))
+        return cls.at(around, directory, lambda: time.time() * 1000)
+
+    @classmethod
+    def at(
+        cls,
+        around: Surroundings,
+        state: str,
+        now_ms: Callable[[], float],
+        new_id: Callable[[], str] = lambda: secrets.token_hex(4),
+        proc: str = PROC,
+    ) -> Bench:
+        """Return one whose journal lies in `state`."""
+        journal = Journal(state, now_ms, new_id)
+        return cls(around=around, state=state, journal=journal, now_ms=now_ms, new_id=new_id, proc=proc)

@@ -1,0 +1,90 @@
+"""What a kill left: a change that nobody noted as made is looked for in its file, and the note is finished."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+
+import msgspec
+from msgspec import UNSET
+
+from sessionbrowse.agents.change_plans import AppendLine
+from sessionbrowse.errors import NotASession, SessionBrowseError
+from sessionbrowse.format.title_slot import SLOT_BYTES
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.recover_files import FILE_LOOKS
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write import writer
+from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.journal import Change
+
+
+def settle(bench: Bench, change: Change, reason: str = "it was cut short before it reached the file") -> None:
+    """Find out whether a change that nobody noted as made did reach its file, and note that.
+
+    One whose file does not answer now stays open.
+    """
+    look = LOOKS.get(str(change.plan.get("kind")))
+    if look is None:
+        return
+    try:
+        reached = look(bench, change)
+    except (OSError, SessionBrowseError) as error:
+        if os.path.lexists(change.path) and not isinstance(error, NotASession):
+            return
+        reached = False
+    if reached:
+        bench.journal.done(change, change.plan.get("after"))
+    else:
+        bench.journal.failed(change, reason)
+
+
+def _append_reached(bench: Bench, change: Change) -> bool:
+    session = open_session(change.path, change.agent)
+    index = session.index_by_id.get(change.plan["entry_id"])
+    if index is None:
+        return False
+    plan = msgspec.convert(change.plan["line"], AppendLine)
+    is_last = index == len(session.ids) - 1
+    if is_last and plan.parent_id is UNSET and session.parents[index] != index - 1 and session.agent != "omp":
+        # Another program's line came between and nobody looked: its messages are off the branch until this is mended.
+        plan = msgspec.structs.replace(plan, parent_id=session.ids[index - 1])
+        with writer.opened(Target(change.path, change.agent)) as file:
+            made = writer.unused_id(file.tail.ids, bench.new_id)
+            writer.append_line(file, plan, made, now_ms=bench.now_ms)
+    return True
+
+
+def _slot_reached(_: Bench, change: Change) -> bool:
+    old, new = (change.plan[key].encode("latin-1") for key in ("old", "new"))
+    with open(change.path, "rb") as file:
+        first = file.read(SLOT_BYTES)
+    if first in (old, new):
+        return bool(first == new)
+    if any(first == new[:at] + old[at:] for at in range(SLOT_BYTES)):
+        # Half written: no program could open the file like this.
+        writer.mend_slot(change.path, first, old)
+    return False
+
+
+def _insert_reached(_: Bench, change: Change) -> bool:
+    with open(change.path, "rb") as file:
+        reached = bool(file.read(SLOT_BYTES) == change.plan["new"].encode("latin-1"))
+    temporary = change.plan["temporary"]
+    with suppress(FileNotFoundError):
+        # After the exchange it is the old version, to which somebody may have added something in that moment.
+        if not reached or os.stat(temporary).st_size == change.plan["size"]:
+            os.unlink(temporary)
+    return reached
+
+
+Look = Callable[[Bench, Change], bool]
+
+LOOKS: dict[str, Look] = {
+    "append": _append_reached,
+    "slot": _slot_reached,
+    "insert": _insert_reached,
+    **FILE_LOOKS,
+}
+"""How to see whether a change reached its file, by the `kind` of its plan."""

@@ -1,0 +1,55 @@
+"""Where deleted things lie: the trash directories of the system and our own."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from sessionbrowse.config import data_dir
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.store.write import trash
+from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.trash import NoTrash, Trashed
+
+
+def items_of(change: Change) -> list[Trashed]:
+    """Return where a deletion put things: what belonged to the session first, the session last."""
+    return [msgspec.convert(item, Trashed) for item in change.after.get("items", ())]
+
+
+def own_trash(bench: Bench) -> str:
+    """Return our own trash folder, which has the form of the system's."""
+    return str(data_dir(bench.around.environ, Path(bench.around.home)) / "trash")
+
+
+def own_name(change: Change, path: str) -> str:
+    """Return the name that an item of a deletion has in our own trash folder."""
+    return f"{change.id}-{os.path.basename(path)}"
+
+
+def homes(bench: Bench) -> tuple[str, ...]:
+    """Return the trash directories in which a deleted session may lie."""
+    named = bench.around.environ.get("XDG_DATA_HOME", "")
+    data_home = named if os.path.isabs(named) else os.path.join(bench.around.home, ".local", "share")
+    return (*trash.homes_of(data_home), own_trash(bench))
+
+
+def put_aside(path: str, change: Change, bench: Bench) -> Trashed:
+    """Move what can be made again to the system's trash, or where that does not take it to ours.
+
+    Raises:
+        RefusedWrite: neither takes it; it is where it was.
+        WriteFailed: the sentence says what is where.
+    """
+    try:
+        return trash.put(path, homes(bench))
+    except NoTrash:
+        return trash.put_in_own(path, own_trash(bench), name=own_name(change, path), deleted_at=deleted_at(bench))
+
+
+def deleted_at(bench: Bench) -> str:
+    """Return the time of now as a trash notes it: local, without a zone."""
+    return datetime.fromtimestamp(bench.now_ms() / 1000).strftime("%Y-%m-%dT%H:%M:%S")

@@ -1,0 +1,293 @@
+"""Take back what sessionbrowse changed, by another change of the same kind; no file ever gets shorter by it.
+
+An appended name or label is answered by an entry with the older one, a check out by one of the older leaf. omp's slot
+gets back its older bytes exactly, its own `updatedAt` included, so that a rename and its undo leave the file as it was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from msgspec import Struct
+
+from sessionbrowse.errors import CannotUndo, LostForGood
+from sessionbrowse.format.title_slot import SLOT_BYTES, slot_line
+from sessionbrowse.model.session.session import ROOT, Session
+from sessionbrowse.services.change.checkout import Place, write_checkout
+from sessionbrowse.services.change.label import label_of, write_label
+from sessionbrowse.services.change.rename import write_name, write_slot
+from sessionbrowse.services.transaction.bulk import Cancelled, Failed, Progress, in_bulk
+from sessionbrowse.services.transaction.change import Changed, Origin, changing, finish_notes, retried
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.undo.undo_files import FILE_UNDOERS
+from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.writer import opened
+from sessionbrowse.text import clean, iso_ms
+
+_SAID = frozenset({"message", "custom_message", "compaction", "branch_summary", "context_edit", "reset_boundary"})
+
+
+_GOES_ON = "The next undo takes back the change before."
+
+
+class Undone(Changed, frozen=True, kw_only=True):
+    """What was taken back: the verb, and every change of the group with its own file.
+
+    `undo_id` is that of the change taken back. `failed` holds a sentence for each change of a group that could not be,
+    `left` the files of those that a stop left for another undo.
+    """
+
+    verb: str
+    paths: tuple[str, ...]
+    failed: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+class Undoable(Struct, frozen=True, kw_only=True):
+    """One line of the list of changes, newest first; times are ISO 8601.
+
+    `count` changes that one command made are one line, which speaks of the last of them; `undo_id` takes all back.
+    """
+
+    undo_id: str
+    time: str
+    verb: str
+    agent: str
+    path: str
+    summary: str
+    group: str | None
+    count: int = 1
+
+
+def undo(
+    change_id: str | None = None,
+    *,
+    force: bool = False,
+    bench: Bench | None = None,
+    on_progress: Progress = lambda finished, total: None,
+    cancelled: Cancelled = lambda: False,
+) -> Undone:
+    """Take back a change and its whole group: the last one that still can be, or the one of this id.
+
+    The changes of a group are taken back one after another, the newest first; `cancelled` is asked before each.
+
+    Raises:
+        CannotUndo: there is none, or it cannot be taken back any more; the sentence says what can be done instead.
+        InUse: the file may be in use, and this is not forced.
+        WriteFailed: the disk refused; the sentence says what the file holds now.
+    """
+    bench = bench or Bench.real()
+    with changing(bench):
+        chosen = _choose(bench, change_id)
+    if len(chosen) == 1:
+        try:
+            taken = retried(partial(_take_back, chosen[0], bench, force))
+        except LostForGood as error:
+            raise LostForGood(f"{error.sentence} {_GOES_ON}", error.of_several) from error
+        return _undone(chosen, chosen, taken.notes)
+    bulk = in_bulk(
+        chosen,
+        lambda change, bench, _: retried(partial(_take_back, change, bench, force)),
+        bench=bench,
+        on_progress=on_progress,
+        cancelled=cancelled,
+    )
+    sentences = _sentences(bulk.failed)
+    if not bulk.done and sentences:
+        all_lost = not bulk.left and all(isinstance(one.error, LostForGood) for one in bulk.failed)
+        raise CannotUndo(" ".join([*sentences, *([_GOES_ON] if all_lost else [])]))
+    out = [*(one.item for one in bulk.failed), *bulk.left]
+    done = [change for change in chosen if change not in out]
+    return _undone(chosen, done, bulk.notes, failed=sentences, left=tuple(change.path for change in bulk.left))
+
+
+def _undone(
+    chosen: Sequence[Change],
+    done: Sequence[Change],
+    notes: tuple[str, ...],
+    *,
+    failed: tuple[str, ...] = (),
+    left: tuple[str, ...] = (),
+) -> Undone:
+    return Undone(
+        done="undo",
+        path=chosen[0].path,
+        undo_id=chosen[0].group if len(chosen) > 1 else chosen[0].id,
+        notes=notes,
+        verb=chosen[0].verb,
+        paths=tuple(change.path for change in done),
+        failed=failed,
+        left=left,
+    )
+
+
+def _sentences(failed: Sequence[Failed[Change]]) -> tuple[str, ...]:
+    """Return what to say of those of a group that could not be taken back; what is true of several is said once."""
+    lost = Counter(one.error.of_several for one in failed if isinstance(one.error, LostForGood))
+    said: dict[str, None] = {}
+    for one in failed:
+        error = one.error
+        of_several = error.of_several if isinstance(error, LostForGood) else ""
+        said[f"{lost[of_several]} sessions {of_several}" if lost[of_several] > 1 else error.sentence] = None
+    return tuple(said)
+
+
+def undoable(bench: Bench | None = None) -> list[Undoable]:
+    """Return the changes that can be taken back, newest first; what a kill cut short is looked at before."""
+    bench = bench or Bench.real()
+    finish_notes(bench)
+    rows: dict[str, list[Change]] = {}
+    for change in reversed(bench.journal.changes().values()):
+        if change.can_be_tried and change.lost is None and change.verb in UNDOERS:
+            rows.setdefault(change.group or change.id, []).append(change)
+    return [
+        Undoable(
+            undo_id=undo_id if len(changes) > 1 else changes[0].id,
+            time=changes[0].time,
+            verb=changes[0].verb,
+            agent=changes[0].agent,
+            path=changes[0].path,
+            summary=UNDOERS[changes[0].verb].summary(changes[0]),
+            group=changes[0].group,
+            count=len(changes),
+        )
+        for undo_id, changes in rows.items()
+    ]
+
+
+def _choose(bench: Bench, change_id: str | None) -> list[Change]:
+    changes = bench.journal.changes()
+    open_changes = [change for change in changes.values() if change.can_be_tried and change.verb in UNDOERS]
+    if change_id is None:
+        # One that is named is tried again: the disk of its trash may be there again.
+        open_changes = [change for change in open_changes if change.lost is None]
+        if not open_changes:
+            raise CannotUndo("There is nothing to undo.")
+        chosen = open_changes[-1]
+    else:
+        chosen = _named(changes, change_id)
+    if chosen.group is None:
+        return [chosen]
+    return [change for change in reversed(open_changes) if change.group == chosen.group]
+
+
+def _named(changes: dict[str, Change], change_id: str) -> Change:
+    found = changes.get(change_id) or next((c for c in reversed(changes.values()) if c.group == change_id), None)
+    if found is None:
+        raise CannotUndo(f"There is no change {clean(change_id)}; `undo --list` shows them.")
+    if found.undone_by is not None:
+        raise CannotUndo(f"The {found.verb} {found.id} is undone already.")
+    if found.undoes is not None:
+        raise CannotUndo(f"{found.id} took a change back itself; make that change again instead.")
+    if found.state != "done":
+        raise CannotUndo(f"The {found.verb} {found.id} was never made: {found.reason or 'it was cut short'}.")
+    if found.verb not in UNDOERS:
+        raise CannotUndo(f"This version of sessionbrowse cannot undo a {clean(found.verb)}.")
+    return found
+
+
+def _take_back(change: Change, bench: Bench, force: bool) -> Changed:
+    with changing(bench):
+        try:
+            return UNDOERS[change.verb].take_back(change, bench, force)
+        except LostForGood as error:
+            # Else it would be the last change for ever, and none before it could be taken back.
+            bench.journal.lost(change, error.sentence)
+            raise
+
+
+def _undo_rename(change: Change, bench: Bench, force: bool) -> Changed:
+    older, newer = change.before.get("name"), change.after.get("name")
+    with opened(Target(change.path, change.agent)) as file:
+        if file.session.name != newer:
+            raise CannotUndo(
+                f"{file.name} was named again since; its name is {_quoted(file.session.name)} now. The one before was "
+                f"{_quoted(older)}; rename it if you want that back."
+            )
+        origin = Origin(verb="undo", undoes=change.id)
+        if "slot" not in change.after:
+            if older is None and change.agent == "indusagi":
+                raise CannotUndo("The session had no name before, and indusagi cannot clear one. Give it another name.")
+            return write_name(file, older or "", bench, origin, force=force)
+        if file.first_bytes() != change.after["slot"].encode("latin-1"):
+            raise CannotUndo(f"omp wrote the title of {file.name} since. To have the older name back, rename it.")
+        return write_slot(file, _older_slot(change, bench), bench, origin)
+
+
+def _older_slot(change: Change, bench: Bench) -> bytes:
+    """Return the slot as it was; one that was inserted says what the header says."""
+    slot = change.before.get("slot")
+    if slot is not None and len(slot) == SLOT_BYTES:
+        return bytes(slot.encode("latin-1"))
+    title = change.before.get("name") or ""
+    source = change.before.get("source")
+    return slot_line(title, source if title and source in ("auto", "user") else None, iso_ms(bench.now_ms()))
+
+
+def _undo_label(change: Change, bench: Bench, force: bool) -> Changed:
+    entry_id, older = change.before["entry_id"], change.before.get("label")
+    with opened(Target(change.path, change.agent)) as file:
+        if entry_id not in file.session.index_by_id:
+            raise CannotUndo(f"{file.name} has no entry {entry_id} any more.")
+        current = label_of(file, entry_id)
+        if current != change.after.get("label"):
+            raise CannotUndo(
+                f"The entry {entry_id} was labelled again since; its label is {_quoted(current)} now. The one before "
+                f"was {_quoted(older)}; label it if you want that back."
+            )
+        return write_label(file, entry_id, older, bench, Origin(verb="undo", undoes=change.id), force=force)
+
+
+def _undo_checkout(change: Change, bench: Bench, force: bool) -> Changed:
+    older = change.before.get("leaf_id")
+    with opened(Target(change.path, change.agent)) as file:
+        session = file.session
+        if not _stands_on(session, str(change.after.get("entry_id"))):
+            raise CannotUndo(
+                f"{file.name} went on since. To go back to where it stood before, check out {older or 'its start'}."
+            )
+        index = session.index_by_id.get(older, ROOT) if older is not None else ROOT
+        if older is not None and index == ROOT:
+            raise CannotUndo(f"{file.name} has no entry {older} any more, at which it stood before.")
+        origin = Origin(verb="undo", undoes=change.id)
+        return write_checkout(file, older, Place(index, None), bench, origin, force=force)
+
+
+def _stands_on(session: Session, entry_id: str) -> bool:
+    """Tell whether the program still stands on an entry: nothing was said below it, labels and names at most."""
+    index = ROOT if session.leaf is None else session.leaf
+    while index != ROOT and session.ids[index] != entry_id and session.kind(index).type not in _SAID:
+        index = session.parents[index]
+    return index != ROOT and session.ids[index] == entry_id
+
+
+def _quoted(name: str | None) -> str:
+    return f'"{clean(name)}"' if name else "none"
+
+
+class Undoer(Struct, frozen=True):
+    """How changes of one verb are taken back, and what the list of changes says of one."""
+
+    take_back: Callable[[Change, Bench, bool], Changed]
+    summary: Callable[[Change], str]
+
+
+UNDOERS: dict[str, Undoer] = {
+    "rename": Undoer(_undo_rename, lambda change: f"{_from(change, 'name')} → {_quoted(change.after.get('name'))}"),
+    "label": Undoer(
+        _undo_label,
+        lambda change: f"{change.before['entry_id']}: {_from(change, 'label')} → {_quoted(change.after.get('label'))}",
+    ),
+    "checkout": Undoer(
+        _undo_checkout, lambda change: f"{change.before.get('leaf_id')} → {change.after.get('at') or 'the start'}"
+    ),
+    **{verb: Undoer(take_back, summary) for verb, (take_back, summary) in FILE_UNDOERS.items()},
+}
+"""Every verb that can be taken back."""
+
+
+def _from(change: Change, key: str) -> str:
+    return _quoted(change.before.get(key))

@@ -1,0 +1,1 @@
+"""Find session files: roots, places, directory walks, projects."""

@@ -1,0 +1,421 @@
+"""From places to session files: which files lie there, each once, and whether the agent itself would list it.
+
+Directory entries only: no file is opened. `cwd`, names and times of messages are the scanner's business.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
+
+from msgspec import Struct
+
+from sessionbrowse.agents import AGENTS, Marks, Place, attribute
+from sessionbrowse.agents.base import names_in
+from sessionbrowse.store.find.prefetch import AHEAD, SUFFIXES, File, Listing, file_of
+from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many, read_many, stat_many
+
+SUFFIX = ".jsonl"
+TRANSCRIPT_SUFFIX = ".ndjson"
+PACKED_SUFFIX = ".jsonl.gz"
+ARCHIVE_FOLDER = "archive"
+"""Name of the folder below a project's to which archivers move sessions, out of the agents' sight."""
+
+# Shared by all sessions of a folder (atomic): event logs and tool output, no sessions.
+NO_SESSION_FOLDERS = frozenset({"subagent-artifacts", "tool-results"})
+NO_SESSION_FILES = frozenset({"run-history.jsonl"})
+
+
+class FoundFile(Struct, frozen=True, gc=False):
+    """A file that lies where sessions lie. Times are nanoseconds since 1970, `size` is bytes.
+
+    `places` are all places that lead to it, in the order of owners. `folder` is its project folder's name, ""
+    in a flat directory. `parent_path` is the session below which a nested one lies. `problem` says why the
+    agent itself does not list it.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    device: int
+    places: tuple[Place, ...]
+    folder: str = ""
+    parent_path: str | None = None
+    hidden: bool = False
+    archived: bool = False
+    problem: str | None = None
+
+    def agent(self, marks: Marks | None = None, override: str | None = None) -> str:
+        """Return whose session this is, by what is known so far."""
+        if marks is None:
+            marks = Marks(frozenset({"indusagi"} if self.path.endswith(TRANSCRIPT_SUFFIX) else ()))
+        return attribute([place.agent for place in self.places], self.folder, marks, override)
+
+    def place_of(self, agent: str) -> Place | None:
+        """Return the place through which that agent would find the file, or None if it would not."""
+        return next((place for place in self.places if place.agent == agent), None)
+
+
+class Skipped(Struct, frozen=True):
+    """Something that was not looked at, and why, as a sentence."""
+
+    path: str
+    reason: str
+
+
+def discover(
+    places: Iterable[Place],
+    *,
+    include_nested: bool = False,
+    include_archived: bool = False,
+    cancelled: Callable[[], bool] = lambda: False,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+    timeout_s: float = TIMEOUT_S,
+) -> Iterator[FoundFile]:
+    """Yield every session file of the places once, folder by folder.
+
+    `include_nested` adds the sessions of subagents, hidden and with their parent; `include_archived` the
+    archived ones. A place that does not exist holds nothing; one that cannot be read goes to `skipped`.
+    """
+    walk = _Walk(include_nested, include_archived, cancelled, skipped, timeout_s)
+    yield from walk.places(list(places))
+
+
+def newest_first(files: Iterable[FoundFile]) -> list[FoundFile]:
+    """Sort by time of change, newest first; equal times by path, descending, as pi's scan order has it."""
+    # One key after the other: files come nearly in the order of their paths, and numbers compare faster than pairs.
+    by_path = sorted(files, key=attrgetter("path"), reverse=True)
+    return sorted(by_path, key=attrgetter("mtime_ns"), reverse=True)
+
+
+def is_session_name(name: str) -> bool:
+    """Tell by its name whether a file may be a session at all."""
+    return name.endswith(SUFFIXES)
+
+
+def agent_of_path(path: str, marks: Marks | None = None) -> str:
+    """Return whose session a file is when only its path is known: by marks, folder form, store's name."""
+    if path.endswith(TRANSCRIPT_SUFFIX) and not (marks and marks.agents):
+        return "indusagi"
+    owner = owner_by_name(path)
+    folder = os.path.basename(os.path.dirname(path))
+    in_store = os.path.basename(os.path.dirname(os.path.dirname(path))) == "sessions"
+    return attribute([owner] if owner else [], folder if in_store else "", marks or Marks())
+
+
+def owner_by_name(path: str) -> str | None:
+    """Return the agent that a path names: `.omp` anywhere, or `omp` right above `sessions` or `agent`."""
+    parts = path.split(os.sep)
+    for index in range(len(parts) - 1, -1, -1):
+        part, below = parts[index], parts[index + 1] if index + 1 < len(parts) else ""
+        for agent in AGENTS.values():
+            if part in agent.own_names and (part.startswith(".") or below in ("sessions", "agent")):
+                return agent.name
+    return None
+
+
+class _Walk:
+    """One walk over places; it remembers which directories and files it has seen."""
+
+    def __init__(
+        self,
+        include_nested: bool,
+        include_archived: bool,
+        cancelled: Callable[[], bool],
+        skipped: Callable[[Skipped], None],
+        timeout_s: float,
+    ) -> None:
+        self._include_nested = include_nested
+        self._include_archived = include_archived
+        self._cancelled = cancelled
+        self._skipped = skipped
+        self._timeout_s = timeout_s
+        self._directories: set[tuple[int, int]] = set()
+        self._files: set[tuple[int, int]] = set()
+        self._groups: dict[tuple[int, int], list[Place]] = {}
+
+    def places(self, places: list[Place]) -> Iterator[FoundFile]:
+        answers = exists_many((place.root for place in places), self._timeout_s, fresh=True)
+        roots: dict[tuple[int, int], str] = {}
+        for place in places:
+            if answers[place.root] is None:
+                self._skip(place.root, _why(None))
+            identity = self._identity(place.root) if answers[place.root] else None
+            if identity is not None:
+                roots.setdefault(identity, place.root)
+                self._groups.setdefault(identity, []).append(place)
+        # Stores first: a flat directory that is also a project's folder is then known as that.
+        for identity, root in roots.items():
+            yield from self._store(root, self._of_kind(identity, "projects"))
+        for identity, root in roots.items():
+            yield from self._single_folder(root, self._of_kind(identity, "folder"))
+            flat = self._of_kind(identity, "flat")
+            if flat and self._enter(root):
+                yield from self._files_in(root, flat, "")
+            yield from self._registered(root, self._of_kind(identity, "registry"))
+            if self._include_archived:
+                yield from self._packed(root, self._of_kind(identity, "archive"))
+
+    def below(self, directory: str, session: str | None, places: tuple[Place, ...], folder: str) -> Iterator[FoundFile]:
+        """Yield the session files at any depth below a session's own folder; `session` None: it is gone."""
+        waiting = [(directory, session)]
+        while waiting and not self._cancelled():
+            here, parent = waiting.pop()
+            if not self._enter(here):
+                continue
+            files, folders = self._listing(here)
+            problem = None if parent else "the session that it belongs to is not here"
+            for file in files:
+                name = file[0]
+                if name.endswith(SUFFIX) and not name.startswith(".") and name not in NO_SESSION_FILES:
+                    yield from self._found(here, file, places, folder, parent_path=parent, hidden=True, problem=problem)
+            sessions = {file[0] for file in files}
+            for name in reversed(folders):
+                if name not in NO_SESSION_FOLDERS:
+                    owner = os.path.join(here, name + SUFFIX) if name + SUFFIX in sessions else parent
+                    waiting.append((os.path.join(here, name), owner))
+
+    def _store(self, root: str, places: tuple[Place, ...]) -> Iterator[FoundFile]:
+        """Yield the files of a folder-per-project root."""
+        if not places or not self._enter(root):
+            return
+        files, folders = self._listing(root)
+        flat = self._of_kind(self._identity(root), "flat")
+        yield from self._loose(root, files, places, flat)
+        sessions = {file[0] for file in files} if flat else set()
+        has_flat = any(place.kind == "flat" for group in self._groups.values() for place in group)
+        for name in folders:
+            if self._cancelled():
+                return
+            path = os.path.join(root, name)
+            if name + SUFFIX in sessions:
+                # In a directory that is a flat one too, a session's own folder is no project.
+                if self._include_nested:
+                    yield from self.below(path, path + SUFFIX, flat, "")
+            elif name not in NO_SESSION_FOLDERS and self._enter(path):
+                also_flat = self._of_kind(self._identity(path), "flat") if has_flat else ()
+                yield from self._files_in(path, _in_order(places + also_flat), name)
+
+    def _loose(
+        self,
+        root: str,
+        files: list[File],
+        places: tuple[Place, ...],
+        flat: tuple[Place, ...],
+    ) -> Iterator[FoundFile]:
+        """Yield the files directly in a root, where only indusagi's newer generations put theirs."""
+        for file in files:
+            name = file[0]
+            listed = flat or tuple(place for place in places if _takes_transcript(place, name))
+            problem = None if listed else f"{places[0].agent} does not look here, only in the folders below"
+            if _is_session_name(name, listed or places):
+                yield from self._found(root, file, listed or places, "", problem=problem)
+
+    def _single_folder(self, root: str, places: tuple[Place, ...]) -> Iterator[FoundFile]:
+        if places and self._enter(root):
+            yield from self._files_in(root, places, os.path.basename(root))
+
+    def _files_in(self, directory: str, places: tuple[Place, ...], folder: str) -> Iterator[FoundFile]:
+        """Yield the sessions directly in a folder, and on request those nested and archived below it.
+
+        `folder` "" is a flat directory: it may be anything, so only the folders of its sessions are entered.
+        """
+        files, folders = self._listing(directory)
+        if self._cancelled():
+            return
+        prefix = os.path.join(directory, "")
+        for each in files:
+            name = each[0]
+            is_plain = name.endswith(SUFFIX) and name[0] != "." and name not in NO_SESSION_FILES
+            if is_plain or _is_session_name(name, places):
+                file = self._new(prefix, each, places, folder)
+                if file is not None:
+                    yield file
+        sessions = {file[0] for file in files} if folders else set()
+        for name in folders:
+            path = os.path.join(directory, name)
+            session = path + SUFFIX if name + SUFFIX in sessions else None
+            if name in NO_SESSION_FOLDERS:
+                continue
+            if session is None and name == ARCHIVE_FOLDER:
+                if self._include_archived and self._enter(path):
+                    yield from self._archived_in(path, places, folder)
+            elif self._include_nested and (session or folder):
+                yield from self.below(path, session, places, folder)
+
+    def _archived_in(self, directory: str, places: tuple[Place, ...], folder: str) -> Iterator[FoundFile]:
+        for file in self._listing(directory)[0]:
+            if file[0].endswith((SUFFIX, PACKED_SUFFIX)) and not file[0].startswith("."):
+                yield from self._found(directory, file, places, folder, archived=True)
+
+    def _packed(self, root: str, places: tuple[Place, ...]) -> Iterator[FoundFile]:
+        """Yield what `omp gc --archive` packed away."""
+        if not places or not self._enter(root):
+            return
+        for name in self._listing(root)[1]:
+            path = os.path.join(root, name)
+            if self._enter(path):
+                yield from self._archived_in(path, places, name)
+
+    def _registered(self, root: str, places: tuple[Place, ...]) -> Iterator[FoundFile]:
+        """Yield the files that omp's register of sessions outside its root names; their suffix does not
+        matter.
+        """
+        if not places or not self._enter(root):
+            return
+        markers = [os.path.join(root, name) for name in names_in(root)]
+        contents = read_many(markers, self._timeout_s)
+        paths = [content.decode("utf-8", "surrogateescape").strip() for content in contents.values() if content]
+        paths = [path for path in paths if os.path.isabs(path) and "\0" not in path]
+        for path, status in stat_many(paths, self._timeout_s).items():
+            if status is None:
+                self._skip(path, _why(status))
+            elif isinstance(status, os.stat_result) and stat.S_ISREG(status.st_mode):
+                yield from self._found(os.path.dirname(path), file_of(os.path.basename(path), status), places, "")
+
+    def _found(
+        self,
+        directory: str,
+        found: File,
+        places: tuple[Place, ...],
+        folder: str,
+        *,
+        parent_path: str | None = None,
+        hidden: bool = False,
+        archived: bool = False,
+        problem: str | None = None,
+    ) -> tuple[FoundFile, ...]:
+        """Return the file, or nothing if it was found before under another name."""
+        file = self._new(os.path.join(directory, ""), found, places, folder, parent_path, hidden, archived, problem)
+        return (file,) if file is not None else ()
+
+    def _new(
+        self,
+        prefix: str,
+        file: File,
+        places: tuple[Place, ...],
+        folder: str,
+        parent_path: str | None = None,
+        hidden: bool = False,
+        archived: bool = False,
+        problem: str | None = None,
+    ) -> FoundFile | None:
+        name, size, mtime_ns, ctime_ns, inode, device = file
+        identity = device, inode
+        if identity in self._files:
+            return None
+        self._files.add(identity)
+        # By position: with ten thousand files the names of the fields would cost as much as the disk.
+        return FoundFile(
+            prefix + name,
+            size,
+            mtime_ns,
+            ctime_ns,
+            inode,
+            device,
+            places,
+            folder,
+            parent_path,
+            hidden,
+            archived,
+            problem,
+        )
+
+    def _listing(self, directory: str) -> Listing:
+        known = AHEAD.take(directory)
+        if known is not None:
+            return known
+        files: list[File] = []
+        folders: list[str] = []
+        links: list[str] = []
+        try:
+            with os.scandir(directory) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
+                        # Most entries are this; their directory told already what they are.
+                        try:
+                            files.append(file_of(name, entry.stat(follow_symlinks=False)))
+                        except OSError as error:
+                            self._skip(entry.path, _why(error))
+                    elif entry.is_symlink():
+                        links.append(entry.path)
+                    elif entry.is_dir(follow_symlinks=False):
+                        folders.append(name)
+                    elif name.endswith(SUFFIXES):
+                        self._keep_regular(entry.path, _status(entry), files)
+        except OSError as error:
+            self._skip(directory, _why(error))
+        # A link may lead to a mount that never answers.
+        for path, status in stat_many(links, self._timeout_s).items() if links else ():
+            if isinstance(status, os.stat_result) and stat.S_ISDIR(status.st_mode):
+                folders.append(os.path.basename(path))
+            elif path.endswith(SUFFIXES):
+                self._keep_regular(path, status, files)
+        return sorted(files), sorted(folders)
+
+    def _keep_regular(self, path: str, status: os.stat_result | OSError | None, files: list[File]) -> None:
+        if isinstance(status, os.stat_result) and stat.S_ISREG(status.st_mode):
+            files.append(file_of(os.path.basename(path), status))
+        elif isinstance(status, os.stat_result):
+            self._skip(path, "it is not a regular file")
+        else:
+            self._skip(path, _why(status))
+
+    def _enter(self, directory: str) -> bool:
+        """Note a directory as visited; False if it was before, under whatever path."""
+        identity = self._identity(directory)
+        if identity is None or identity in self._directories:
+            return False
+        self._directories.add(identity)
+        return True
+
+    def _identity(self, directory: str) -> tuple[int, int] | None:
+        try:
+            status = os.stat(directory)
+        except OSError as error:
+            self._skip(directory, _why(error))
+            return None
+        return status.st_dev, status.st_ino
+
+    def _of_kind(self, identity: tuple[int, int] | None, kind: str) -> tuple[Place, ...]:
+        found = self._groups.get(identity, []) if identity is not None else []
+        return _in_order(place for place in found if place.kind == kind)
+
+    def _skip(self, path: str, reason: str) -> None:
+        self._skipped(Skipped(path, reason))
+
+
+_ORDER = {name: index for index, name in enumerate(AGENTS)}
+
+
+def _in_order(places: Iterable[Place]) -> tuple[Place, ...]:
+    return tuple(sorted(places, key=lambda place: _ORDER[place.agent]))
+
+
+def _is_session_name(name: str, places: Sequence[Place]) -> bool:
+    if name.endswith(SUFFIX):
+        # omp never lists names that begin with a dot; pi asks for the suffix only.
+        if name.startswith(".") and all(place.agent == "omp" for place in places):
+            return False
+        return name not in NO_SESSION_FILES
+    return any(_takes_transcript(place, name) for place in places)
+
+
+def _takes_transcript(place: Place, name: str) -> bool:
+    return name.endswith(TRANSCRIPT_SUFFIX) and (place.agent == "indusagi" or place.source == "--root")
+
+
+def _why(error: OSError | None) -> str:
+    return "the disk did not answer in time" if error is None else error.strerror or str(error)
+
+
+def _status(entry: os.DirEntry[str]) -> os.stat_result | OSError:
+    try:
+        return entry.stat()
+    except OSError as error:
+        return error

@@ -1,0 +1,166 @@
+"""What projects' directories look like to git, noted while they exist, so that one that was moved is found again."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.store.own.state_directory import make_private
+
+FILE = "projects.json"
+GIT_SECONDS = 3.0
+"""How long git may take for the first commit of a repository; a large history is then known by its remote alone."""
+MOST_LOOKED_AT = 2000
+_AT_ONCE = 20
+"""How many directories are looked at for one that was moved."""
+
+# A repository is somebody's: nothing that its settings name is run or fetched.
+_QUIETLY = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never")
+_REMOTE = re.compile(r'^\[remote "origin"\]\s*$(?:\n(?!\[).*)*?\n\s*url\s*=\s*(\S+)', re.MULTILINE)
+
+
+class Mark(Struct, frozen=True):
+    """What tells a repository wherever it lies: the URL of its origin, and its first commit."""
+
+    remote: str | None = None
+    root: str | None = None
+
+    def fits(self, other: Mark) -> bool:
+        """Tell whether two directories hold the same repository: by the first commit, if both have one noted."""
+        if self.root is not None and other.root is not None:
+            return self.root == other.root
+        return self.remote is not None and self.remote == other.remote
+
+
+class Candidate(Struct, frozen=True):
+    """A directory to which another may have been moved, and what the two have in common."""
+
+    path: str
+    why: str
+
+
+def mark_of(directory: str, ask_git: Callable[[str], str | None] | None = None) -> Mark | None:
+    """Return a directory's mark, None where it is the top of no repository."""
+    git = os.path.join(directory, ".git")
+    if not os.path.exists(git):
+        return None
+    try:
+        with open(os.path.join(git, "config"), encoding="utf-8", errors="replace") as file:
+            found = _REMOTE.search(file.read())
+    except OSError:
+        found = None
+    root = (ask_git or _first_commit)(directory)
+    mark = Mark(found[1] if found else None, root)
+    return mark if mark != Mark() else None
+
+
+def noted(state: str) -> dict[str, Mark]:
+    """Return the marks by directory; none where nothing was noted, or the note cannot be read."""
+    try:
+        with open(os.path.join(state, FILE), "rb") as file:
+            return msgspec.json.decode(file.read(), type=dict[str, Mark])
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
+
+
+def note(
+    directories: Iterable[str],
+    state: str,
+    cancelled: Callable[[], bool] = lambda: False,
+    git_seconds: float = GIT_SECONDS,
+) -> None:
+    """Note the marks of directories that exist and are not noted yet; what cannot be noted is not.
+
+    `cancelled` is asked before each; what was found until then is noted. git has `git_seconds` for each.
+    """
+    known = noted(state)
+    found: dict[str, Mark] = {}
+    for path in directories:
+        if cancelled():
+            break
+        if path in known:
+            continue
+        mark = mark_of(path, lambda directory: _first_commit(directory, git_seconds))
+        if mark is not None:
+            found[path] = mark
+        if len(found) == _AT_ONCE:
+            _keep(found, state)
+            found = {}
+    if found:
+        _keep(found, state)
+
+
+def _keep(found: dict[str, Mark], state: str) -> None:
+    temporary = os.path.join(state, f".{FILE}.{secrets.token_hex(4)}")
+    with suppress(OSError, RefusedWrite):
+        make_private(state)
+        with open(temporary, "wb") as file:
+            file.write(msgspec.json.encode(noted(state) | found))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, os.path.join(state, FILE))
+
+
+def candidates(old: str, state: str, known: Sequence[str] = ()) -> list[Candidate]:
+    """Return directories to which `old` may have been moved: the same repository, else the same last name.
+
+    Looked at are the directories of other sessions (`known`) and their neighbours, and what lies around the old place.
+    """
+    wanted = noted(state).get(old)
+    places = [path for path in _around(old, known) if path != old]
+    if wanted is not None:
+        same = [path for path in places if (mark := mark_of(path)) is not None and wanted.fits(mark)]
+        if same:
+            return [Candidate(path, "the same repository") for path in same]
+    name = os.path.basename(old.rstrip("/"))
+    return [Candidate(path, "the same name") for path in places if os.path.basename(path) == name]
+
+
+def _around(old: str, known: Sequence[str]) -> Iterator[str]:
+    """Yield existing directories near a path that is gone and near known ones, each once, in a bounded number."""
+    above = os.path.dirname(old.rstrip("/"))
+    while above != os.path.dirname(above) and not os.path.isdir(above):
+        above = os.path.dirname(above)
+    seen = dict.fromkeys(path for path in known if os.path.isdir(path))
+    nearest = _folders(above)
+    seen |= dict.fromkeys(nearest)
+    for folder in (*nearest, os.path.dirname(above), *(os.path.dirname(path) for path in list(seen))):
+        if len(seen) > MOST_LOOKED_AT:
+            break
+        seen |= dict.fromkeys(_folders(folder))
+    yield from list(seen)[:MOST_LOOKED_AT]
+
+
+def _folders(directory: str) -> list[str]:
+    try:
+        with os.scandir(directory) as entries:
+            return sorted(
+                entry.path
+                for entry in entries
+                if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+            )
+    except OSError:
+        return []
+
+
+def _first_commit(directory: str, seconds: float = GIT_SECONDS) -> str | None:
+    if os.path.exists(os.path.join(directory, ".git", "shallow")):
+        return None  # its oldest commit is not the first
+    command = ["git", "-C", directory, *_QUIETLY, "rev-list", "--max-parents=0", "HEAD"]
+    environ = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, env=environ, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    roots = sorted(done.stdout.decode("ascii", "replace").split())
+    return roots[0] if done.returncode == 0 and roots else None

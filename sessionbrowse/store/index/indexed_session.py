@@ -1,0 +1,94 @@
+"""A session out of the index: its entries unpacked instead of read, when the file is what it was."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from itertools import chain
+
+import msgspec
+
+from sessionbrowse.agents import Marks
+from sessionbrowse.errors import Unreadable
+from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
+from sessionbrowse.model.session.records import Reader
+from sessionbrowse.model.session.rules import RULES
+from sessionbrowse.model.session.session import Session, session_of
+from sessionbrowse.store.find.discover import agent_of_path
+from sessionbrowse.store.index.file_row import ORDINARY, Held
+from sessionbrowse.store.index.index import Index
+from sessionbrowse.store.index.packed_entries import PackedColumns, unpack
+from sessionbrowse.store.index.read_state import State
+from sessionbrowse.store.read.content import SHORT_HEAD_BYTES, file_blocks, open_regular, read_at
+
+_decode_state = msgspec.msgpack.Decoder(State).decode
+
+
+def session_from_index(index: Index, path: str, agent: str | None = None) -> Session | None:
+    """Return the session at an absolute path as `open_session` reads it; None if the index has it not, or not so."""
+    try:
+        row = index.row_of(path)
+        if row is None or row.kind != ORDINARY or not _is_read_as(row, path, agent):
+            return None
+        blob = index.state(row)
+        if blob is None:
+            return None
+        state = _decode_state(blob)
+        if state.end != row.size:
+            # The file ends in the middle of a line, which is not in the index.
+            return None
+        entries = unpack(index.entry_parts(row))
+    except (sqlite3.Error, msgspec.MsgspecError, ValueError):
+        return None
+    try:
+        descriptor = open_regular(path)
+    except Unreadable:
+        return None
+    try:
+        if not _is_unchanged(row, os.fstat(descriptor)):
+            return None
+        return _session(descriptor, path, row, state, entries)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _session(descriptor: int, path: str, row: Held, state: State, entries: PackedColumns) -> Session | None:
+    reader = Reader(RULES[row.agent])
+    # The header is all that is wanted, and it stands, as a rule, at the very beginning.
+    head = min(SHORT_HEAD_BYTES, row.size)
+    blocks = chain(file_blocks(descriptor, 0, head), file_blocks(descriptor, head, row.size))
+    for block in line_blocks(blocks, max_line=MAX_LISTED_LINE_BYTES):
+        for _ in reader.read(block):
+            if reader.header is not None:
+                break
+        break
+    if reader.header is None:
+        return None
+    reader.resume(state.reader)
+    reader.bytes_read, reader.torn = row.size, False
+    reader.finish()
+    return session_of(
+        reader,
+        entries,
+        # Only versions before 3 ask for the place among all records.
+        list(range(1, len(entries) + 1)),
+        path,
+        lambda offset, size: read_at(path, offset, size),
+        entries.parents() if reader.generation >= 3 else None,
+    )
+
+
+def _is_read_as(row: Held, path: str, agent: str | None) -> bool:
+    return row.agent == (agent or agent_of_path(path, Marks(frozenset(row.marks.split()))))
+
+
+def _is_unchanged(row: Held, status: os.stat_result) -> bool:
+    return (row.size, row.mtime_ns, row.ctime_ns, row.inode, row.device) == (
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+        status.st_ino,
+        status.st_dev,
+    )

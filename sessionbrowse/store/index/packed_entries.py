@@ -1,0 +1,338 @@
+"""One session's entries as two values: where their lines lie, and what is known of them; unpacked at once.
+
+Ids, sizes and kinds are what costs; parents, offsets and lines are stored only where they are not the next ones.
+Of an ordinary message nothing else is here: its line tells.
+"""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import cached_property
+from itertools import accumulate, chain, islice, pairwise, repeat
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.format.envelope import Envelope
+from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES
+from sessionbrowse.model.session.columns import Columns, Kind, Time
+from sessionbrowse.model.session.parents import ROOT
+
+_COMPRESSION = 1
+_ID_CHARACTERS = 8
+
+Part = tuple[bytes, bytes]
+"""One run of entries as stored: where they lie, and what is known of them."""
+
+
+class Places(Struct, frozen=True):
+    """Where the lines of consecutive entries lie: byte offsets and sizes."""
+
+    offsets: array[int]
+    sizes: array[int]
+
+
+class _PackedPlaces(Struct, array_like=True):
+    """`offsets` and `lines` hold the first one, and by place those that are not right behind the one before."""
+
+    sizes: bytes
+    offsets: dict[int, int]
+    lines: dict[int, int]
+
+
+class _PackedFacts(Struct, array_like=True):
+    """`parents` names by place the parents that are not the entry before: by place, by id, or none.
+
+    `is_sound`: every id is there once, and every parent in this run, before its child.
+    """
+
+    ids: bytes | list[str | None]
+    parents: dict[int, int | str | None]
+    is_sound: bool
+    kinds: list[Kind]
+    codes: bytes
+    kept: dict[int, Envelope]
+    times: dict[int, Time]
+    has_calls: bool
+    calls_repeat: bool
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_places = msgspec.msgpack.Decoder(_PackedPlaces).decode
+_decode_row_entries = msgspec.msgpack.Decoder(tuple[bytes, bytes]).decode
+_decode_facts = msgspec.msgpack.Decoder(_PackedFacts).decode
+
+
+class PackedColumns(Columns):
+    """Columns out of the index: what takes time to unpack waits until it is asked for."""
+
+    def __init__(self, parts: Sequence[tuple[_PackedPlaces, _PackedFacts]]) -> None:
+        super().__init__(parts[0][1].kinds if parts else ())
+        self._parts = [facts for _, facts in parts]
+        with_calls = [facts for facts in self._parts if facts.has_calls]
+        self._has_calls = bool(with_calls)
+        # Which ids the calls of a part have is not stored: those of two parts may be the same.
+        self._calls_repeat = len(with_calls) > 1 or any(facts.calls_repeat for facts in with_calls)
+        self.is_sound = len(parts) == 1 and self._parts[0].is_sound
+        del self.ids, self.parent_ids
+        for places, facts in parts:
+            first = len(self.sizes)
+            sizes, offsets, lines = _unpacked_places(places)
+            self.sizes.extend(sizes)
+            self.offsets.extend(offsets)
+            self.lines.extend(lines)
+            codes = unpack_integers(facts.codes)
+            if len(codes) != len(sizes) or max(codes, default=-1) >= len(facts.kinds):
+                raise ValueError("damaged entries")
+            known = [self.kinds.code(kind) for kind in facts.kinds]
+            if known == list(range(len(known))):
+                self.codes.extend(array("I", codes))
+            else:
+                self.codes.extend(array("I", [known[code] for code in codes]))
+            self.kept.update({first + place: envelope for place, envelope in facts.kept.items()})
+            self.some_times.update({first + place: time for place, time in facts.times.items()})
+
+    @cached_property
+    def ids(self) -> list[str | None]:  # type: ignore[override]
+        """The ids of all entries."""
+        return list(chain.from_iterable(_unpacked_ids(facts.ids) for facts in self._parts))
+
+    @cached_property
+    def parent_ids(self) -> list[str | None]:  # type: ignore[override]
+        """The ids of all parents."""
+        found: list[str | None] = []
+        first = 0
+        for facts in self._parts:
+            count = len(facts.ids) // 4 if isinstance(facts.ids, bytes) else len(facts.ids)
+            ids = self.ids[first : first + count]
+            named: list[str | None] = [None, *ids[:-1]] if ids else []
+            for place, parent in facts.parents.items():
+                named[place] = ids[parent] if isinstance(parent, int) else parent
+            found += named
+            first += count
+        return found
+
+    def parents(self) -> list[int] | None:
+        """The places of all parents, None where that takes a look at the ids."""
+        if not self.is_sound:
+            return None
+        found = list(range(ROOT, len(self) - 1))
+        for place, parent in self._parts[0].parents.items():
+            found[place] = parent if isinstance(parent, int) else ROOT
+        return found
+
+
+def pack(columns: Columns) -> Part:
+    """Return the entries as bytes.
+
+    Raises:
+        UnicodeEncodeError: a text holds half a surrogate pair, which has no bytes.
+    """
+    places = _PackedPlaces(
+        pack_integers(columns.sizes),
+        _jumps(columns.offsets, columns.sizes),
+        _jumps(columns.lines, None),
+    )
+    ids, parent_ids = columns.ids, columns.parent_ids
+    parents, is_sound = _packed_parents(ids, parent_ids)
+    codes, kinds = columns.codes, columns.kinds.all
+    used = sorted(set(codes))
+    if len(used) < len(kinds):
+        numbers = {code: number for number, code in enumerate(used)}
+        codes, kinds = array("I", [numbers[code] for code in codes]), [kinds[code] for code in used]
+    facts = _PackedFacts(
+        _packed_ids(ids),
+        parents,
+        is_sound,
+        kinds,
+        pack_integers(codes),
+        {place: each for place, each in columns.kept.items() if _is_stored(each, columns.sizes[place])},
+        _sibling_times(columns, parents),
+        columns.has_calls,
+        columns.calls_repeat,
+    )
+    return zlib.compress(_encode(places), _COMPRESSION), zlib.compress(_encode(facts), _COMPRESSION)
+
+
+def unpack(parts: Iterable[Part]) -> PackedColumns:
+    """Return the entries of all parts.
+
+    Raises:
+        ValueError: the bytes are none that `pack` made.
+    """
+    try:
+        return PackedColumns([(_opened_places(places), _opened_facts(facts)) for places, facts in parts])
+    except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError, IndexError, OverflowError) as error:
+        raise ValueError("damaged entries") from error
+
+
+def unpack_places(parts: Iterable[bytes]) -> Places:
+    """Return where the entries lie, from the first halves of all parts.
+
+    Raises:
+        ValueError: the bytes are none that `pack` made.
+    """
+    found = Places(array("q"), array("q"))
+    try:
+        for part in parts:
+            sizes, offsets, _ = _unpacked_places(_opened_places(part))
+            found.offsets.extend(offsets)
+            found.sizes.extend(sizes)
+    except (zlib.error, msgspec.MsgspecError, IndexError, OverflowError) as error:
+        raise ValueError("damaged entries") from error
+    return found
+
+
+def _opened_places(packed: bytes) -> _PackedPlaces:
+    return _decode_places(zlib.decompress(packed))
+
+
+def _opened_facts(packed: bytes) -> _PackedFacts:
+    return _decode_facts(zlib.decompress(packed))
+
+
+def _unpacked_places(places: _PackedPlaces) -> tuple[array[int], array[int], array[int]]:
+    sizes = array("q", unpack_integers(places.sizes))
+    offsets = _run_on(places.offsets, sizes)
+    lines = array("q")
+    starts = [*sorted(places.lines), len(sizes)]
+    for place, behind in pairwise(starts):
+        lines.extend(range(places.lines[place], places.lines[place] + behind - place))
+    if not len(sizes) == len(offsets) == len(lines):
+        raise ValueError("damaged entries")
+    return sizes, offsets, lines
+
+
+def _run_on(jumps: dict[int, int], sizes: array[int]) -> array[int]:
+    offsets = array("q")
+    starts = [*sorted(jumps), len(sizes)]
+    for place, behind in pairwise(starts):
+        offsets.extend(accumulate([size + 1 for size in sizes[place : behind - 1]], initial=jumps[place]))
+    return offsets
+
+
+def _jumps(values: array[int], sizes: array[int] | None) -> dict[int, int]:
+    """Return by place the first value, and those that are not right behind the one before: so much, or one, further."""
+    if not values:
+        return {}
+    steps = repeat(1) if sizes is None else [size + 1 for size in sizes]
+    count = len(values)
+    jumps = {0: values[0]}
+    if values != array("q", accumulate(islice(steps, count - 1), initial=values[0])):
+        behind = [value + step for value, step in zip(values, steps, strict=False)]
+        jumps.update({place: values[place] for place in range(1, count) if values[place] != behind[place - 1]})
+    return jumps
+
+
+def pack_row_entries(entries: Sequence[int], ends: Sequence[int]) -> bytes:
+    """Return, for rows of texts, which entries they hold: ascending, and where each row's end among them."""
+    gaps = [entry - before for before, entry in zip([0, *entries], entries, strict=False)]
+    counts = [end - before for before, end in zip([0, *ends], ends, strict=False)]
+    return zlib.compress(_encode((pack_integers(gaps), pack_integers(counts))), _COMPRESSION)
+
+
+def unpack_row_entries(packed: bytes) -> list[Sequence[int]]:
+    """Return for each row the entries whose texts it holds.
+
+    Raises:
+        ValueError: the bytes are none that `pack_row_entries` made.
+    """
+    try:
+        gaps, counts = _decode_row_entries(zlib.decompress(packed))
+    except (zlib.error, msgspec.MsgspecError) as error:
+        raise ValueError("damaged rows") from error
+    entries = list(accumulate(unpack_integers(gaps)))
+    ends = list(accumulate(unpack_integers(counts)))
+    return [entries[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+def pack_integers(numbers: Sequence[int]) -> bytes:
+    """Return numbers that are not negative as bytes: their width, then all lowest bytes, all second ones and so on.
+
+    Like ones stand together, which compresses well.
+    """
+    largest = max(numbers, default=0)
+    width = max(1, (largest.bit_length() + 7) // 8)
+    item = 8 if largest > 0xFFFFFFFF else 4
+    wide = array("Q" if item == 8 else "I", numbers).tobytes()
+    return bytes([width]) + b"".join([wide[plane::item] for plane in range(width)])
+
+
+def unpack_integers(packed: bytes) -> array[int]:
+    """Return the numbers.
+
+    Raises:
+        ValueError: the bytes are none that `pack_integers` made.
+    """
+    width = packed[0] if packed else 0
+    if not 1 <= width <= 8 or (len(packed) - 1) % width:
+        raise ValueError("damaged entries")
+    count = (len(packed) - 1) // width
+    item = 4 if width <= 4 else 8
+    wide = bytearray(count * item)
+    for plane in range(width):
+        wide[plane::item] = packed[1 + plane * count : 1 + (plane + 1) * count]
+    numbers = array("I" if item == 4 else "Q")
+    numbers.frombytes(bytes(wide))
+    return numbers
+
+
+def _packed_ids(ids: Sequence[str | None]) -> bytes | list[str | None]:
+    """The programs' ids are eight hex digits, and so four bytes."""
+    try:
+        joined = "".join(ids)  # type: ignore[arg-type]
+    except TypeError:
+        return list(ids)
+    if set(map(len, ids)) <= {_ID_CHARACTERS}:  # type: ignore[arg-type]
+        with suppress(ValueError):
+            packed = bytes.fromhex(joined)
+            if packed.hex() == joined:
+                return packed
+    return list(ids)
+
+
+def _unpacked_ids(packed: bytes | list[str | None]) -> list[str | None]:
+    if isinstance(packed, list):
+        return packed
+    digits = packed.hex()
+    return [digits[at : at + _ID_CHARACTERS] for at in range(0, len(digits), _ID_CHARACTERS)]
+
+
+def _packed_parents(
+    ids: Sequence[str | None], parent_ids: Sequence[str | None]
+) -> tuple[dict[int, int | str | None], bool]:
+    """Return the parents that are not the entry before, and whether all is sound."""
+    parents: dict[int, int | str | None] = {}
+    if parent_ids[:1] not in ([], [None]):
+        parents[0] = parent_ids[0]
+    is_sound = not parents and None not in ids and len(set(ids)) == len(ids)
+    if parent_ids[1:] == ids[:-1]:
+        return parents, is_sound
+    by_id: dict[str | None, int] = {}
+    if is_sound:
+        by_id = {entry_id: place for place, entry_id in enumerate(ids)}
+    for place in range(1, len(ids)):
+        named = parent_ids[place]
+        if named != ids[place - 1]:
+            found = by_id.get(named, place) if named is not None else None
+            is_known = found is None or found < place
+            parents[place] = found if is_known else named
+            is_sound = is_sound and is_known
+        elif named is None:
+            parents[place] = None
+    return parents, is_sound
+
+
+def _sibling_times(columns: Columns, parents: dict[int, int | str | None]) -> dict[int, Time]:
+    """The timestamps of entries that may have siblings: those that branch off, and the ones they branch off from."""
+    places = set(parents) | {parent + 1 for parent in parents.values() if isinstance(parent, int)}
+    return {place: time for place, time in columns.known_times() if place in places} if places else {}
+
+
+def _is_stored(envelope: Envelope, size: int) -> bool:
+    """Tell whether an envelope is needed at once, or cannot be had from its line as it stands."""
+    about = (envelope.text, envelope.target_id, envelope.problem, envelope.fault, envelope.schema)
+    return any(each is not None for each in about) or size > MAX_LISTED_LINE_BYTES or envelope.type == "session"

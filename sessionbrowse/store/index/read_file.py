@@ -1,0 +1,175 @@
+"""One session file, read for the index: its summary, entries and texts; or only what was appended since.
+
+Nothing here writes: texts go to a callback, the rest is returned as one `IndexedFile`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from hashlib import blake2b
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sessionbrowse.agents import Marks
+from sessionbrowse.agents.file_marks import marks_of_head
+from sessionbrowse.errors import Unreadable
+from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
+from sessionbrowse.format.other_files import recognise
+from sessionbrowse.model.listing.summariser import KEPT_FIRST_CHARACTERS
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.session.columns import Columns
+from sessionbrowse.model.session.records import Reader
+from sessionbrowse.model.session.rules import RULES
+from sessionbrowse.store.index.collector import Collector, TakeText
+from sessionbrowse.store.index.file_row import FOREIGN, ORDINARY, TRANSCRIPT
+from sessionbrowse.store.index.read_state import State
+from sessionbrowse.store.read.archive import is_packed
+from sessionbrowse.store.read.content import content_status, file_blocks, head_of, open_content, open_regular
+from sessionbrowse.store.read.line_feeder import feed_lines
+from sessionbrowse.store.read.summarise import summarise_transcript, without_content
+
+HEAD_HASH_BYTES = 4096
+TAIL_HASH_BYTES = 64 * 1024
+
+AgentOf = Callable[[Marks], str]
+
+
+class IndexedFile(Struct, frozen=True):
+    """All that one reading of a file found. `entries` are those from index `first` on. `torn` files end mid-line."""
+
+    status: os.stat_result
+    agent: str
+    marks: tuple[str, ...]
+    kind: int
+    summary: Summary
+    first_at: tuple[int, int] | None
+    state: State | None
+    entries: Columns
+    first: int = 0
+
+
+def read_for_index(
+    path: str, agent_of: AgentOf, take_text: TakeText, *, tools: bool, restart: Callable[[], None]
+) -> IndexedFile | None:
+    """Read a whole file; None if it is gone or cannot be read. `restart` says that all texts so far are void."""
+    try:
+        descriptor = open_content(path)
+    except Unreadable:
+        return None
+    try:
+        status = content_status(path, descriptor)
+        head = head_of(descriptor)
+        marks = marks_of_head(head)
+        agent = agent_of(marks)
+        foreign = recognise(head)
+        if foreign is not None:
+            summary = without_content(path, agent, status, foreign)
+            return IndexedFile(status, agent, tuple(sorted(marks.agents)), FOREIGN, summary, None, None, Columns())
+        while True:
+            reader = Reader(RULES[agent])
+            collector = Collector(reader, take_text, tools=tools)
+            _feed(descriptor, collector, 0)
+            reader.finish()
+            if reader.is_transcript:
+                summary = summarise_transcript(descriptor, path, status)
+                kept, at = _cut_first(summary, collector.progress().first_at)
+                return IndexedFile(status, "indusagi", (), TRANSCRIPT, kept, at, None, collector.columns)
+            # Marks are only ever added, so this ends.
+            marks = Marks(marks.agents | reader.marks)
+            decided = agent_of(marks)
+            if decided == agent:
+                return _finished(path, descriptor, status, marks, collector, 0, 0)
+            agent = decided
+            restart()
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def read_growth(
+    path: str,
+    agent: str,
+    marks: Marks,
+    agent_of: AgentOf,
+    state: State,
+    known: Columns,
+    take_text: TakeText,
+    *,
+    tools: bool,
+) -> IndexedFile | None:
+    """Read what was appended behind `state.end`; None if the file is not what it was up to there, or changed hands."""
+    if is_packed(path):
+        return None
+    try:
+        descriptor = open_regular(path)
+    except Unreadable:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        if status.st_size < state.end or _hashes(descriptor, state.last, state.end) != (
+            state.head_hash,
+            state.tail_hash,
+        ):
+            return None
+        reader = Reader(RULES[agent])
+        for block in line_blocks(file_blocks(descriptor, 0, state.end), max_line=MAX_LISTED_LINE_BYTES):
+            for _ in reader.read(block):
+                pass
+            break
+        if reader.header is None:
+            return None
+        reader.resume(state.reader)
+        collector = Collector(reader, take_text, tools=tools)
+        collector.resume(state.summary, known)
+        _feed(descriptor, collector, state.end)
+        reader.finish()
+        marks = Marks(marks.agents | reader.marks)
+        if reader.is_transcript or agent_of(marks) != agent:
+            return None
+        return _finished(path, descriptor, status, marks, collector, len(known), state.last)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _feed(descriptor: int, collector: Collector, offset: int) -> None:
+    collector.end = offset
+    feed_lines(descriptor, collector, offset)
+    collector.close()
+
+
+def _finished(
+    path: str,
+    descriptor: int,
+    status: os.stat_result,
+    marks: Marks,
+    collector: Collector,
+    first: int,
+    last_before: int,
+) -> IndexedFile:
+    columns, end = collector.columns, collector.end
+    state = None
+    if collector.resumable is not None:
+        # Without an entry since, the last known line is still the one of before.
+        last = columns.offsets[-1] if len(columns) else last_before
+        state = State(end, last, *_hashes(descriptor, last, end), *collector.resumable)
+    summary, at = _cut_first(collector.finish(path, status.st_size, status.st_mtime_ns), collector.first_at)
+    agents = tuple(sorted(marks.agents))
+    return IndexedFile(status, summary.agent, agents, ORDINARY, summary, at, state, columns, first)
+
+
+def _hashes(descriptor: int, last: int, end: int) -> tuple[bytes, bytes]:
+    begin = max(last, end - TAIL_HASH_BYTES)
+    parts = (os.pread(descriptor, min(HEAD_HASH_BYTES, end), 0), os.pread(descriptor, end - begin, begin))
+    return blake2b(parts[0], digest_size=16).digest(), blake2b(parts[1], digest_size=16).digest()
+
+
+def _cut_first(summary: Summary, at: tuple[int, int] | None) -> tuple[Summary, tuple[int, int] | None]:
+    first = summary.first_message
+    if first is None or len(first) <= KEPT_FIRST_CHARACTERS or at is None:
+        return summary, None
+    return replace(summary, first_message=first[:KEPT_FIRST_CHARACTERS], first_message_cut=False), at

@@ -1,0 +1,256 @@
+"""Filling the index: files read one by one into the database, or many at once into new shards by several processes."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.agents import Marks
+from sessionbrowse.model.search.words import fold_foreign
+from sessionbrowse.model.session.columns import Columns, joined
+from sessionbrowse.store.find.discover import FoundFile
+from sessionbrowse.store.index.packed_entries import Part, pack, pack_row_entries, unpack
+from sessionbrowse.store.index.packed_summary import pack_summary
+from sessionbrowse.store.index.read_file import IndexedFile, read_for_index, read_growth
+from sessionbrowse.store.index.read_state import State
+from sessionbrowse.store.index.schema import SHARD_PREFIX, TEXT_TABLES, complete_shard, create_shard
+from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
+
+ROW_CHARACTERS = {"said": 4096, "tools": 128 * 1024}
+"""A row of texts holds entries until it has so many characters."""
+WAITING_ROWS = 16
+MAX_RUNS = 16
+"""A session that grows is stored as so many runs of entries before they become one."""
+
+_LARGEST = (1 << 63) - 1
+
+encode = msgspec.msgpack.Encoder().encode
+_decode_state = msgspec.msgpack.Decoder(State).decode
+
+Row = tuple[Any, ...]
+"""The values of one row of `files`, in the order of its columns."""
+
+
+class Known(Struct, frozen=True):
+    """What the index holds of a file, as far as it decides how to read it again."""
+
+    id: int
+    agent: str
+    marks: tuple[str, ...]
+    state: bytes | None
+    shard: int
+
+
+class Writer:
+    """Writes entries and texts into one database; the caller keeps the rows of `files`, begins and commits."""
+
+    def __init__(self, connection: sqlite3.Connection, shard: int, *, tools: bool) -> None:
+        self._connection = connection
+        self._shard = shard
+        self._tools = tools
+        self._texts = [TextRows(connection, table) for table in TEXT_TABLES]
+
+    def whole(self, file: FoundFile, override: str | None, identity: int) -> Row | None:
+        """Read a file from its beginning and return its row; None if it cannot be read or kept."""
+        found = read_for_index(
+            file.path, agent_of(file, override), self._take_text, tools=self._tools, restart=self._restart
+        )
+        return self._keep(file, found, identity, self._shard, ())
+
+    def growth(self, file: FoundFile, override: str | None, known: Known, parts: Sequence[Part]) -> Row | None:
+        """Read what was appended to a file and return its new row; None if it must be read from its beginning."""
+        if known.state is None:
+            return None
+        try:
+            state, entries = _decode_state(known.state), unpack(parts)
+        except (msgspec.MsgspecError, ValueError):
+            return None
+        found = read_growth(
+            file.path,
+            known.agent,
+            Marks(frozenset(known.marks)),
+            agent_of(file, override),
+            state,
+            entries,
+            self._take_text,
+            tools=self._tools,
+        )
+        if found is None:
+            self._restart()
+            return None
+        return self._keep(file, found, known.id, known.shard, parts)
+
+    def _keep(
+        self, file: FoundFile, found: IndexedFile | None, identity: int, shard: int, before: Sequence[Part]
+    ) -> Row | None:
+        if found is None:
+            self._restart()
+            return None
+        try:
+            row = _row(file, found, identity, shard, self._tools)
+            first, entries = self._with_earlier(identity, found) if before else (found.first, found.entries)
+            packed = pack(entries)
+        except (UnicodeEncodeError, OverflowError, ValueError):
+            # Half a surrogate pair has no bytes: such a file is read each time. So is one whose entries are damaged, or
+            # one of numbers that are too large.
+            self._restart()
+            return None
+        if len(entries):
+            run = self._connection.execute
+            run("DELETE FROM entries WHERE file = ? AND first >= ?", (identity, first))
+            run("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", (identity, first, len(entries), *packed))
+        for texts in self._texts:
+            texts.finish(identity)
+        return row
+
+    def _with_earlier(self, identity: int, found: IndexedFile) -> tuple[int, Columns]:
+        """Return what was found, with the runs that were appended before if they have become many."""
+        ask = "SELECT first, places, packed FROM entries WHERE file = ? ORDER BY first"
+        earlier = self._connection.execute(ask, (identity,)).fetchall()
+        if len(earlier) < MAX_RUNS:
+            return found.first, found.entries
+        known = unpack([(places, packed) for _, places, packed in earlier])
+        return earlier[0][0], joined(known, found.entries)
+
+    def _take_text(self, index: int, said: str, tools: str) -> None:
+        for texts, text in zip(self._texts, (said, tools), strict=True):
+            if text:
+                texts.add(index, text)
+
+    def _restart(self) -> None:
+        for texts in self._texts:
+            texts.restart()
+
+
+class TextRows:
+    """The rows of one table of texts: each holds the texts of some entries, for a row costs more than an entry."""
+
+    def __init__(self, connection: sqlite3.Connection, table: str) -> None:
+        self._connection = connection
+        self._insert = f"INSERT INTO {table}(rowid, text) VALUES (?, ?)"
+        self._keep = f"INSERT INTO {table}_rows VALUES (?, ?, ?, ?)"
+        newest = connection.execute(f"SELECT base + count FROM {table}_rows ORDER BY base DESC LIMIT 1").fetchone()
+        if newest and newest[0] is None:
+            raise sqlite3.DatabaseError("a row of texts is empty")
+        # Row 0 is not used: nothing stands before it.
+        self._base = max(1, newest[0] if newest else 1)
+        self._room = ROW_CHARACTERS[table]
+        self._waiting: list[tuple[int, str]] = []
+        self._next = self._base
+        self._texts: list[str] = []
+        self._characters = 0
+        self._entries: list[int] = []
+        self._ends: list[int] = []
+
+    def add(self, index: int, text: str) -> None:
+        """Add the text of the next entry of the file that is being read."""
+        self._texts.append(text)
+        self._entries.append(index)
+        self._characters += len(text)
+        if self._characters >= self._room:
+            self._end_row()
+
+    def finish(self, file: int) -> None:
+        """Write what is left, and note which entries of which file the rows are of."""
+        if self._texts:
+            self._end_row()
+        self._flush()
+        count = self._next - self._base
+        if count:
+            packed = pack_row_entries(self._entries, self._ends)
+            self._connection.execute(self._keep, (self._base, file, count, packed))
+        self._begin()
+
+    def restart(self) -> None:
+        """Forget the texts of the file that is being read; rows that were written already belong to nothing."""
+        self._waiting.clear()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._base = self._next
+        self._texts, self._characters, self._entries, self._ends = [], 0, [], []
+
+    def _end_row(self) -> None:
+        # Each text alone: one letter beyond ASCII in a row would make the others wide and slow too.
+        self._waiting.append((self._next, "\n".join(map(fold_foreign, self._texts))))
+        self._next += 1
+        self._ends.append(len(self._entries))
+        self._texts, self._characters = [], 0
+        if len(self._waiting) >= WAITING_ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._connection.executemany(self._insert, self._waiting)
+        self._waiting.clear()
+
+
+def agent_of(file: FoundFile, override: str | None) -> Callable[[Marks], str]:
+    """Return what names the agent of a file by the marks in it."""
+    return lambda marks: file.agent(marks if marks.agents else None, override)
+
+
+def write_shards(
+    directory: Path, files: Sequence[tuple[FoundFile, int]], override: str | None, numbers: int, *, tools: bool
+) -> Iterator[tuple[str, list[Row | None]]]:
+    """Read files with their ids into new shards, by several processes; yield rows, with the shard's name, as they come.
+
+    The shards count only when the caller has put their names into the database. `numbers` is the first one's number.
+    """
+    sizes = [file.size for file, _ in files]
+    stamp = secrets.token_hex(4)
+    made: list[tuple[sqlite3.Connection, Writer, str]] = []
+    completed: list[str] = []
+
+    def work(chunk: list[int]) -> list[Any]:
+        if not made:
+            # One shard for each process, begun by the process itself: SQLite does not survive a fork. A process that
+            # does another's work when its own shard is complete begins a second one.
+            name = f"{SHARD_PREFIX}{stamp}-{os.getpid()}-{len(completed)}.sqlite"
+            connection = create_shard(directory / name)
+            connection.execute("BEGIN")
+            made.append((connection, Writer(connection, numbers, tools=tools), name))
+        _, writer, name = made[0]
+        return [name, [writer.whole(files[index][0], override, files[index][1]) for index in chunk]]
+
+    def finish() -> None:
+        for connection, _, name in made:
+            complete_shard(connection)
+            completed.append(name)
+        made.clear()
+
+    return map(_pair, fork_map(chunked(sizes), work, workers_for(sum(sizes)), finish))
+
+
+def _pair(answer: list[Any]) -> tuple[str, list[Row | None]]:
+    name, rows = answer
+    return name, rows
+
+
+def _row(file: FoundFile, found: IndexedFile, identity: int, shard: int, tools: bool) -> Row:
+    summary = found.summary
+    status = found.status
+    looks = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
+    # Dates from 2262 on, and the inodes of some network disks.
+    if max(looks) > _LARGEST:
+        raise OverflowError(f"{max(looks)} has more than 63 bits")
+    return (
+        identity,
+        os.fsencode(file.path),
+        *looks,
+        found.agent,
+        " ".join(found.marks),
+        found.kind,
+        summary.modified,
+        shard,
+        int(tools),
+        summary.label_count,
+        pack_summary(summary, found.first_at),
+        encode(found.state) if found.state is not None else None,
+    )

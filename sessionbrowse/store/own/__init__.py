@@ -1,0 +1,1 @@
+"""Our own small files: state, pins, remembered views."""

@@ -1,0 +1,1 @@
+"""Read session files: bytes, lines, tails, archives, blobs."""

@@ -1,0 +1,123 @@
+"""Archived sessions: where they lie, and how one that omp packed is read.
+
+pi, atomic and indusagi look only directly in a project's folder, so a folder `archive` below it hides a session from
+them. omp has a place of its own, `archive/sessions` beside `sessions`, into which `omp gc --archive` packs files as
+`.jsonl.gz` (omp 18); ours lie there unpacked, as those of older omps did.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+
+from sessionbrowse.errors import RefusedWrite, Unreadable
+from sessionbrowse.store.find.discover import ARCHIVE_FOLDER, PACKED_SUFFIX
+from sessionbrowse.text import clean, size
+
+BLOCK_BYTES = 512 * 1024
+ALWAYS_UNPACKED_BYTES = 256 * 1024 * 1024
+MOST_TIMES = 100
+"""A session packs to a fifth or a tenth. What is larger than these allow is no session and would fill the disk."""
+
+_SESSIONS = "sessions"
+
+
+def is_packed(path: str) -> bool:
+    """Tell whether a session is one that omp packed."""
+    return path.endswith(PACKED_SUFFIX)
+
+
+def is_archived(path: str) -> bool:
+    """Tell by a file's place whether it is archived."""
+    folder = os.path.dirname(path)
+    return os.path.basename(folder) == ARCHIVE_FOLDER or _below_omp_archive(folder)
+
+
+def archived_path(path: str, agent: str) -> str:
+    """Return where a session lies when it is archived.
+
+    Raises:
+        RefusedWrite: it is archived already, or lies where its program would still list an archived one.
+    """
+    folder, name = os.path.split(path)
+    if is_archived(path):
+        raise RefusedWrite(f"{clean(name)} is archived already.")
+    project, root = os.path.basename(folder), os.path.dirname(folder)
+    if agent == "omp" and os.path.basename(root) == _SESSIONS:
+        return os.path.join(os.path.dirname(root), ARCHIVE_FOLDER, _SESSIONS, project, name)
+    if os.path.basename(folder) == _SESSIONS:
+        # One level below a root of projects, a folder `archive` would be a project itself.
+        raise RefusedWrite(f"{clean(name)} lies in no project's folder; it cannot be archived there.")
+    return os.path.join(folder, ARCHIVE_FOLDER, name)
+
+
+def original_path(path: str) -> str:
+    """Return where an archived session lay, and would be listed again.
+
+    Raises:
+        RefusedWrite: it is not archived.
+    """
+    folder, name = os.path.split(path)
+    if not is_archived(path):
+        raise RefusedWrite(f"{clean(name)} is not archived.")
+    name = name.removesuffix(".gz")
+    if os.path.basename(folder) == ARCHIVE_FOLDER and not _below_omp_archive(folder):
+        return os.path.join(os.path.dirname(folder), name)
+    project, sessions = os.path.basename(folder), os.path.dirname(folder)
+    return os.path.join(os.path.dirname(os.path.dirname(sessions)), _SESSIONS, project, name)
+
+
+def unpacked(path: str) -> Iterator[bytes]:
+    """Yield the bytes that a packed session holds.
+
+    Raises:
+        Unreadable: it is gone, its content is damaged, or it is far more than a session of its size holds.
+    """
+    import gzip  # 4 ms that only packed sessions need
+    import zlib
+
+    try:
+        most = max(ALWAYS_UNPACKED_BYTES, os.path.getsize(path) * MOST_TIMES)
+        with gzip.open(path, "rb") as file:
+            while piece := file.read(BLOCK_BYTES):
+                if file.tell() > most:
+                    raise OSError(errno.EFBIG, f"unpacked it would be larger than {size(most)}")
+                yield piece
+    except (OSError, EOFError, zlib.error) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or "its content is damaged"
+        raise Unreadable(f"{clean(path)} cannot be read: {reason}") from error
+
+
+def unpacked_descriptor(path: str) -> int:
+    """Return an open file without a name that holds a packed session's content.
+
+    Raises:
+        Unreadable: it is gone, damaged, or there is no room to unpack it.
+    """
+    import tempfile  # likewise
+
+    with tempfile.TemporaryFile() as file:
+        try:
+            for piece in unpacked(path):
+                file.write(piece)
+            file.flush()
+        except OSError as error:
+            raise Unreadable(f"{clean(path)} cannot be unpacked: {error.strerror}") from error
+        return os.dup(file.fileno())
+
+
+class Unpacked:
+    """A packed session's content, read at offsets for as long as a session needs it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._file = os.fdopen(os.dup(descriptor), "rb", buffering=0)
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return the bytes at an offset."""
+        return os.pread(self._file.fileno(), size, offset)
+
+
+def _below_omp_archive(folder: str) -> bool:
+    sessions = os.path.dirname(folder)
+    return os.path.basename(sessions) == _SESSIONS and os.path.basename(os.path.dirname(sessions)) == ARCHIVE_FOLDER

@@ -1,0 +1,100 @@
+"""The bytes of one session file: streamed in blocks, read at offsets. Reading never writes, repairs or creates."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+from sessionbrowse.errors import Unreadable
+from sessionbrowse.format.other_files import PROBED_LINES
+from sessionbrowse.format.oversized_line import BigLine
+from sessionbrowse.store.read.archive import is_packed, unpacked_descriptor
+
+BLOCK_BYTES = 128 * 1024
+"""What is read at once: larger blocks leave the processor's caches, and are new pages each time."""
+MAX_SHOWN_BYTES = 64 * 1024 * 1024
+"""An entry larger than this is shown with its long strings cut."""
+HEAD_BYTES = 64 * 1024
+SHORT_HEAD_BYTES = 8 * 1024
+
+
+def file_blocks(descriptor: int, offset: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """Yield the bytes of an open file from `offset` to `end` (the end of the file as it is reached, if None)."""
+    while end is None or offset < end:
+        wanted = BLOCK_BYTES if end is None else min(BLOCK_BYTES, end - offset)
+        piece = os.pread(descriptor, wanted, offset)
+        if not piece:
+            return
+        offset += len(piece)
+        yield piece
+
+
+def head_of(descriptor: int) -> bytes:
+    """Return the beginning of an open file, enough to recognise what it is: its first lines, as a rule no more."""
+    head = os.pread(descriptor, SHORT_HEAD_BYTES, 0)
+    if len(head) < SHORT_HEAD_BYTES or head.count(b"\n") >= PROBED_LINES:
+        return head
+    return os.pread(descriptor, HEAD_BYTES, 0)
+
+
+def read_at(path: str | os.PathLike[str], offset: int, size: int) -> bytes:
+    """Return the line of `size` bytes at `offset`, or what the file still has of it; one over 64 MiB comes reduced.
+
+    Raises:
+        Unreadable: the file is gone or cannot be read.
+    """
+    descriptor = open_content(path)
+    try:
+        pieces = file_blocks(descriptor, offset, offset + size)
+        if size <= MAX_SHOWN_BYTES:
+            return b"".join(pieces)
+        big = BigLine()
+        for piece in pieces:
+            big.feed(piece)
+        return big.reduced()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def open_regular(path: str | os.PathLike[str]) -> int:
+    """Open a file for reading and return its descriptor.
+
+    Raises:
+        Unreadable: it is gone, forbidden, or no regular file (a pipe would block, a device never end).
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Unreadable(f"{os.fspath(path)} is not a regular file")
+    return descriptor
+
+
+def open_content(path: str | os.PathLike[str]) -> int:
+    """Open what a session holds for reading and return the descriptor; one that omp packed is unpacked first.
+
+    Raises:
+        Unreadable: it is gone, forbidden, damaged, or no regular file.
+    """
+    name = os.fspath(path)
+    return unpacked_descriptor(name) if is_packed(name) else open_regular(path)
+
+
+def content_status(path: str, descriptor: int) -> os.stat_result:
+    """Return the status of a session's file, whose content `open_content` opened; of a packed one that of the pack.
+
+    Raises:
+        OSError: it is gone.
+    """
+    return os.stat(path) if is_packed(path) else os.fstat(descriptor)
+
+
+def unreadable(path: str | os.PathLike[str], error: Exception) -> Unreadable:
+    """Return the error that says why a file cannot be read."""
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return Unreadable(f"{os.fspath(path)} cannot be read: {reason}")

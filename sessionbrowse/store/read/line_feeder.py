@@ -1,0 +1,135 @@
+"""A session file's lines, fed to a `Summariser` out of one buffer that is used again; bounded memory."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Protocol
+
+from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
+from sessionbrowse.format.oversized_line import BigLine
+
+BUFFER_BYTES = MAX_LISTED_LINE_BYTES + 1
+"""What a listed line may have with its newline: a full buffer without a newline is a line to be streamed."""
+
+ENDLESS = 1 << 62
+"""Beyond the end of any file."""
+
+_spare_buffers: list[tuple[io.BytesIO, bytearray]] = []
+
+
+class TakesLines(Protocol):
+    """Who is fed: what the methods of a `Summariser` take."""
+
+    def add_lines(self, lines: list[bytes], offset: int) -> None:
+        """Take whole lines, each with its newline, the first one at `offset` of the file."""
+
+    def add_block(self, block: LineBlock) -> None:
+        """Take a line that is too large, or torn."""
+
+
+def feed_lines(
+    descriptor: int,
+    taker: TakesLines,
+    offset: int = 0,
+    end: int = ENDLESS,
+    max_line: int = MAX_LISTED_LINE_BYTES,
+) -> None:
+    """Feed the whole lines of an open file from `offset` to its end, and a last line without newline as torn.
+
+    `offset` and `end` are beginnings of lines. A line longer than `max_line` is fed reduced (see `big_line`).
+    """
+    try:
+        # Fresh buffers for each file cost more in page faults than reading the file does.
+        buffers = _spare_buffers.pop()
+    except IndexError:
+        buffers = _new_buffers()
+    buffer, pieces = buffers
+    with buffer.getbuffer() as view:
+        held = 0
+        while True:
+            room = max(0, min(BUFFER_BYTES, end - offset))
+            got = os.preadv(descriptor, [view[held:room]], offset + held)
+            held += got
+            lines, rest = _lines(buffer, view, held)
+            size = len(rest) - 1
+            if lines:
+                taker.add_lines(lines, offset)
+                offset += held - size
+            elif held == BUFFER_BYTES:
+                line = _LongLine(max_line)
+                line.feed(rest, size)
+                next_line = _feed_rest(descriptor, line, offset, pieces)
+                taker.add_block(line.block(offset, torn=next_line is None))
+                if next_line is None:
+                    held = 0
+                    break
+                offset += line.size + 1
+                rest, size = next_line, max(0, min(len(next_line), end - offset))
+            view[:size] = memoryview(rest)[:size]
+            held = size
+            if not got:
+                break
+        if held:
+            taker.add_block(LineBlock(offset, [bytes(view[:held])], torn=True))
+    _spare_buffers.append(buffers)
+
+
+def _new_buffers() -> tuple[io.BytesIO, bytearray]:
+    """Return a buffer for lines, and one for the pieces of a line that is too large for it."""
+    # glibc gives the memory of freed lines back, only to have it faulted in again for the next ones, until something
+    # larger than they are was freed.
+    bytearray(4 * BUFFER_BYTES)
+    return io.BytesIO(bytes(BUFFER_BYTES + 1)), bytearray(BUFFER_BYTES)
+
+
+def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes], bytes | bytearray]:
+    """Return the whole lines among the first bytes of a buffer, and what follows them; each with a newline."""
+    if not held:
+        return [], b"\n"
+    # A newline behind the last byte: whether that ends a line is then told by where the reading ends.
+    view[held] = 10
+    buffer.seek(0)
+    lines = buffer.readlines(held)
+    return lines, b"\n" if buffer.tell() == held else lines.pop()
+
+
+class _LongLine:
+    """A line that is larger than the buffer: kept as it is up to a size, reduced beyond it."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.size = 0
+        self._max_bytes = max_bytes
+        self._whole = bytearray()
+        self._big: BigLine | None = None
+
+    def feed(self, piece: bytes | bytearray, end: int) -> None:
+        """Take the next bytes of the line: those of a piece up to `end`."""
+        self.size += end
+        if self._big is None and self.size > self._max_bytes:
+            self._big = BigLine()
+            self._big.feed(self._whole)
+            self._whole.clear()
+        if self._big is not None:
+            self._big.feed(piece, end)
+        else:
+            self._whole += memoryview(piece)[:end]
+
+    def block(self, offset: int, *, torn: bool) -> LineBlock:
+        """Return the line, which begins at `offset`."""
+        if self._big is not None:
+            return LineBlock(offset, [self._big.reduced()], self.size, torn=torn)
+        return LineBlock(offset, [bytes(self._whole)], torn=torn)
+
+
+def _feed_rest(descriptor: int, line: _LongLine, offset: int, pieces: bytearray) -> bytearray | None:
+    """Stream the rest of a line that begins at `offset`; return what was read of the next line.
+
+    That is None where this line ends the file without a newline.
+    """
+    while got := os.preadv(descriptor, [pieces], offset + line.size):
+        end = pieces.find(b"\n", 0, got)
+        line.feed(pieces, end if end >= 0 else got)
+        if end >= 0:
+            return pieces[end + 1 : got]
+    return None

@@ -1,0 +1,58 @@
+"""One session file on disk, read as its program reads it. Reading never writes, repairs or creates."""
+
+from __future__ import annotations
+
+import os
+
+from sessionbrowse.agents.base import Marks
+from sessionbrowse.agents.file_marks import marks_of_head
+from sessionbrowse.errors import UnsupportedFormat
+from sessionbrowse.format.lines import MAX_LINE_BYTES
+from sessionbrowse.format.other_files import recognise
+from sessionbrowse.model.session.column_reader import ColumnReader
+from sessionbrowse.model.session.columns import Columns
+from sessionbrowse.model.session.records import Reader
+from sessionbrowse.model.session.rules import RULES
+from sessionbrowse.model.session.session import Session, session_read
+from sessionbrowse.store.find.discover import agent_of_path
+from sessionbrowse.store.read.archive import Unpacked, is_packed
+from sessionbrowse.store.read.content import HEAD_BYTES, open_content, read_at, unreadable
+from sessionbrowse.store.read.line_feeder import feed_lines
+
+
+def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Session:
+    """Read a session file as its program does.
+
+    The agent is the given one; else decided by marks in the file, the folder's form and the path. Damage never
+    raises: see `Session.problems`, `Session.refusal`.
+
+    Raises:
+        Unreadable: the file is gone, forbidden, or no regular file.
+        UnsupportedFormat: it is known to be something else: a v4 store, an event stream, another agent's transcript.
+    """
+    place = os.path.abspath(path)
+    descriptor = open_content(place)
+    try:
+        head = os.pread(descriptor, HEAD_BYTES, 0)
+        foreign = recognise(head)
+        if foreign is not None:
+            raise UnsupportedFormat(f"{os.path.basename(place)}: {foreign}")
+        marks = marks_of_head(head)
+        session = _read(descriptor, place, agent or agent_of_path(place, marks))
+        # A mark deep in the file decides too: it is read again as that program does.
+        named = agent or agent_of_path(place, Marks(marks.agents | session.marks))
+        if session.is_transcript:
+            named = "indusagi"
+        return session if named == session.agent else _read(descriptor, place, named)
+    except OSError as error:
+        raise unreadable(place, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int, path: str, agent: str) -> Session:
+    into = ColumnReader(Reader(RULES[agent]), Columns())
+    feed_lines(descriptor, into, max_line=MAX_LINE_BYTES)
+    if is_packed(path):
+        return session_read(into, path, Unpacked(descriptor).read)
+    return session_read(into, path, lambda offset, size: read_at(path, offset, size))

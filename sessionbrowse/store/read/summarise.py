@@ -1,0 +1,210 @@
+"""From one session file to its summary, or from many, in several processes if that is worth it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import astuple
+
+from sessionbrowse.agents import Marks
+from sessionbrowse.agents.file_marks import marks_of_head
+from sessionbrowse.errors import Unreadable
+from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
+from sessionbrowse.format.other_files import recognise
+from sessionbrowse.model.listing.message_text import joined_text
+from sessionbrowse.model.listing.summariser import Summariser, milliseconds_of
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.session.records import Reader
+from sessionbrowse.model.session.rules import RULES
+from sessionbrowse.model.session.session import Session, build_session
+from sessionbrowse.model.session.stranded_messages import left_behind
+from sessionbrowse.store.find.discover import FoundFile
+from sessionbrowse.store.find.parent_links import placed
+from sessionbrowse.store.read.content import content_status, file_blocks, head_of, open_content, read_at
+from sessionbrowse.store.read.line_feeder import feed_lines
+from sessionbrowse.store.read.parallel_feed import MIN_SHARED_BYTES, feed_together
+from sessionbrowse.store.read.worker_processes import chunked, fork_map, one_worker
+
+PREVIEW_CHARACTERS = 72
+
+
+def summaries_of(
+    files: list[FoundFile],
+    override: str | None,
+    make: Callable[[FoundFile, str | None], Summary | None] | None = None,
+    *,
+    workers_for: Callable[[int], int] = one_worker,
+) -> Iterator[Summary | None]:
+    """Yield the summary of every file; `workers_for` says how many processes read so many bytes: more in no order."""
+    workers = workers_for(sum(file.size for file in files))
+    if workers > 1 and make is None:
+        # Whoever reads such a file alone would still read when all others are done.
+        for file in files:
+            if file.size >= MIN_SHARED_BYTES:
+                yield summarise_file(file, override, workers=workers)
+        files = [file for file in files if file.size < MIN_SHARED_BYTES]
+        workers = workers_for(sum(file.size for file in files))
+    make = make or summarise_file
+    if workers == 1:
+        for file in files:
+            yield make(file, override)
+        return
+
+    def work(chunk: list[int]) -> list[Summary | None]:
+        return [make(files[index], override) for index in chunk]
+
+    for summaries in fork_map(chunked([file.size for file in files]), work, workers, pack=_packed, unpack=_unpacked):
+        yield from summaries
+
+
+_FIELDS = Summary.__struct_fields__
+
+
+def _packed(summaries: list[Summary | None]) -> list[tuple[Any, ...] | None]:
+    return [astuple(summary) if summary is not None else None for summary in summaries]
+
+
+def _unpacked(packed: list[tuple[Any, ...] | None]) -> list[Summary | None]:
+    return [Summary(**dict(zip(_FIELDS, values, strict=True))) if values is not None else None for values in packed]
+
+
+def summarise_file(
+    file: FoundFile, override: str | None = None, *, texts: list[str] | None = None, workers: int = 1
+) -> Summary | None:
+    """Read one file into its summary; None if it vanished meanwhile.
+
+    `texts` receives the texts of its user and assistant messages. With several `workers` so many processes read.
+    """
+    summary = summarise_path(
+        file.path, lambda marks: file.agent(marks if marks.agents else None, override), texts=texts, workers=workers
+    )
+    return placed(summary, file) if summary is not None else None
+
+
+def summarise_path(
+    path: str,
+    agent_of: Callable[[Marks], str],
+    *,
+    texts: list[str] | None = None,
+    workers: int = 1,
+    by_records: bool = False,
+) -> Summary | None:
+    """Read the file at `path` into its summary, as the agent that `agent_of` names from the marks in it.
+
+    `workers` is how many processes read; `parallel` tells where it may be more than one.
+    `by_records` reads every line in full: the same answer at a fifth of the speed, which tests compare with.
+    """
+    try:
+        descriptor = open_content(path)
+    except Unreadable as error:
+        return _not_read(path, agent_of(Marks()), error.__cause__)
+    agent = ""
+    try:
+        status = content_status(path, descriptor)
+        head = head_of(descriptor)
+        marks = marks_of_head(head)
+        agent = agent_of(marks)
+        foreign = recognise(head)
+        if foreign is not None:
+            return without_content(path, agent, status, foreign)
+        while True:
+            reader = Reader(RULES[agent])
+            summariser = Summariser(reader, texts=texts)
+            if by_records:
+                for block in line_blocks(file_blocks(descriptor), max_line=MAX_LISTED_LINE_BYTES):
+                    summariser.add_block(block)
+            elif workers > 1:
+                feed_together(descriptor, summariser, workers)
+            else:
+                feed_lines(descriptor, summariser)
+            reader.finish()
+            if reader.is_transcript:
+                return summarise_transcript(descriptor, path, status)
+            # Marks are only ever added, so this ends.
+            marks = Marks(marks.agents | reader.marks)
+            decided = agent_of(marks)
+            if decided == agent:
+                return summariser.finish(path, status.st_size, status.st_mtime_ns)
+            agent = decided
+            if texts is not None:
+                texts.clear()
+    except OSError as error:
+        return _not_read(path, agent, error)
+    finally:
+        os.close(descriptor)
+
+
+def agent_of_file(path: str, agent_of: Callable[[Marks], str]) -> str:
+    """Return whose session a file is, as the list says it: marks count wherever in the file they stand."""
+    summary = summarise_path(path, agent_of)
+    return summary.agent if summary is not None else agent_of(Marks())
+
+
+def _not_read(path: str, agent: str, cause: BaseException | None) -> Summary | None:
+    """A file that is there but forbidden or broken is listed with the reason; one that vanished is not."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    # What unpacks raises errors of its own kinds, without a number of the system's.
+    reason = "it is no regular file" if cause is None else getattr(cause, "strerror", None) or "its content is damaged"
+    return without_content(path, agent, status, f"cannot be read: {reason}")
+
+
+def without_content(path: str, agent: str, status: os.stat_result, problem: str) -> Summary:
+    """Return the summary of a file that tells nothing but why."""
+    return Summary(
+        agent=agent,
+        path=path,
+        bytes=status.st_size,
+        mtime_ns=status.st_mtime_ns,
+        modified=milliseconds_of(status.st_mtime_ns),
+        problem=problem,
+    )
+
+
+def summarise_transcript(descriptor: int, path: str, status: os.stat_result) -> Summary:
+    """Return the summary of indusagi's newer kind: counts and preview are the active branch's, the time the file's."""
+    session = build_session(
+        line_blocks(file_blocks(descriptor)),
+        RULES["indusagi"],
+        path,
+        lambda offset, size: read_at(path, offset, size),
+    )
+    branch = session.active_branch()
+    roles = [session.kind(index).role for index in branch]
+    return Summary(
+        agent="indusagi",
+        path=path,
+        id=path.rpartition("/")[2].rpartition(".")[0],
+        modified=milliseconds_of(status.st_mtime_ns),
+        message_count=sum(role in ("user", "assistant", "toolResult") for role in roles),
+        first_message=_first_user_text(session, branch),
+        bytes=status.st_size,
+        entry_count=len(session.ids),
+        branch_count=max(1, sum(1 for index in range(len(session.ids)) if not session.children(index))),
+        tokens=sum(envelope.spent.tokens for envelope in session.envelopes if envelope.spent is not None),
+        cost=round(sum(envelope.spent.cost for envelope in session.envelopes if envelope.spent is not None), 10),
+        model=next(
+            (
+                f"{session.kind(index).provider}/{session.kind(index).model}"
+                for index in reversed(branch)
+                if session.kind(index).model
+            ),
+            None,
+        ),
+        problem_count=len(session.problems),
+        mtime_ns=status.st_mtime_ns,
+        is_transcript=True,
+        left_behind=left_behind(session) is not None,
+    )
+
+
+def _first_user_text(session: Session, branch: Sequence[int]) -> str | None:
+    for index in branch:
+        if session.kind(index).role == "user":
+            text = " ".join(joined_text(session.raw(index)).split())
+            return text[:PREVIEW_CHARACTERS] or None
+    return None

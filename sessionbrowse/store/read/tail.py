@@ -1,0 +1,92 @@
+"""The end of a session file as it is now: the last entry, the ids in use, an unfinished line; read on as it grows."""
+
+from __future__ import annotations
+
+import os
+
+from msgspec import Struct
+
+from sessionbrowse.format.entries import BadLine
+from sessionbrowse.format.envelope import read_envelope
+from sessionbrowse.format.lines import line_blocks
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.store.read.content import file_blocks
+
+_STEP = 65536
+
+
+class Growth(Struct, frozen=True):
+    """What was appended since the last look: whether our line is there, and what others put before and behind it."""
+
+    ours: bool
+    others_before: bool
+    others_after: bool
+
+
+class Tail:
+    """The last entry that is not our own, every id, and where the next line begins. It reads, and never writes."""
+
+    def __init__(self, session: Session, descriptor: int) -> None:
+        last = session.envelopes[-1] if session.envelopes else None
+        self.ids = set(session.index_by_id)
+        self.last_id = last.id if last is not None else None
+        self.last_is_nameless = last is not None and last.id is None
+        self.size = session.size
+        self.torn = session.torn
+        self._keeps_headers = session.rules.later_headers_are_entries
+        self._line_start = _line_start(descriptor, session.size) if session.torn else session.size
+
+    def shrank(self, descriptor: int) -> bool:
+        """Tell whether the file is not what was read with more behind it: shorter, or other bytes at the old end."""
+        if os.fstat(descriptor).st_size < self.size:
+            return True
+        return self.size > 0 and not self.torn and os.pread(descriptor, 1, self.size - 1) != b"\n"
+
+    def read_on(self, descriptor: int, ours: bytes | None = None) -> Growth:
+        """Read what was appended; `ours` is the line, without newline, that we wrote."""
+        found = before = after = False
+        end = self._line_start
+        size = os.fstat(descriptor).st_size
+        self.torn = False
+        for block in line_blocks(file_blocks(descriptor, self._line_start, size), self._line_start):
+            offset = block.offset
+            last = len(block.lines) - 1
+            for number, raw in enumerate(block.lines):
+                self.torn = block.torn and number == last
+                end = offset + (block.reduced_from or len(raw)) + (not self.torn)
+                is_new = end - (not self.torn) > self.size
+                if is_new and raw == ours:
+                    found = True
+                elif is_new and (self._take(raw) or self.torn):
+                    before, after = before or not found, after or found
+                if self.torn:
+                    self._line_start = offset
+                offset = end
+        if not self.torn:
+            self._line_start = end
+        self.size = size
+        return Growth(found, before, after)
+
+    def _take(self, raw: bytes) -> bool:
+        """Note an entry of somebody else; False for a line that is none."""
+        line = raw.strip(b" \t\r\n")
+        envelope = read_envelope(line) if line else BadLine("")
+        if isinstance(envelope, BadLine) or (envelope.type == "session" and not self._keeps_headers):
+            return False
+        self.last_id = envelope.id
+        self.last_is_nameless = envelope.id is None
+        if envelope.id is not None:
+            self.ids.add(envelope.id)
+        return True
+
+
+def _line_start(descriptor: int, size: int) -> int:
+    """Return where the line begins that ends at `size`."""
+    end = size
+    while end > 0:
+        start = max(0, end - _STEP)
+        newline = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
+        end = start
+    return 0

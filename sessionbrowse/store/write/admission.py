@@ -1,0 +1,99 @@
+"""Which files may be changed: regular ones, where they were found, that their program would open in our format."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from msgspec import Struct
+
+from sessionbrowse.errors import NotASession, RefusedWrite
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.text import clean
+
+
+class Target(Struct, frozen=True):
+    """A session file that shall be changed, and why it may be.
+
+    `roots` are the directories in which it was found; empty where the user typed its path, which is permission for a
+    file in that very directory.
+    """
+
+    path: str
+    agent: str | None = None
+    roots: tuple[str, ...] = ()
+
+
+def admitted(target: Target) -> str:
+    """Return the real path of a file that may be changed.
+
+    Raises:
+        RefusedWrite: a link leads out of every root, or it is no regular file.
+        NotASession: there is none.
+    """
+    path = os.path.abspath(target.path)
+    roots = target.roots or (os.path.dirname(path),)
+    real = os.path.realpath(path)
+    try:
+        mode = os.lstat(real).st_mode
+    except OSError as error:
+        raise NotASession(f"{clean(path)} cannot be read: {error.strerror}") from error
+    if not stat.S_ISREG(mode):
+        raise RefusedWrite(f"{clean(path)} is not a regular file; nothing was changed.")
+    if not any(_is_below(real, os.path.realpath(root)) for root in roots):
+        raise RefusedWrite(
+            f"{clean(path)} leads to {clean(real)}, outside the directory it was found in; nothing was changed. "
+            "Name that path itself if you mean it."
+        )
+    return real
+
+
+def is_path(text: str) -> bool:
+    """Tell whether a text can be a path at all: no NUL, no half of a surrogate pair."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
+
+
+def refuse_outside(folder: str, root: str) -> None:
+    """Raise `RefusedWrite` for a folder to be written to that a link puts outside the root it belongs to."""
+    real = os.path.realpath(folder)
+    if not _is_below(f"{real}/", os.path.realpath(root)):
+        raise RefusedWrite(
+            f"{clean(folder)} leads to {clean(real)}, outside {clean(root)}; nothing is put there. Nothing was changed."
+        )
+
+
+def refuse_unwritable(session: Session) -> None:
+    """Raise `RefusedWrite` for a file that its program would not open, or whose format is only read here."""
+    name = shown_name(session.path)
+    if session.is_transcript or session.path.endswith(".ndjson"):
+        raise RefusedWrite(f"{name} is a transcript of the newer indusagi, which sessionbrowse only reads.")
+    if session.path.endswith(".gz"):
+        raise RefusedWrite(f"{name} is packed away; unarchive it first.")
+    if session.refusal is not None:
+        raise RefusedWrite(f"{name}: {session.agent} {session.refusal}. Nothing was changed.")
+
+
+def refuse_old_version(session: Session) -> None:
+    """Raise `RefusedWrite` for a format before 3, in which entries have no ids or other names."""
+    try:
+        is_old = float(session.version) < 3
+    except (TypeError, ValueError):
+        return  # the programs take what is no number for the newest
+    if is_old:
+        raise RefusedWrite(
+            f"{shown_name(session.path)} is of format version {session.version}, to which nothing can be added. "
+            f"Open it once with {session.agent}, which converts it, and try again."
+        )
+
+
+def shown_name(path: str) -> str:
+    """Return a file's name, safe to print."""
+    return clean(os.path.basename(path))
+
+
+def _is_below(path: str, root: str) -> bool:
+    return path.startswith(root.rstrip("/") + "/")

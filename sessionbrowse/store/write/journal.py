@@ -1,0 +1,217 @@
+"""What we changed, so that it can be undone: one line before each change, one after it, in our directory of state.
+
+A change without its second line was cut short; whoever opens the journal next finds out whether it reached the file.
+Records are only ever added.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.json_value import BadJson, loads
+from sessionbrowse.store.own.state_directory import append_record, make_private
+from sessionbrowse.text import clean, iso_ms
+
+Json = Any
+
+
+class Fingerprint(Struct, frozen=True):
+    """A file as it stood: which one it is, its size in bytes, its time of change in nanoseconds."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Fingerprint:
+        """Return that of a file."""
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """One change of one file.
+
+    `before` is what undoing it needs, `plan` what it was going to do (with a `kind`), `after` what it did.
+    `group` joins the changes that one command made. `undoes` is the change that this one took back. `left` is the
+    file as the change left it, `was_changed_ms` when somebody else last changed it. `lost` says why it was once found
+    that it cannot be taken back any more.
+    """
+
+    id: str
+    time: str
+    verb: str
+    agent: str
+    path: str
+    session_id: str | None = None
+    group: str | None = None
+    undoes: str | None = None
+    before: dict[str, Json] = {}
+    plan: dict[str, Json] = {}
+    after: dict[str, Json] = {}
+    left: Fingerprint | None = None
+    was_changed_ms: float | None = None
+    state: str = "pending"
+    undone_by: str | None = None
+    reason: str | None = None
+    lost: str | None = None
+
+    @property
+    def can_be_tried(self) -> bool:
+        """Whether it was made, is not taken back, and took nothing back itself."""
+        return self.state == "done" and self.undone_by is None and self.undoes is None
+
+
+class Journal:
+    """The journal of one directory of state; hold `state.only_one` while you use it."""
+
+    def __init__(
+        self, directory: str, now_ms: Callable[[], float], new_id: Callable[[], str] = lambda: secrets.token_hex(4)
+    ) -> None:
+        self.path = os.path.join(directory, "journal.jsonl")
+        self._directory = directory
+        self._now_ms = now_ms
+        self._new_id = new_id
+        self._changes: dict[str, Change] = {}
+        self._read_to = 0
+
+    def changes(self) -> dict[str, Change]:
+        """Return every change by its id, oldest first, with what became of it."""
+        for record in self._new_records():
+            self._take(record, self._changes)
+        return self._changes
+
+    def begin(
+        self,
+        verb: str,
+        agent: str,
+        path: str,
+        *,
+        session_id: str | None = None,
+        group: str | None = None,
+        undoes: str | None = None,
+        before: dict[str, Json] | None = None,
+        plan: dict[str, Json] | None = None,
+        was_changed_ms: float | None = None,
+    ) -> Change:
+        """Note what is about to be done, and wait until the disk has it.
+
+        Raises:
+            RefusedWrite: it cannot be noted, so the change must not be made.
+        """
+        make_private(self._directory)
+        change = Change(
+            id=self._unused_id(),
+            time=iso_ms(self._now_ms()),
+            verb=verb,
+            agent=agent,
+            path=path,
+            session_id=session_id,
+            group=group,
+            undoes=undoes,
+            before=before or {},
+            plan=plan or {},
+            was_changed_ms=was_changed_ms,
+        )
+        document = msgspec.to_builtins(change)
+        for later in ("state", "after", "left", "undone_by", "reason", "lost"):
+            del document[later]
+        try:
+            append_record(self.path, json_line({"record": "begin", **document}))
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise RefusedWrite(
+                f"The change cannot be noted for undo in {clean(self._directory)} ({reason}). Nothing was changed."
+            ) from error
+        return change
+
+    def done(self, change: Change, after: dict[str, Json] | None = None, left: Fingerprint | None = None) -> bool:
+        """Note that a change was made; False where that could not be noted (it is found out later)."""
+        return self._end({"record": "done", "id": change.id, "after": after or {}, "left": msgspec.to_builtins(left)})
+
+    def failed(self, change: Change, reason: str) -> bool:
+        """Note that a change was not made, and why."""
+        return self._end({"record": "failed", "id": change.id, "reason": reason})
+
+    def lost(self, change: Change, reason: str) -> bool:
+        """Note that a change cannot be taken back any more, and why."""
+        return self._end({"record": "lost", "id": change.id, "reason": reason})
+
+    def pending(self) -> list[Change]:
+        """Return the changes of which nobody noted the end."""
+        return [change for change in self.changes().values() if change.state == "pending"]
+
+    def own_change(self, path: str, now: Fingerprint) -> Change | None:
+        """Return the change of ours after which nobody else touched this file, or None."""
+        changes = [change for change in self.changes().values() if change.path == path and change.state == "done"]
+        return changes[-1] if changes and changes[-1].left == now else None
+
+    def _end(self, record: dict[str, Json]) -> bool:
+        try:
+            append_record(self.path, json_line({**record, "time": iso_ms(self._now_ms())}))
+        except OSError:
+            return False
+        return True
+
+    def _unused_id(self) -> str:
+        taken = self.changes()
+        while (made := self._new_id()) in taken:
+            pass
+        return made
+
+    def _new_records(self) -> list[Json]:
+        """Return the records that were added since the last call, here or by another sessionbrowse."""
+        try:
+            with open(self.path, "rb", opener=_open_at_once) as file:
+                if file.seek(0, os.SEEK_END) < self._read_to:
+                    self._changes, self._read_to = {}, 0
+                file.seek(self._read_to)
+                added = file.read()
+        except FileNotFoundError:
+            self._changes, self._read_to = {}, 0
+            return []
+        except OSError as error:
+            raise RefusedWrite(f"The journal {clean(self.path)} cannot be read: {error.strerror}.") from error
+        whole = added[: added.rfind(b"\n") + 1]
+        self._read_to += len(whole)
+        records = []
+        for line in whole.split(b"\n"):
+            try:
+                records.append(loads(line))
+            except BadJson:
+                continue  # a record that a kill cut short, or the empty end
+        return records
+
+    def _take(self, record: Json, found: dict[str, Change]) -> None:
+        if not isinstance(record, dict):
+            return
+        kind, change = record.get("record"), found.get(str(record.get("id")))
+        try:
+            if kind == "begin":
+                change = msgspec.convert(record, Change)
+                found[change.id] = change
+            elif kind == "done" and change is not None:
+                left = msgspec.convert(record.get("left"), Fingerprint | None)
+                found[change.id] = msgspec.structs.replace(change, state="done", after=record["after"], left=left)
+                if change.undoes in found:
+                    taken_back = msgspec.structs.replace(found[change.undoes], undone_by=change.id)
+                    found[change.undoes] = taken_back
+            elif kind == "failed" and change is not None:
+                found[change.id] = msgspec.structs.replace(change, state="failed", reason=record.get("reason"))
+            elif kind == "lost" and change is not None:
+                found[change.id] = msgspec.structs.replace(change, lost=str(record.get("reason")))
+        except (msgspec.ValidationError, KeyError):
+            return  # a record of a newer version, which this one cannot undo
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    # A pipe in the journal's place would be waited for, with every other change behind it.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

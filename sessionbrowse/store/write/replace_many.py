@@ -1,0 +1,225 @@
+"""Give many session files another header line and another place, all of them or none.
+
+First every new version is made whole beside its place, then every old one is put aside in a hidden folder on its own
+disk, then the new ones get their names, then folders are moved, and at last what was put aside goes. Until the first
+of those goes, everything can be put back; from then on everything is in its place.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from msgspec import Struct
+
+from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
+from sessionbrowse.store.read.content import file_blocks, open_regular
+from sessionbrowse.store.write import trash
+from sessionbrowse.store.write.journal import Fingerprint
+from sessionbrowse.store.write.whole_files import append_bytes, move_file, write_new
+from sessionbrowse.text import clean
+
+Json = Any
+Move = tuple[str, str]
+
+
+class Replacement(Struct, frozen=True):
+    """One file: where it is and will be, and its header's line as it stands at `offset` and as it will stand."""
+
+    source: str
+    target: str
+    offset: int
+    line: bytes
+    new_line: bytes
+
+    def inverse(self, folders: Iterable[Move]) -> Replacement:
+        """Return what takes this back; a file in a moved folder is changed there, before the folder moves back."""
+        if self.source == self.target:
+            here = _through(self.target, folders)
+            return Replacement(here, here, self.offset, self.new_line, self.line)
+        return Replacement(self.target, self.source, self.offset, self.new_line, self.line)
+
+    def document(self) -> Json:
+        """Return it for the journal."""
+        lines = [self.line.decode("latin-1"), self.new_line.decode("latin-1")]
+        return [self.source, self.target, self.offset, *lines]
+
+
+def replacements_of(plan: dict[str, Json]) -> list[Replacement]:
+    """Return the replacements that a plan in the journal holds, behind the moves of their folders."""
+    return [
+        Replacement(source, target, offset, line.encode("latin-1"), new_line.encode("latin-1"))
+        for source, target, offset, line, new_line in plan["files"]
+    ]
+
+
+def carry_out(replacements: list[Replacement], folders: list[Move], change_id: str) -> list[str]:
+    """Replace all files and move all folders, or leave everything as it is; return what `finish` does.
+
+    Raises:
+        RefusedWrite: a file changed meanwhile, or something is in the way.
+        WriteFailed: the disk refused.
+    """
+    made: dict[Replacement, Fingerprint] = {}
+    try:
+        for one in replacements:
+            os.makedirs(os.path.dirname(one.target), exist_ok=True)
+            made[one] = _new_version(one, new_path(one, change_id))
+        for one in replacements:
+            if Fingerprint.of(os.lstat(one.source)) != made[one]:
+                raise ChangedMeanwhile(f"{clean(one.source)} changed meanwhile; nothing was changed. Try again.")
+            os.makedirs(os.path.dirname(aside_path(one, change_id)), exist_ok=True)
+            move_file(one.source, aside_path(one, change_id))
+            if Fingerprint.of(os.lstat(aside_path(one, change_id))) != made[one]:
+                raise ChangedMeanwhile(f"{clean(one.source)} changed meanwhile; nothing was changed. Try again.")
+        for one in replacements:
+            move_file(new_path(one, change_id), one.target)
+        for source, target in folders:
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            trash.move(source, target)
+        for one in replacements:
+            _carry_over(_through(aside_path(one, change_id), folders), made[one].size, _through(one.target, folders))
+    except BaseException as error:
+        left = put_back(replacements, folders, change_id)
+        if left:
+            raise WriteFailed(f"Not everything could be put back: {' '.join(left)}") from error
+        if isinstance(error, FileExistsError):
+            raise RefusedWrite("Something is in the way of a session's new place. Nothing was changed.") from error
+        if isinstance(error, OSError):
+            raise WriteFailed(f"The disk refused ({error.strerror or error}). Every session is as it was.") from error
+        raise
+    return finish(replacements, folders, change_id)
+
+
+def is_complete(replacements: list[Replacement], folders: list[Move], change_id: str) -> bool:
+    """Tell whether everything is in its place, so that only what was put aside has to go."""
+    if any(os.path.lexists(source) or not os.path.lexists(target) for source, target in folders):
+        return False
+    return all(_holds(_through(one.target, folders), one.offset, one.new_line) for one in replacements)
+
+
+def put_back(replacements: list[Replacement], folders: list[Move], change_id: str) -> list[str]:
+    """Undo what was done so far; return a sentence for each thing that could not be put back."""
+    sentences: list[str] = []
+    for source, target in reversed(folders):
+        if not trash.drop_second_name(source, target) and os.path.lexists(target) and not os.path.lexists(source):
+            _tried(lambda source=source, target=target: trash.move(target, source), target, sentences)
+    for one in replacements:
+        aside, new = aside_path(one, change_id), new_path(one, change_id)
+        if os.path.lexists(aside) and not trash.drop_second_name(one.source, aside):
+            if _is_only_new(one, aside):
+                _tried(lambda one=one: os.unlink(one.target), one.target, sentences)
+            elif os.path.lexists(one.target):
+                sentences.append(f"{clean(one.target)} was written by another program; {clean(aside)} is the older.")
+            if not os.path.lexists(one.source):
+                _tried(lambda one=one, aside=aside: move_file(aside, one.source), aside, sentences)
+        with suppress(OSError):
+            os.unlink(new)
+    _remove_folders(replacements, change_id)
+    return sentences
+
+
+def finish(replacements: list[Replacement], folders: list[Move], change_id: str) -> list[str]:
+    """Remove the old versions that were put aside, for every new one is in its place; return those that stay."""
+    left: list[str] = []
+    for one in replacements:
+        aside = _through(aside_path(one, change_id), folders)
+        for leftover in (aside, _through(new_path(one, change_id), folders)):
+            with suppress(OSError):
+                os.unlink(leftover)
+            if os.path.lexists(leftover):
+                left.append(leftover)
+        with suppress(OSError):
+            os.rmdir(os.path.dirname(aside))
+    _remove_folders(replacements, change_id)
+    return left
+
+
+def new_path(one: Replacement, change_id: str) -> str:
+    """Return where a new version is made: beside its place, under a name that no program lists."""
+    folder, name = os.path.split(one.target)
+    return os.path.join(folder, f".{name}.{change_id}.new")
+
+
+def aside_path(one: Replacement, change_id: str) -> str:
+    """Return where an old version waits: in a hidden folder beside it, under a name that no program lists."""
+    folder, name = os.path.split(one.source)
+    return os.path.join(folder, f".{change_id}", f"{name}.old")
+
+
+def _new_version(one: Replacement, path: str) -> Fingerprint:
+    """Write a file's new version and return the old one as it was read."""
+    descriptor = open_regular(one.source)
+    try:
+        status = os.fstat(descriptor)
+        if status.st_nlink > 1:
+            raise RefusedWrite(f"{clean(one.source)} has a second name (a hard link). Nothing was changed.")
+        if os.pread(descriptor, len(one.line), one.offset) != one.line:
+            raise ChangedMeanwhile(f"{clean(one.source)} changed meanwhile; nothing was changed. Try again.")
+        mode, owner = stat.S_IMODE(status.st_mode), (status.st_uid, status.st_gid)
+        write_new(path, _pieces(one, descriptor, status.st_size), mode, status.st_mtime_ns, owner)
+        return Fingerprint.of(status)
+    finally:
+        os.close(descriptor)
+
+
+def _carry_over(aside: str, size: int, target: str) -> None:
+    """Add to a new version what a program that has the old one open wrote into that since it was read."""
+    if os.lstat(aside).st_size == size:
+        return
+    descriptor = open_regular(aside)
+    try:
+        late = b"".join(file_blocks(descriptor, size))
+    finally:
+        os.close(descriptor)
+    append_bytes(target, late)
+
+
+def _pieces(one: Replacement, descriptor: int, size: int) -> Iterator[bytes]:
+    yield from file_blocks(descriptor, 0, one.offset)
+    yield one.new_line
+    yield from file_blocks(descriptor, one.offset + len(one.line), size)
+
+
+def _through(path: str, folders: Iterable[Move]) -> str:
+    for source, target in folders:
+        if path.startswith(source + "/"):
+            return target + path.removeprefix(source)
+    return path
+
+
+def _remove_folders(replacements: list[Replacement], change_id: str) -> None:
+    for folder in {os.path.dirname(aside_path(one, change_id)) for one in replacements}:
+        with suppress(OSError):
+            os.rmdir(folder)
+    for folder in {os.path.dirname(one.target) for one in replacements}:
+        with suppress(OSError):
+            os.rmdir(folder)  # one that was made for nothing; others are not empty
+
+
+def _holds(path: str, offset: int, line: bytes) -> bool:
+    try:
+        with open(path, "rb") as file:
+            file.seek(offset)
+            return file.read(len(line)) == line
+    except OSError:
+        return False
+
+
+def _is_only_new(one: Replacement, aside: str) -> bool:
+    """Tell whether the target is the new version and nothing else, which may go because the old one is there."""
+    try:
+        expected = os.lstat(aside).st_size + len(one.new_line) - len(one.line)
+        return os.lstat(one.target).st_size == expected and _holds(one.target, one.offset, one.new_line)
+    except OSError:
+        return False
+
+
+def _tried(step: Any, path: str, sentences: list[str]) -> None:
+    try:
+        step()
+    except OSError as error:
+        sentences.append(f"{clean(path)} ({error.strerror or error}).")

@@ -1,0 +1,55 @@
+"""Which of all listed sessions running programs speak for, cheaply enough to be asked every few seconds.
+
+A mark in a list, not a permission: `in_use.usage` asks more before a file is changed. A program that runs in a
+directory has the session open that changed last there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+
+from sessionbrowse.agents import AGENTS, Surroundings
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.store.find.discover import is_session_name
+from sessionbrowse.store.write.in_use import PROC, Process, is_program, running
+
+
+def sessions_in_use(summaries: Iterable[Summary], around: Surroundings, proc: str = PROC) -> set[str]:
+    """Return the sessions' paths that running agents have open, were started with, or last wrote where they run."""
+    programs = [
+        (name, process)
+        for process in running(proc)
+        for name, agent in AGENTS.items()
+        if process.pid != os.getpid() and is_program(process, agent)
+    ]
+    inside = around.environ.get("PI_SESSION_FILE", "")
+    if not programs and not inside:
+        return set()
+    by_name: dict[str, list[str]] = {}
+    newest: dict[tuple[str, str], Summary] = {}
+    for summary in summaries:
+        by_name.setdefault(os.path.basename(summary.path), []).append(summary.path)
+        place = (summary.agent, summary.cwd)
+        if place not in newest or newest[place].mtime_ns < summary.mtime_ns:
+            newest[place] = summary
+    found: set[str] = set()
+    for name, process in programs:
+        named = _named(process, proc)
+        ours = {path for word in named for path in by_name.get(os.path.basename(word), ())}
+        last = newest.get((name, process.cwd))
+        found |= ours or ({last.path} if last is not None else set())
+    found |= set(by_name.get(os.path.basename(inside), ())) if inside else set()
+    return found
+
+
+def _named(process: Process, proc: str) -> set[str]:
+    """Return the session files that a program's command line names, and those that it has open."""
+    words = {word for word in process.argv[1:] if is_session_name(word)}
+    folder = os.path.join(proc, str(process.pid), "fd")
+    with suppress(OSError):
+        for number in os.listdir(folder):
+            with suppress(OSError):
+                words.add(os.readlink(os.path.join(folder, number)))
+    return {word for word in words if is_session_name(word)}

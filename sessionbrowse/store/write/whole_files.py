@@ -1,0 +1,225 @@
+"""Session files as wholes, for the safe writer: a new version in place of the old, a new file, another name.
+
+Every file is complete and on the disk before it gets its name, and no name is ever taken from another file.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+
+from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
+from sessionbrowse.store.own.state_directory import sync_directory
+from sessionbrowse.store.read.content import file_blocks
+from sessionbrowse.store.write.atomic_rename import exchange, rename_to_free
+from sessionbrowse.store.write.journal import Fingerprint
+from sessionbrowse.store.write.writer import FLAGS, OpenedFile, is_at, locked
+from sessionbrowse.text import clean
+
+
+def temporary_beside(path: str) -> str:
+    """Return a name for the next version of a file, of the form that omp knows as a leftover and no program lists."""
+    return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(8)}.tmp")
+
+
+def rewrite_file(
+    file: OpenedFile, pieces: Iterable[bytes], temporary: str, *, under_lock: bool = False, tick_ns: int = 0
+) -> Fingerprint | None:
+    """Replace a file by a new version made beside it; mode, owner and time of change are kept.
+
+    The source must be what was read until the moment of replacing. What another program still appends to the old file
+    in that moment is carried over (the answer is then None). `tick_ns` is added to the time.
+
+    Raises:
+        RefusedWrite: the file changed since it was read, or has a second name, which would keep the old version.
+        WriteFailed: the disk refused; the old file is there, untouched.
+    """
+    source = os.fstat(file.descriptor)
+    if source.st_nlink > 1:
+        raise RefusedWrite(f"{file.name} has a second name (a hard link), under which the old version would live on.")
+    mtime_ns = source.st_mtime_ns + tick_ns
+    try:
+        write_new(temporary, pieces, stat.S_IMODE(source.st_mode), mtime_ns, (source.st_uid, source.st_gid))
+        made = os.stat(temporary)
+        with locked(file.path, under_lock):
+            if not is_at(file.path, source) or Fingerprint.of(os.fstat(file.descriptor)) != file.found:
+                raise ChangedMeanwhile(f"{file.name} changed while it was read; nothing was changed. Try again.")
+            _put_in_place(file, temporary, source)
+            left = Fingerprint.of(made) if _carry_over(file, source.st_size) == 0 else None
+        sync_directory(os.path.dirname(file.path))
+    except RefusedWrite:
+        _remove(temporary)
+        raise
+    except OSError as error:
+        if is_at(file.path, source):
+            _remove(temporary)
+            raise WriteFailed(f"{file.name} could not be replaced ({error.strerror}); it is as it was.") from error
+        raise WriteFailed(f"{file.name} has the change, but the disk did not confirm it ({error.strerror}).") from error
+    return left
+
+
+def _put_in_place(file: OpenedFile, temporary: str, source: os.stat_result) -> None:
+    """Give the new version the file's name; what stood there in that moment must be the file that was read."""
+    if not exchange(temporary, file.path):
+        os.rename(temporary, file.path)
+        return
+    if not is_at(temporary, source):
+        exchange(temporary, file.path)
+        raise ChangedMeanwhile(f"{file.name} was replaced while it was read; nothing was changed. Try again.")
+    os.unlink(temporary)
+
+
+def _carry_over(file: OpenedFile, size: int) -> int:
+    """Append what another program wrote into the old version since; return its size in bytes."""
+    late = b"".join(file_blocks(file.descriptor, size))
+    if late:
+        append_bytes(file.path, late)
+    return len(late)
+
+
+def append_bytes(path: str, late: bytes) -> None:
+    """Add whole lines of another program, which it wrote into an older version of the file."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | FLAGS)
+    try:
+        rest = memoryview(late)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def create_file(
+    path: str,
+    pieces: Iterable[bytes],
+    *,
+    mode: int = 0o644,
+    mtime_ns: int | None = None,
+    temporary: str | None = None,
+) -> Fingerprint:
+    """Make a file that is not there yet, whole or not at all.
+
+    It gets its name only when its content has reached the disk, and never in the place of another file. `temporary` is
+    its name until then.
+
+    Raises:
+        RefusedWrite: there is one of that name.
+        WriteFailed: the disk refused; nothing is there.
+    """
+    temporary = temporary or temporary_beside(path)
+    made: os.stat_result | None = None
+    try:
+        write_new(temporary, pieces, mode & ~_umask(), mtime_ns, None)
+        made = os.lstat(temporary)
+        move_file(temporary, path)
+    except FileExistsError:
+        _remove(temporary)
+        raise RefusedWrite(f"{clean(path)} is there already; nothing was changed.") from None
+    except OSError as error:
+        _remove(temporary)
+        if made is not None and is_at(path, made):
+            # The disk did not confirm the name: whoever is told that nothing was made must find nothing.
+            _remove(path)
+        raise WriteFailed(f"{clean(path)} could not be made ({error.strerror}); nothing is there.") from error
+    return Fingerprint.of(os.stat(path))
+
+
+def move_file(source: str, target: str) -> None:
+    """Give a file another name on the same disk, never that of another file; the file itself is not touched.
+
+    Raises:
+        FileExistsError: there is something of that name.
+        OSError: the disk refused, or did not confirm; the file has its old name, if the disk took that.
+    """
+    if not rename_to_free(source, target):
+        _link_and_unlink(source, target)
+    try:
+        _sync_names(source, target)
+    except OSError:
+        with suppress(OSError):
+            if not rename_to_free(target, source):
+                _link_and_unlink(target, source)
+        raise
+
+
+def _link_and_unlink(source: str, target: str) -> None:
+    """Give a file another name in two steps, each of which leaves it at least one; or by a name taken beforehand."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A disk without hard links: the name is taken first, so that nothing can be replaced that is somebody's.
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | FLAGS, 0o600))
+        try:
+            os.rename(source, target)
+        except OSError:
+            os.unlink(target)
+            raise
+        return
+    if not is_at(source, os.lstat(target)):
+        return  # another program removed the old name, or put something else there
+    try:
+        os.unlink(source)
+    except OSError:
+        if is_at(source, os.lstat(target)):
+            os.unlink(target)
+            raise
+
+
+def move_folder(source: str, target: str) -> None:
+    """Give a folder another name on the same disk, never that of another one; see `move_file`."""
+    if not rename_to_free(source, target):
+        # Renaming replaces an empty folder: that one is somebody's too.
+        if os.path.lexists(target):
+            raise FileExistsError(target)
+        os.rename(source, target)
+    try:
+        _sync_names(source, target)
+    except OSError:
+        with suppress(OSError):
+            if not rename_to_free(target, source):
+                os.rename(target, source)
+        raise
+
+
+def _sync_names(source: str, target: str) -> None:
+    sync_directory(os.path.dirname(target))
+    if os.path.dirname(source) != os.path.dirname(target):
+        sync_directory(os.path.dirname(source))
+
+
+def write_new(
+    path: str, pieces: Iterable[bytes], mode: int, mtime_ns: int | None, owner: tuple[int, int] | None
+) -> None:
+    """Write a new file with its mode, owner and time, and wait until the disk has it."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | FLAGS, 0o600)
+    try:
+        for piece in pieces:
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+        os.fchmod(descriptor, mode)
+        made = os.fstat(descriptor)
+        if owner is not None and (made.st_uid, made.st_gid) != owner:
+            with suppress(PermissionError):
+                os.fchown(descriptor, *owner)
+        if mtime_ns is not None:
+            os.utime(descriptor, ns=(mtime_ns, mtime_ns))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def _remove(temporary: str) -> None:
+    with suppress(OSError):
+        os.unlink(temporary)

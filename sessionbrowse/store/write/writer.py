@@ -1,0 +1,375 @@
+"""THE safe writer: with `whole_files`, the only code that writes to a user's session file. It adds and overwrites.
+
+Nothing here decides whether a change is wise; `services/` does. What holds for every function: bytes that were there
+are never lost, a failure says what the file holds now, and what was done has reached the disk before it returns.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+
+from msgspec import UNSET, Struct
+
+from sessionbrowse.agents.change_plans import AppendLine
+from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
+from sessionbrowse.format.title_slot import SLOT_BYTES
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.store.read.content import open_regular
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.read.tail import Growth, Tail
+from sessionbrowse.store.write.admission import Target, admitted, refuse_unwritable, shown_name
+from sessionbrowse.store.write.journal import Fingerprint
+from sessionbrowse.store.write.omp_publish_lock import publish_lock
+from sessionbrowse.text import iso_ms
+from sessionbrowse.text import size as shown_size
+
+MAX_ATTEMPTS = 50
+"""How often a line is appended again because another program was faster; each attempt is one more line."""
+LINE_LOOKS, LINE_LOOK_S = 5, 0.01
+"""How often, and with what pause, an unfinished last line is looked at before it is taken for torn."""
+OMP_TICK_NS = 1_000_000
+"""omp's caches tell a file by size and time: after a change of the slot the time must differ (omp 18)."""
+
+FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+class Appended(Struct, frozen=True):
+    """What an append left: the id of our last line, the file as it stands now, sentences for the user.
+
+    `left` is None where another program wrote behind us.
+    """
+
+    entry_id: str
+    left: Fingerprint | None
+    notes: tuple[str, ...] = ()
+
+
+class OpenedFile:
+    """A session file held open for reading while it is changed, so that another in its place is noticed."""
+
+    def __init__(self, path: str, descriptor: int, session: Session) -> None:
+        self.path = path
+        self.descriptor = descriptor
+        self.session = session
+        self.found = Fingerprint.of(os.fstat(descriptor))
+        self.tail = Tail(session, descriptor)
+
+    @property
+    def name(self) -> str:
+        """The file's name, safe to print."""
+        return shown_name(self.path)
+
+    def first_bytes(self) -> bytes:
+        """Return as many bytes of the beginning as a title slot has."""
+        return os.pread(self.descriptor, SLOT_BYTES, 0)
+
+
+# ---- before ------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def opened(target: Target) -> Iterator[OpenedFile]:
+    """Open a session file that may be changed, and read it as its program does.
+
+    Raises:
+        RefusedWrite: it is not where it may be, or its program would refuse it.
+        NotASession: it cannot be read, or is none.
+        WriteFailed: the disk failed in the meantime, in a way that nobody foresaw.
+    """
+    path = admitted(target)
+    descriptor = open_regular(path)
+    try:
+        session = open_session(path, target.agent)
+        refuse_unwritable(session)
+        if not is_at(path, os.fstat(descriptor)):
+            raise ChangedMeanwhile(
+                f"{shown_name(path)} was replaced while it was read; nothing was changed. Try again."
+            )
+        yield OpenedFile(path, descriptor, session)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise WriteFailed(
+            f"The disk failed over {shown_name(path)} ({reason}); look at it before you go on."
+        ) from error
+    finally:
+        os.close(descriptor)
+
+
+def unused_id(taken: set[str], new_id: Callable[[], str]) -> str:
+    """Return 8 hex digits that no entry of the file has, as the programs make them."""
+    while (made := new_id()) in taken:
+        pass
+    return made
+
+
+# ---- appending ---------------------------------------------------------------------------------------------
+
+
+def append_line(
+    file: OpenedFile,
+    plan: AppendLine,
+    entry_id: str,
+    *,
+    now_ms: Callable[[], float],
+    new_id: Callable[[], str] = lambda: secrets.token_hex(4),
+    under_lock: bool = False,
+) -> Appended:
+    """Append one entry with one write, and look whether another program was faster.
+
+    If one was, our line stands last but hangs on an older entry, and the program would go on without its own newest
+    messages: the same is then appended again with the right parent. An unfinished last line is closed first.
+
+    Args:
+        entry_id: an unused id for the line.
+        under_lock: take omp's lock meanwhile.
+
+    Raises:
+        RefusedWrite: the file was replaced or shortened since it was read, or its last record has no id.
+        WriteFailed: the disk did not take the whole line; everything before it is as it was.
+    """
+    with locked(file.path, under_lock), _open_same(file, os.O_WRONLY | os.O_APPEND) as writing:
+        alone = True
+        for attempt in range(MAX_ATTEMPTS):
+            if file.tail.shrank(file.descriptor):
+                raise ChangedMeanwhile(f"{file.name} was rewritten while it was read; nothing was changed. Try again.")
+            file.tail.read_on(file.descriptor)
+            _let_line_end(file)
+            parent_id = _parent(file, plan)
+            if attempt or entry_id in file.tail.ids:
+                entry_id = unused_id(file.tail.ids, new_id)
+            line = plan.line(entry_id, parent_id, iso_ms(now_ms()))
+            before = os.fstat(file.descriptor)
+            written = _write_line(file, writing, line)
+            growth = file.tail.read_on(file.descriptor, line[:-1])
+            alone = alone and growth == Growth(ours=True, others_before=False, others_after=False)
+            if growth.others_after:
+                return Appended(entry_id, None, (_overtaken(file, plan),))
+            if growth.ours and (not growth.others_before or plan.parent_id is not UNSET):
+                return _settled(file, plan, entry_id, before, written, alone)
+        note = "Another program writes to this session without a pause; look at it again when that one is done."
+        return Appended(entry_id, None, (note,))
+
+
+def _let_line_end(file: OpenedFile) -> None:
+    """Give a program that writes a line this moment the time to end it: closing it for it would leave a blank line."""
+    for _ in range(LINE_LOOKS):
+        if not file.tail.torn:
+            return
+        time.sleep(LINE_LOOK_S)
+        file.tail.read_on(file.descriptor)
+
+
+def _parent(file: OpenedFile, plan: AppendLine) -> str | None:
+    if plan.parent_id is not UNSET:
+        return plan.parent_id
+    if file.tail.last_is_nameless:
+        # A line that hangs on nothing would be the whole conversation.
+        raise RefusedWrite(
+            f"The last record of {file.name} has no id, so {file.session.agent} resumes it with an empty conversation. "
+            "Check out the entry at which to go on; then this can be done."
+        )
+    return file.tail.last_id
+
+
+def _write_line(file: OpenedFile, writing: int, line: bytes) -> os.stat_result:
+    """Write a whole line at the end and return the file's status right after."""
+    content = (b"\n" if file.tail.torn else b"") + line
+    _refuse_full_disk(file, writing, len(content))
+    try:
+        written = os.write(writing, content)
+    except OSError as error:
+        raise WriteFailed(f"{file.name} could not be written ({error.strerror}); it is as it was.") from error
+    if written < len(content):
+        _close_short_line(file, writing, written, len(content))
+    status = os.fstat(writing)
+    try:
+        os.fsync(writing)
+    except OSError as error:
+        raise WriteFailed(
+            f"{file.name} has the new line, but the disk did not confirm it ({error.strerror}): it may be gone after "
+            "a crash."
+        ) from error
+    if not is_at(file.path, status):
+        raise WriteFailed(
+            f"{file.name} was moved or replaced while it was written; the file that is there now is without the change."
+        )
+    return status
+
+
+def _close_short_line(file: OpenedFile, writing: int, written: int, size: int) -> None:
+    """End a line that the disk did not take whole, so that nobody's next line is glued to it."""
+    is_closed = False
+    with suppress(OSError):
+        is_closed = os.write(writing, b"\n") == 1
+    if written < size - 1:
+        raise WriteFailed(
+            f"The disk took only {written} of {size} bytes of the new line of {file.name}. Everything before it is as "
+            "it was; what was written of it is skipped by every reader, and the next change begins a new line."
+        )
+    if not is_closed:
+        raise WriteFailed(
+            f"The change is in {file.name}, but the disk did not take the end of its line; the next change adds it."
+        )
+
+
+def _refuse_full_disk(file: OpenedFile, writing: int, size: int) -> None:
+    """Refuse what would end as half a line: the room of the disk and of the file's last block is known before."""
+    try:
+        disk = os.fstatvfs(writing)
+    except OSError:
+        return
+    if disk.f_blocks == 0 or disk.f_frsize == 0:
+        return
+    free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
+    room = -os.fstat(writing).st_size % disk.f_frsize + free * disk.f_frsize
+    if size > room:
+        raise WriteFailed(f"The disk is full ({shown_size(room)} left); {file.name} is as it was.")
+
+
+def _overtaken(file: OpenedFile, plan: AppendLine) -> str:
+    if plan.parent_id is UNSET:
+        return "Another program is writing to this session now."
+    return f"Another program wrote to this session meanwhile: {file.session.agent} resumes at its line, not here."
+
+
+def _settled(
+    file: OpenedFile, plan: AppendLine, entry_id: str, before: os.stat_result, written: os.stat_result, alone: bool
+) -> Appended:
+    """Say how the file stands, its time put back where that is wanted and nobody else wrote."""
+    if not alone:
+        return Appended(entry_id, None)
+    if not plan.keep_mtime:
+        return Appended(entry_id, Fingerprint.of(written))
+    return Appended(entry_id, *restore_mtime(file.descriptor, before.st_mtime_ns, written))
+
+
+def restore_mtime(
+    descriptor: int, mtime_ns: int, written: os.stat_result
+) -> tuple[Fingerprint | None, tuple[str, ...]]:
+    """Put a file's time of change back if size and time are still what our write left; return how it stands.
+
+    Another program's write between looking and putting back is noticed by the size: the time then becomes now.
+    """
+    now = os.fstat(descriptor)
+    if (now.st_size, now.st_mtime_ns) != (written.st_size, written.st_mtime_ns):
+        return None, ()
+    try:
+        os.utime(descriptor, ns=(now.st_atime_ns, mtime_ns))
+        if os.fstat(descriptor).st_size != written.st_size:
+            os.utime(descriptor)
+            return None, ()
+    except OSError as error:
+        return Fingerprint.of(now), (f"The file's time of change could not be put back ({error.strerror}).",)
+    return Fingerprint.of(os.fstat(descriptor)), ()
+
+
+# ---- omp's slot --------------------------------------------------------------------------------------------
+
+
+def overwrite_slot(file: OpenedFile, old: bytes, new: bytes) -> tuple[Fingerprint | None, tuple[str, ...]]:
+    """Overwrite the title slot in place, under omp's lock, and put the time back plus a millisecond.
+
+    `old` is the slot as it was read. No other byte is touched.
+
+    Raises:
+        RefusedWrite: the slot is not `old` any more, or the file was replaced.
+        WriteFailed: the disk refused; the sentence says what the slot holds.
+    """
+    assert len(old) == len(new) == SLOT_BYTES
+    with locked(file.path, True), _open_same(file, os.O_RDWR) as writing:
+        if os.pread(writing, SLOT_BYTES, 0) != old:
+            raise ChangedMeanwhile(f"{file.name} got another title while it was read; nothing was changed. Try again.")
+        before = os.fstat(writing)
+        try:
+            _write_at_start(writing, new)
+        except OSError as error:
+            raise WriteFailed(_after_failed_slot(file, writing, old, error)) from error
+        status = os.fstat(writing)
+        try:
+            os.fsync(writing)
+        except OSError as error:
+            raise WriteFailed(
+                f"{file.name} has the new title, but the disk did not confirm it ({error.strerror})."
+            ) from error
+        if not is_at(file.path, status):
+            raise WriteFailed(f"{file.name} was replaced while it was written; the file there now has its own title.")
+        return restore_mtime(writing, before.st_mtime_ns + OMP_TICK_NS, status)
+
+
+def mend_slot(path: str, damaged: bytes, whole: bytes) -> None:
+    """Put back a slot of which a kill left only a part, if it still is that part.
+
+    Raises:
+        RefusedWrite, OSError: nothing could be put back.
+    """
+    with locked(path, True):
+        descriptor = os.open(path, os.O_RDWR | FLAGS)
+        try:
+            if os.pread(descriptor, SLOT_BYTES, 0) == damaged:
+                _write_at_start(descriptor, whole)
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _write_at_start(writing: int, content: bytes) -> None:
+    # In place a write can be taken up where it stopped: nobody else's bytes come between.
+    done = 0
+    while done < len(content):
+        done += os.pwrite(writing, content[done:], done)
+
+
+def _after_failed_slot(file: OpenedFile, writing: int, old: bytes, error: OSError) -> str:
+    with suppress(OSError):
+        if os.pread(writing, SLOT_BYTES, 0) == old:
+            return f"{file.name} could not be written ({error.strerror}); it is as it was."
+        _write_at_start(writing, old)
+        return f"{file.name} could not be written ({error.strerror}); its title is the old one again."
+    return (
+        f"{file.name} could not be written ({error.strerror}) and its first line may be damaged; everything else is as "
+        "it was. The next change repairs that line, for its old bytes are in the journal."
+    )
+
+
+# ---- shared ------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _open_same(file: OpenedFile, flags: int) -> Iterator[int]:
+    """Open the file for writing, if the one at its path is still the one that was read."""
+    try:
+        descriptor = os.open(file.path, flags | FLAGS)
+    except OSError as error:
+        raise WriteFailed(f"{file.name} cannot be written ({error.strerror}); it is as it was.") from error
+    try:
+        if not os.path.samestat(os.fstat(descriptor), os.fstat(file.descriptor)):
+            raise ChangedMeanwhile(f"{file.name} was replaced while it was read; nothing was changed. Try again.")
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def locked(path: str, is_wanted: bool) -> Iterator[None]:
+    """Hold omp's lock on a file, if that is wanted."""
+    with ExitStack() as stack:
+        try:
+            if is_wanted:
+                stack.enter_context(publish_lock(path))
+        except OSError as error:
+            raise WriteFailed(
+                f"{shown_name(path)} cannot be locked for omp ({error.strerror}); it is as it was."
+            ) from error
+        yield
+
+
+def is_at(path: str, status: os.stat_result) -> bool:
+    """Tell whether the file at a path is still this one."""
+    try:
+        return os.path.samestat(os.lstat(path), status)
+    except OSError:
+        return False

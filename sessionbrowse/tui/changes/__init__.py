@@ -1,0 +1,1 @@
+"""Commands that change sessions, and the runner that carries them out in the background."""

@@ -1,0 +1,385 @@
+"""Where the interface has changes made: in the background, one after another, told in a sentence, read back from disk.
+
+A verb is a `Plan` of items. What needs the user's word first (a session in use, no trash) is asked and done again.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.agents import Surroundings
+from sessionbrowse.config import state_dir
+from sessionbrowse.errors import InUse, SessionBrowseError, UnsafeEntry
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.change.delete import Into
+from sessionbrowse.services.change.restore import Restored
+from sessionbrowse.services.transaction.bulk import Bulk, Failed, in_bulk
+from sessionbrowse.services.transaction.change import Changed
+from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.undo.undo import Undone
+from sessionbrowse.store.find.roots import real_surroundings
+from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.trash import NoTrash
+from sessionbrowse.text import clean
+from sessionbrowse.tui.changes.change_queue import ChangeQueue
+from sessionbrowse.tui.changes.listed_paths import Listed
+from sessionbrowse.tui.changes.reread import Fresh, read_again, touched
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.dialogs.progress import ProgressScreen
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.lists.rows import one_line, plural
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.shell.sources import place_of
+
+if TYPE_CHECKING:
+    from sessionbrowse.tui.shell.app import BrowseApp
+
+T = TypeVar("T")
+
+PROGRESS_DELAY_S = 0.3
+"""How long a change may take before it is shown how far it is."""
+MOST_REASONS = 3
+
+
+Report = Callable[[int, int, str], None]
+"""Is told how many are finished, of how many, and the name of what is at work now."""
+
+
+class How(Struct, frozen=True, kw_only=True):
+    """With what a change is made, what the user said to it, and how one that takes long tells how far it is."""
+
+    bench: Bench
+    group: str | None = None
+    force: bool = False
+    into: Into = "trash"
+    report: Report = lambda finished, total, name: None
+    stopped: Callable[[], bool] = lambda: False
+
+
+class Item(Struct, frozen=True):
+    """One change: the clean name of what is changed, and what makes it (in the background)."""
+
+    name: str
+    make: Callable[[How], Changed]
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What shall be done: what it is called while it runs, its items, and the sentence when it is done.
+
+    `then` is called with what was done, after the screens know of it; `unsafe` with the id of an entry to offer.
+    """
+
+    doing: str
+    items: Sequence[Item]
+    told: Callable[[Sequence[Any]], str]
+    then: Callable[[Sequence[Any]], None] | None = None
+    unsafe: Callable[[UnsafeEntry], None] | None = None
+    force: bool = False
+    into: Into | None = None
+    group: str | None = None
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """What came of a plan, and the sessions that it touched as they are now."""
+
+    bulk: Bulk[Item, Changed]
+    fresh: Fresh
+    group: str | None
+
+
+class Desk:
+    """Has plans carried out for the browser."""
+
+    def __init__(self, browser: BrowseApp) -> None:
+        self._browser = browser
+        self._queue = ChangeQueue(browser.call_later)
+        self._bench: Bench | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a change is being made."""
+        return self._queue.busy
+
+    def drain(self, then: Callable[[], None]) -> None:
+        """Have `then` called when no change is being made any more."""
+        self._queue.drain(then)
+
+    @property
+    def into(self) -> Into:
+        """Where deleted sessions go: in the demo to its own trash, which is gone with it."""
+        return "own" if self._browser.options.demo is not None else "trash"
+
+    @property
+    def bench(self) -> Bench:
+        """What changes are made with. The journal is read by one thread only: use it in the background."""
+        if self._bench is None:
+            self._bench = self._browser.options.bench or self._own_bench()
+        return self._bench
+
+    @property
+    def around(self) -> Surroundings:
+        """Return where changes are made: home, environment, current directory."""
+        return self.bench.around
+
+    def _own_bench(self) -> Bench:
+        browser = self._browser
+        environ, home = browser.options.environ, browser.home
+        if browser.options.demo is not None:
+            # What is tried out in the demo is noted, and trashed, in the demo.
+            kept = os.path.join(browser.options.demo, "sessionbrowse")
+            environ = {
+                **environ,
+                **{f"XDG_{kind}_HOME": os.path.join(kept, kind.lower()) for kind in ("DATA", "STATE")},
+            }
+        around = msgspec.structs.replace(real_surroundings(), home=home, environ=environ)
+        return Bench.at(around, str(state_dir(environ)), browser.now_ms)
+
+    def forget_bench(self) -> None:
+        """Make changes with another bench from now on: other sessions are browsed."""
+        self._bench = None
+
+    # -- asking in the background -------------------------------------------------------------------------------
+
+    def ask(
+        self, work: Callable[[How], T], take: Callable[[T], None], wrong: Callable[[Exception], None] | None = None
+    ) -> None:
+        """Find something out for a question to the user; what goes wrong is said, or goes to `wrong`.
+
+        What the user stops is not asked.
+        """
+        stop = threading.Event()
+        self._browser.hold_keys()
+
+        def taken(value: Any, error: Exception | None) -> None:
+            self._browser.release_keys()
+            if stop.is_set():
+                self._browser.say("Stopped; nothing was changed.")
+            elif error is not None:
+                (wrong or self._say_error)(error)
+            else:
+                take(value)
+
+        self._in_background("Looking", stop, lambda report: work(self._how(stop, report)), taken)
+
+    def _how(self, stop: threading.Event, report: Report) -> How:
+        return How(bench=self.bench, into=self.into, report=report, stopped=stop.is_set)
+
+    def _in_background(
+        self,
+        title: str,
+        stop: threading.Event,
+        work: Callable[[Report], Any],
+        take: Callable[[Any, Exception | None], None],
+    ) -> None:
+        """Have work done, and where that takes long show how far it is, with a way to stop it."""
+        browser = self._browser
+        screen = ProgressScreen(title, stop.set)
+
+        def show() -> None:
+            browser.release_keys()
+            if not isinstance(browser.screen, ProgressScreen):
+                browser.push_screen(screen)
+
+        timer = browser.set_timer(PROGRESS_DELAY_S, show)
+
+        def report(finished: int, total: int, name: str) -> None:
+            browser.call_later(screen.report, finished, total, name)
+
+        def taken(value: Any, error: Exception | None) -> None:
+            timer.stop()
+            screen.finish()
+            take(value, error)
+
+        self._queue.ask(lambda: work(report), taken)
+
+    def target(self, summary: Summary) -> Target:
+        """Return what may be changed of a listed session."""
+        place = place_of(summary, self._browser.source.places)
+        if place is None:
+            return Target(summary.path, summary.agent)
+        root = os.path.dirname(summary.path) if place.kind == "registry" else place.root
+        return Target(summary.path, summary.agent, (root,))
+
+    # -- doing --------------------------------------------------------------------------------------------------
+
+    def carry_out(self, plan: Plan) -> None:
+        """Do what a plan says, show how far it is where that takes long, and tell what came of it."""
+        stop = threading.Event()
+
+        def taken(value: Any, error: Exception | None) -> None:
+            if error is not None:
+                self._say_error(error)
+            else:
+                self._finished(plan, value)
+
+        self._in_background(plan.doing, stop, lambda report: self._work(plan, self._how(stop, report)), taken)
+
+    def _work(self, plan: Plan, how: How) -> Result:
+        """Make the changes of a plan. In the background."""
+        group = plan.group or (secrets.token_hex(4) if len(plan.items) > 1 else None)
+        how = msgspec.structs.replace(how, group=group, force=plan.force, into=plan.into or how.into)
+        library = self._browser.library
+        roots = [place.root for place in self._browser.source.places]
+        listed = Listed(library.get, lambda: [summary.path for summary in library.all()], roots)
+        paths: set[str] = set()
+
+        def change(item: Item, _: Bench, __: str | None) -> Changed:
+            changed, more = self._make(item, how)
+            # What is taken back may be of another store, changed by a browser of that one.
+            is_ours = not isinstance(changed, Undone | Restored)
+            for path in touched(changed) | more:
+                at = listed.at(path)
+                if at is not None or is_ours:
+                    paths.add(at or path)
+            return changed
+
+        def on_progress(finished: int, total: int) -> None:
+            if total > 1:
+                how.report(finished, total, plan.items[min(finished, total - 1)].name)
+
+        bulk = in_bulk(plan.items, change, bench=how.bench, on_progress=on_progress, cancelled=how.stopped, group=group)
+        return Result(bulk=bulk, fresh=read_again(sorted(paths), library.get), group=group)
+
+    def _make(self, item: Item, how: How) -> tuple[Changed, set[str]]:
+        changed = item.make(how)
+        if not isinstance(changed, Undone):
+            return changed, set()
+        # An undo names the changes' own files; where these came from stands in the journal.
+        changes = how.bench.journal.changes().values()
+        taken_back = [change for change in changes if change.path in changed.paths and change.undone_by is not None]
+        return changed, {path for change in taken_back for path in paths_of(change)}
+
+    def _finished(self, plan: Plan, result: Result) -> None:
+        bulk = result.bulk
+        self.publish(result.fresh)
+        if any(isinstance(one, Undone) and one.verb == "relocate" for one in bulk.done):
+            self._browser.start_scan()
+        if bulk.done:
+            self._tell(plan, bulk)
+        in_use = [failed for failed in bulk.failed if isinstance(failed.error, InUse) and not plan.force]
+        no_trash = [failed for failed in bulk.failed if isinstance(failed.error, NoTrash) and plan.into is None]
+        rest = [failed for failed in bulk.failed if failed not in in_use and failed not in no_trash]
+        if in_use:
+            self._ask_anyway(plan, in_use, result.group)
+        elif no_trash:
+            self._ask_own_trash(plan, no_trash, result.group)
+        self._tell_failures(plan, rest)
+        if bulk.left:
+            self._browser.say(f"Stopped: {len(bulk.left):,} of {len(plan.items):,} are as they were.", "warning")
+        if bulk.done and plan.then is not None:
+            plan.then(bulk.done)
+
+    def publish(self, fresh: Fresh) -> None:
+        """Tell the library and every open screen what a change touched."""
+        if not fresh.paths:
+            return
+        self._browser.library.replace(fresh.summaries, fresh.gone)
+        for screen in list(self._browser.screen_stack):
+            if isinstance(screen, CommandScreen):
+                screen.sessions_changed(fresh)
+
+    # -- telling and asking -------------------------------------------------------------------------------------
+
+    def _tell(self, plan: Plan, bulk: Bulk[Item, Changed]) -> None:
+        sentences = [plan.told(bulk.done)]
+        if any(one.undo_id is not None for one in bulk.done) and not isinstance(bulk.done[0], Undone | Restored):
+            sentences.append(f"{self._browser.keys.key_of('undo')} undoes.")
+        self._browser.unsay()
+        self._browser.say(" ".join([sentence for sentence in (*sentences, *bulk.notes[:MOST_REASONS]) if sentence]))
+
+    def _tell_failures(self, plan: Plan, failed: Sequence[Failed[Item]]) -> None:
+        if len(plan.items) == 1:
+            for failure in failed:
+                if isinstance(failure.error, UnsafeEntry) and plan.unsafe is not None:
+                    plan.unsafe(failure.error)
+                else:
+                    self._say_error(failure.error)
+        elif failed:
+            reasons = list(dict.fromkeys([failure.error.sentence for failure in failed]))[:MOST_REASONS]
+            self._browser.say(
+                f"{len(failed):,} of {len(plan.items):,} were left as they are. {' '.join(reasons)}", "error"
+            )
+
+    def _say_error(self, error: Exception) -> None:
+        self._browser.say(str(error) if isinstance(error, SessionBrowseError) else repr(error), "error")
+
+    def _ask_anyway(self, plan: Plan, failed: Sequence[Failed[Item]], group: str | None) -> None:
+        choices = [Choice("no", "Leave it as it is"), Choice("yes", "Do it anyway", roles="warning")]
+
+        def answered(key: str | None) -> None:
+            if key == "yes":
+                self.carry_out(_again(plan, failed, group, force=True))
+
+        self._browser.push_screen(AskScreen("In use", _reasons(failed), choices), answered)
+
+    def _ask_own_trash(self, plan: Plan, failed: Sequence[Failed[Item]], group: str | None) -> None:
+        choices = [
+            Choice("own", "Keep it in sessionbrowse's own trash folder"),
+            Choice("no", "Leave it where it is"),
+        ]
+
+        def answered(key: str | None) -> None:
+            if key == "own":
+                self.carry_out(_again(plan, failed, group, into="own"))
+
+        self._browser.push_screen(AskScreen("The trash does not take it", _reasons(failed), choices), answered)
+
+
+def paths_of(change: Change) -> set[str]:
+    """Return the paths of sessions that a change of the journal had to do with."""
+    paths = {change.path}
+    paths |= {path for path in (change.before.get("path"), change.after.get("path")) if isinstance(path, str)}
+    items = change.after.get("items")
+    if isinstance(items, list):
+        paths |= {
+            item["original"] for item in items if isinstance(item, dict) and isinstance(item.get("original"), str)
+        }
+    return paths
+
+
+def named(summary: Summary) -> str:
+    """Return what a session is called, as clean text to be quoted in a sentence."""
+    return one_line(summary.title, 60) or clean(os.path.basename(summary.path))
+
+
+def sessions_named(summaries: Sequence[Summary]) -> str:
+    """Return one session's name in quotes, or how many there are."""
+    return f"“{named(summaries[0])}”" if len(summaries) == 1 else plural(len(summaries), "session")
+
+
+def _again(
+    plan: Plan,
+    failed: Sequence[Failed[Item]],
+    group: str | None,
+    *,
+    force: bool | None = None,
+    into: Into | None = None,
+) -> Plan:
+    return msgspec.structs.replace(
+        plan,
+        items=[failure.item for failure in failed],
+        force=plan.force if force is None else force,
+        into=into or plan.into,
+        group=group,
+    )
+
+
+def _reasons(failed: Sequence[Failed[Item]]) -> list[Part]:
+    parts: list[Part] = []
+    for failure in failed[:MOST_REASONS]:
+        if parts:
+            parts.append(LinePart([]))
+        if len(failed) > 1:
+            parts.append(LinePart([(failure.item.name, "title")]))
+        parts.append(LinePart([(clean(failure.error.sentence), "")]))
+    if len(failed) > MOST_REASONS:
+        parts.append(LinePart([(f"… and {len(failed) - MOST_REASONS:,} more", "dim")]))
+    return [*parts, LinePart([])]

@@ -1,0 +1,117 @@
+"""Fork sessions: the directory is asked for, and the new session shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.change.fork import Forked, fork
+from sessionbrowse.text import clean, shorten_home
+from sessionbrowse.tui.changes.change_runner import How, Item, Plan, named
+from sessionbrowse.tui.dialogs.dialogs import PromptScreen
+from sessionbrowse.tui.layout.parts import Part
+from sessionbrowse.tui.lists.rows import folder_name, plural
+from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.shell.sources import place_of
+
+
+def ask_directory(
+    screen: CommandScreen[None],
+    chosen: Sequence[Summary],
+    *,
+    at: str | None = None,
+    parts: Sequence[Part] = (),
+    show: Callable[[Forked], None] | None = None,
+    typed: str | None = None,
+) -> None:
+    """Ask where the new sessions shall be at home, then fork all of `chosen`, or one up to the entry `at`.
+
+    `typed` is what was answered before and cannot be: it is asked again.
+    """
+    browser = screen.browser
+    own = chosen[0].cwd if len({summary.cwd for summary in chosen}) == 1 else ""
+    offers = [shorten_home(path, browser.home) for path in browser.directories()]
+
+    def hint(text: str) -> Line:
+        if not text.strip():
+            return [("Empty: each in its own directory." if len(chosen) > 1 else "Empty: the session's own.", "dim")]
+        what = "The path up to this entry" if at is not None else "All its branches"
+        return [(f"{what}, as a new session of that directory; the source stays as it is.", "dim")]
+
+    def answered(text: str | None) -> None:
+        if text is None:
+            return
+        directory = expanded(text, browser.home) if text.strip() else None
+        if directory is None or directory == own:
+            _fork_all(screen, chosen, at, None, show)
+            return
+
+        def looked(is_there: bool) -> None:
+            if is_there:
+                _fork_all(screen, chosen, at, directory, show)
+            else:
+                browser.say(f"There is no directory {clean(directory)}; nothing was forked.", "error")
+                ask_directory(screen, chosen, at=at, parts=parts, show=show, typed=text)
+
+        browser.desk.ask(lambda how: os.path.isdir(directory), looked)
+
+    browser.push_screen(
+        PromptScreen(
+            "Fork up to here" if at is not None else "Fork",
+            parts,
+            shorten_home(own, browser.home) if typed is None else typed,
+            placeholder="the directory of the new session",
+            hint=hint,
+            offers=offers,
+            accepting="fork",
+        ),
+        answered,
+    )
+
+
+def expanded(text: str, home: str) -> str:
+    """Return a directory as a person writes it, with `~` for home, as a whole path."""
+    text = text.strip() if text.strip() else text
+    if text == "~" or text.startswith("~/"):
+        text = home + text[1:]
+    return os.path.abspath(os.path.join(home, text))
+
+
+def _fork_all(
+    screen: CommandScreen[None],
+    chosen: Sequence[Summary],
+    at: str | None,
+    directory: str | None,
+    show: Callable[[Forked], None] | None,
+) -> None:
+    browser = screen.browser
+
+    def item(summary: Summary) -> Item:
+        place = place_of(summary, browser.source.places)
+
+        def make(how: How) -> Forked:
+            return fork(summary.path, summary.agent, place, at=at, cwd=directory, bench=how.bench, group=how.group)
+
+        return Item(named(summary), make)
+
+    def told(done: Sequence[Forked]) -> str:
+        if len(done) > 1:
+            return f"{plural(len(done), 'session')} forked."
+        handed = " What was said there is on the clipboard." if done[0].text else ""
+        where = folder_name(done[0].cwd, browser.home)[0] if done[0].cwd else "no directory"
+        return f"Forked into {where}.{handed}"
+
+    def then(done: Sequence[Forked]) -> None:
+        if done[0].text:
+            browser.copy_to_clipboard(done[0].text)
+        if len(done) > 1:
+            return
+        made = browser.library.get(done[0].path)
+        if show is not None:
+            show(done[0])
+        elif made is not None:
+            browser.show_session(made)
+
+    browser.desk.carry_out(Plan(doing="Forking", items=[item(one) for one in chosen], told=told, then=then))

@@ -1,0 +1,44 @@
+"""Where the browser lists a session that a change names: a store may be reached through a link."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+
+from sessionbrowse.tui.changes.reread import Known
+
+
+class Listed:
+    """The paths under which sessions are listed. For background threads: it asks the disk."""
+
+    def __init__(self, known: Known, paths: Callable[[], Iterable[str]], roots: Sequence[str]) -> None:
+        self._known = known
+        self._paths = paths
+        self._roots = [root.rstrip(os.sep) for root in roots]
+
+    def at(self, path: str) -> str | None:
+        """Return the path under which a file is listed, or would be; None if it lies in no place that is looked at.
+
+        Changes name files where they really are, the browser as they were found.
+        """
+        if not self._roots or self._known(path) is not None or any(_is_below(path, root) for root in self._roots):
+            return path
+        for real, root in self._real_roots.items():
+            if _is_below(path, real):
+                return root + path[len(real) :]
+        folder, name = os.path.split(path)
+        listed = self._real_folders.get(folder)
+        return os.path.join(listed, name) if listed is not None else None
+
+    @cached_property
+    def _real_roots(self) -> dict[str, str]:
+        return {os.path.realpath(root): root for root in self._roots}
+
+    @cached_property
+    def _real_folders(self) -> dict[str, str]:
+        return {os.path.realpath(folder): folder for folder in {os.path.dirname(path) for path in self._paths()}}
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(folder + os.sep)

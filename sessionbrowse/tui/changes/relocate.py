@@ -1,0 +1,144 @@
+"""Tell the sessions of a project that its directory was moved: all of them, or none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sessionbrowse.errors import InUse
+from sessionbrowse.services.change.relocate import Relocated, candidates, relocate
+from sessionbrowse.services.list.scope import Scope
+from sessionbrowse.text import clean, shorten_home
+from sessionbrowse.tui.changes.change_runner import How, Item, Plan
+from sessionbrowse.tui.changes.fork import expanded
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.lists.rows import one_line, plural
+from sessionbrowse.tui.paint.spans import Line
+
+if TYPE_CHECKING:
+    from sessionbrowse.tui.lists.screen import BrowseScreen
+
+_MOST_SHOWN = 4
+
+
+class Moving:
+    """The command that moves a project's sessions."""
+
+    def __init__(self, screen: BrowseScreen) -> None:
+        self._screen = screen
+
+    def do_relocate(self) -> None:
+        """Look for where the directory may be now, then ask."""
+        browser, old = self._screen.browser, self._screen.project
+        if not old:
+            return
+        directories = browser.directories()
+        browser.desk.ask(
+            lambda how: [one.path for one in candidates(old, directories, how.bench)],
+            lambda found: self._ask_directory(old, found),
+        )
+
+    def _ask_directory(self, old: str, found: Sequence[str]) -> None:
+        browser = self._screen.browser
+        home = browser.home
+        offers = list(dict.fromkeys([shorten_home(path, home) for path in found]))
+        shown = shorten_home(old, home)
+        parts: list[Part] = [LinePart([("Sessions of ", ""), (clean(shown), "title")]), LinePart([])]
+
+        def hint(text: str) -> Line:
+            if not text.strip() or text.strip() == clean(shown):
+                found_note = " ↑ ↓ choose one of those found." if offers else ""
+                return [(f"Type the directory that the project has now.{found_note}", "dim")]
+            return [("What would change is shown first.", "dim")]
+
+        def answered(text: str | None) -> None:
+            if text is not None and text.strip():
+                self._look(old, expanded(text, home))
+
+        start = offers[0] if offers else shown
+        prompt = PromptScreen(
+            "Project moved", parts, start, placeholder="its directory now", hint=hint, offers=offers, accepting="look"
+        )
+        browser.push_screen(prompt, answered)
+
+    def _look(self, old: str, new: str) -> None:
+        """See what would change, in the background, then ask for it."""
+        browser = self._screen.browser
+        scope = self._scope()
+
+        def dry_run(how: How) -> tuple[Relocated, str | None, bool]:
+            is_there = os.path.isdir(new)
+            try:
+                return relocate(old, new, scope, dry_run=True, bench=how.bench), None, is_there
+            except InUse as error:
+                return relocate(old, new, scope, dry_run=True, force=True, bench=how.bench), error.sentence, is_there
+
+        browser.desk.ask(dry_run, lambda answer: self._ask(old, new, *answer))
+
+    def _ask(self, old: str, new: str, moved: Relocated, in_use: str | None, is_there: bool) -> None:
+        home = self._screen.browser.home
+        parts: list[Part] = [
+            LinePart([(clean(shorten_home(old, home)), "dim"), (" → ", ""), (clean(shorten_home(new, home)), "title")]),
+            LinePart([]),
+            *relocation_parts(moved, home),
+        ]
+        if not is_there:
+            parts.append(LinePart([("No directory is there now.", "warning")]))
+        if in_use is not None:
+            parts.append(LinePart([(clean(in_use), "warning")]))
+        choices = [Choice("yes", f"Move {plural(len(moved.sessions), 'session')}"), Choice("no", "Leave all as it is")]
+
+        def answered(key: str | None) -> None:
+            if key == "yes":
+                self._move(old, new, force=in_use is not None)
+
+        self._screen.browser.push_screen(AskScreen("Project moved", [*parts, LinePart([])], choices), answered)
+
+    def _move(self, old: str, new: str, *, force: bool) -> None:
+        browser = self._screen.browser
+        scope = self._scope()
+
+        def make(how: How) -> Relocated:
+            return relocate(old, new, scope, force=how.force, bench=how.bench)
+
+        def told(done: Sequence[Relocated]) -> str:
+            where = one_line(shorten_home(new, browser.home), 60)
+            one = len(done[0].sessions) == 1
+            return f"{plural(len(done[0].sessions), 'session')} {'is' if one else 'are'} at home in {where} now."
+
+        browser.desk.carry_out(
+            Plan(doing="Moving", items=[Item(clean(old), make)], told=told, then=self._show, force=force)
+        )
+
+    def _show(self, done: Sequence[Relocated]) -> None:
+        self._screen.projects_list.go_to_key(("folder", done[0].path))
+
+    def _scope(self) -> Scope:
+        options = self._screen.browser.options
+        return Scope(
+            around=self._screen.browser.desk.around,
+            roots=tuple(options.roots),
+            extra_roots=tuple(options.settings.roots),
+            agents=tuple(options.agents),
+        )
+
+
+def relocation_parts(moved: Relocated, home: str) -> list[Part]:
+    """Return what a move would change: how many sessions, of which directories, and whose parent is mended."""
+    parts: list[Part] = []
+    by_directory: dict[tuple[str, str], int] = {}
+    for session in moved.sessions:
+        key = (session.cwd, session.new_cwd)
+        by_directory[key] = by_directory.get(key, 0) + 1
+    for (cwd, new_cwd), count in list(by_directory.items())[:_MOST_SHOWN]:
+        there = one_line(shorten_home(new_cwd, home), 80)
+        parts.append(
+            LinePart([(f"{plural(count, 'session')} of {one_line(shorten_home(cwd, home), 80)} → {there}", "")])
+        )
+    if len(by_directory) > _MOST_SHOWN:
+        parts.append(LinePart([(f"… and {len(by_directory) - _MOST_SHOWN} more directories below it", "dim")]))
+    if moved.mended:
+        parts.append(LinePart([(f"{len(moved.mended):,} more will name the new place of their parent.", "")]))
+    return parts

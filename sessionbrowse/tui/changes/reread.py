@@ -1,0 +1,79 @@
+"""What a change touched, read anew from the disk: the only way in which a change reaches the screen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.change.archive import Archived
+from sessionbrowse.services.change.delete import Deleted
+from sessionbrowse.services.change.relocate import Relocated
+from sessionbrowse.services.change.restore import Restored
+from sessionbrowse.services.transaction.change import Changed
+from sessionbrowse.store.find.discover import agent_of_path
+from sessionbrowse.store.read.archive import is_archived
+from sessionbrowse.store.read.summarise import summarise_path
+
+Known = Callable[[str], Summary | None]
+"""Returns what is known of the session at a path."""
+
+
+class Fresh(Struct, frozen=True, kw_only=True):
+    """Sessions as they are now, and the paths at which there is none any more."""
+
+    summaries: tuple[Summary, ...] = ()
+    gone: frozenset[str] = frozenset()
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Every path that a change touched."""
+        return self.gone | {summary.path for summary in self.summaries}
+
+
+def touched(changed: Changed) -> set[str]:
+    """Return the paths of sessions that a change made, moved, changed or took away."""
+    match changed:
+        case Deleted() | Restored():
+            return set(changed.paths)
+        case Archived():
+            return {changed.path, changed.was}
+        case Relocated():
+            moved = {path for one in changed.sessions for path in (one.source, one.target)}
+            return moved | set(changed.mended)
+    return {changed.path}
+
+
+def read_again(paths: Iterable[str], known: Known) -> Fresh:
+    """Read the sessions at these paths; what was known of one tells whose it is and what it hangs on."""
+    summaries: list[Summary] = []
+    gone: set[str] = set()
+    for path in paths:
+        if not path.endswith((".jsonl", ".ndjson", ".gz")):
+            continue
+        before = known(path)
+        summary = _read(path, before)
+        if summary is not None and is_archived(path):
+            summary = replace(summary, archived=True)  # in a scope of its own, out of the other lists
+        if summary is None:
+            gone.add(path)
+        else:
+            summaries.append(summary)
+    return Fresh(summaries=tuple(summaries), gone=frozenset(gone))
+
+
+def _read(path: str, before: Summary | None) -> Summary | None:
+    if before is not None:
+        agent = before.agent
+        summary = summarise_path(path, lambda _: agent)
+        if summary is None:
+            return None
+        hidden = summary.hidden or before.hidden
+        return replace(summary, parent_path=before.parent_path, hidden=hidden, archived=before.archived)
+    summary = summarise_path(path, lambda marks: agent_of_path(path, marks))
+    if summary is None or summary.parent_session is None or not os.path.isfile(summary.parent_session):
+        return summary
+    return replace(summary, parent_path=summary.parent_session)

@@ -1,0 +1,40 @@
+"""What the session of a change is called, also where it lies in the trash or out of the lists. In the background."""
+
+from __future__ import annotations
+
+import os
+
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.services.transaction.trash_directories import items_of
+from sessionbrowse.store.read.summarise import summarise_path
+from sessionbrowse.store.write.journal import Change
+from sessionbrowse.text import clean
+from sessionbrowse.tui.changes.reread import Known
+from sessionbrowse.tui.lists.rows import GLYPHS, one_line
+
+MOST_OPENED = 200
+"""How many sessions that are in no list are opened to see what they are called."""
+LARGEST_BYTES = 8 * 1024 * 1024
+_TITLE_CHARACTERS = 60
+
+
+def title_of(change: Change, known: Known, *, opens: bool) -> str:
+    """Return the agent's letter and the session's title, or its file's name where nothing tells a title."""
+    found = known(change.path)
+    if found is None and opens:
+        path = _where(change)
+        try:
+            found = summarise_path(path, lambda _: change.agent) if os.path.getsize(path) <= LARGEST_BYTES else None
+        except (OSError, SessionBrowseError):
+            found = None
+    title = one_line(found.title, _TITLE_CHARACTERS) if found is not None else ""
+    return f"{GLYPHS.get(change.agent, '·')} {title or clean(os.path.basename(change.path))}"
+
+
+def _where(change: Change) -> str:
+    """Return where the session of a change lies now: in place, or in a trash."""
+    if change.verb == "delete" and not os.path.lexists(change.path):
+        items = items_of(change)
+        if items and items[-1].item is not None:
+            return items[-1].item
+    return change.path

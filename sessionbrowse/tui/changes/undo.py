@@ -1,0 +1,125 @@
+"""Take changes back: the last one, or one that is chosen from the list of those that still can be."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from sessionbrowse import text
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.undo.undo import Undoable, Undone, undo, undoable
+from sessionbrowse.text import parse_time
+from sessionbrowse.tui.changes.change_runner import How, Item, Plan, named
+from sessionbrowse.tui.changes.reread import Known
+from sessionbrowse.tui.changes.session_titles import MOST_OPENED, title_of
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.lists.rows import one_line, plural
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+
+MOST_CHANGES = 500
+"""How many changes, newest first, the list shows."""
+
+_TOLD_BY_SUMMARY = ("rename", "label", "checkout")
+"""The verbs whose changes differ in more than the session."""
+
+_WHAT = {
+    "rename": "the new name",
+    "label": "the label",
+    "checkout": "the check out",
+    "fork": "the fork",
+    "delete": "the deletion",
+    "archive": "the archiving",
+    "unarchive": "the unarchiving",
+    "relocate": "the move",
+}
+
+
+class Undoing:
+    """The commands that take changes back."""
+
+    def __init__(self, screen: CommandScreen[None]) -> None:
+        self._screen = screen
+
+    def do_undo(self) -> None:
+        """Take the last change back."""
+        self._take_back(None)
+
+    def do_changes(self) -> None:
+        """List what can be taken back, and take back what is chosen."""
+        browser = self._screen.browser
+
+        def show(rows: list[Row]) -> None:
+            choices = choices_of(rows, browser.now_ms())
+            empty = "sessionbrowse has changed nothing that could be taken back."
+            browser.push_screen(
+                AskScreen("Changes that can be taken back", [], choices, empty=empty),
+                lambda key: self._take_back(key) if key is not None else None,
+            )
+
+        browser.desk.ask(lambda how: read_changes(how, browser.library.get), show)
+
+    def _take_back(self, change_id: str | None) -> None:
+        browser = self._screen.browser
+        other = browser.keys.key_of("changes")
+        before = browser.library.all()
+
+        def make(how: How) -> Undone:
+            def on_progress(finished: int, total: int) -> None:
+                how.report(finished, total, "")
+
+            return undo(change_id, force=how.force, bench=how.bench, on_progress=on_progress, cancelled=how.stopped)
+
+        def say(done: Sequence[Undone]) -> str:
+            return told(done[0], other, [*browser.library.all(), *before])
+
+        browser.desk.carry_out(Plan(doing="Undoing", items=[Item("", make)], told=say))
+
+
+class Row(Struct, frozen=True):
+    """A change that can be taken back, and what its session is called; "" for several."""
+
+    change: Undoable
+    title: str
+
+
+def read_changes(how: How, known: Known) -> list[Row]:
+    """Return what can be taken back, newest first. In the background."""
+    rows = undoable(how.bench)[:MOST_CHANGES]
+    changes = how.bench.journal.changes()
+    return [
+        Row(row, title_of(changes[row.undo_id], known, opens=number < MOST_OPENED) if row.count == 1 else "")
+        for number, row in enumerate(rows)
+    ]
+
+
+def told(undone: Undone, other: str, everything: Sequence[Summary]) -> str:
+    """Return the sentence on what was taken back; `everything` are the sessions as they are, and as they were."""
+    what = _WHAT.get(undone.verb, undone.verb)
+    of = plural(len(undone.paths), "session")
+    if len(undone.paths) == 1:
+        # What was moved has its name still.
+        name = os.path.basename(undone.paths[0])
+        found = next((one for one in everything if os.path.basename(one.path) == name), None)
+        of = f"“{named(found)}”" if found is not None else one_line(name, 80)
+    sentence = f"Undone: {what} of {of}."
+    if undone.left:
+        sentence += f" Stopped: {plural(len(undone.left), 'session')} are as they were; undo goes on there."
+    if not undone.failed:
+        return sentence
+    return f"{sentence} Not undone: {' '.join(undone.failed[:3])} {other} lists what is left."
+
+
+def choices_of(rows: Sequence[Row], now_ms: float) -> list[Choice]:
+    """Return a row for each change, or for all those that one command made."""
+    choices: list[Choice] = []
+    for row in rows:
+        change = row.change
+        what = row.title or plural(change.count, "session")
+        if row.title and change.verb in _TOLD_BY_SUMMARY:
+            what = f"{what}  {one_line(change.summary, 80)}"
+        moment = parse_time(change.time)
+        age = text.age(moment, now_ms) if moment is not None else ""
+        choices.append(Choice(change.undo_id, f"{change.verb}  {what}", age))
+    return choices

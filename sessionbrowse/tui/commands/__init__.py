@@ -1,0 +1,1 @@
+"""The table of commands, its keys, and the reasons why a command cannot run."""

@@ -1,0 +1,157 @@
+"""The user's keys: the table's defaults with the settings' changes, clashes found, and how keys are written.
+
+Textual's own keymap hides clashes, so keys are looked up here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sessionbrowse.tui.commands.command import GROUPS, Command
+from sessionbrowse.tui.commands.contexts import PLACES, TOGETHER
+from sessionbrowse.tui.commands.table import BY_ID, COMMANDS
+
+
+class Keys:
+    """The commands with the keys they have for this user."""
+
+    def __init__(self, overrides: Mapping[str, str | Sequence[str]] | None = None, own: Sequence[Command] = ()) -> None:
+        """Take the user's choices of keys, and the user's own commands, whose keys are choices too."""
+        self.commands: tuple[Command, ...] = (*COMMANDS, *own)
+        self.by_id = {command.id: command for command in self.commands}
+        chosen: dict[str, tuple[str, ...]] = {}
+        unknown: list[str] = []
+        for command_id, keys in (overrides or {}).items():
+            names = keys.split(",") if isinstance(keys, str) else keys
+            if command_id in BY_ID:
+                chosen[command_id] = tuple([key_name(key) for key in names if key.strip()])
+            else:
+                unknown.append(f"There is no command named {command_id!r}.")
+        chosen |= {command.id: tuple([key_name(key) for key in command.keys]) for command in own}
+        self._keys = {command.id: chosen.get(command.id, command.keys) for command in self.commands}
+        self._by_place: dict[str, dict[str, Command]] = {place: {} for place in PLACES}
+        clashes: list[str] = []
+        # The user's own choices come first, so that they win over the defaults of others.
+        for command in sorted(self.commands, key=lambda command: command.id not in chosen):
+            for place in command.where:
+                for key in self._keys[command.id]:
+                    taken = self._by_place[place].setdefault(key, command)
+                    if taken is not command:
+                        clashes.append(_clash(key, taken, command, place))
+        clashes += self._hidden(chosen)
+        self.clashes: tuple[str, ...] = tuple(unknown + list(dict.fromkeys(clashes)))
+
+    def of(self, command: Command) -> tuple[str, ...]:
+        """Return the command's keys, by Textual's names."""
+        return self._keys[command.id]
+
+    def find(self, key: str, places: Iterable[str]) -> Command | None:
+        """Return the command that a key means in the given places, the nearest place first."""
+        for place in places:
+            command = self._by_place[place].get(key)
+            if command is not None:
+                return command
+        return None
+
+    def at(self, places: Sequence[str]) -> list[Command]:
+        """Return the commands that can be given in the given places, in the table's order."""
+        return [command for command in self.commands if any(place in places for place in command.where)]
+
+    def shown(self, command: Command, *, all_keys: bool = False) -> str:
+        """Return the command's key as people read it: the first, or all of them."""
+        keys = [key_label(key) for key in self._keys[command.id]]
+        return " ".join(keys) if all_keys else keys[0] if keys else ""
+
+    def key_of(self, command_id: str) -> str:
+        """Return the first key of a command by its id, as people read it, for sentences that name it."""
+        return self.shown(BY_ID[command_id])
+
+    def _hidden(self, chosen: Mapping[str, tuple[str, ...]]) -> list[str]:
+        """Return a sentence for each chosen key that takes a key from a command of a wider or narrower place."""
+        clashes: list[str] = []
+        for places in TOGETHER:
+            nearest: dict[str, tuple[Command, str]] = {}
+            for place in places:
+                for key, command in self._by_place[place].items():
+                    earlier, near = nearest.setdefault(key, (command, place))
+                    if earlier is not command and (earlier.id in chosen or command.id in chosen):
+                        clashes.append(_clash(key, earlier, command, near))
+        return clashes
+
+
+def _clash(key: str, taken: Command, command: Command, place: str) -> str:
+    return f"{key_label(key)} means both {taken.title!r} and {command.title!r} in {PLACES[place]}; the first is used."
+
+
+_NAMES = {
+    "enter": "⏎",
+    "escape": "esc",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "slash": "/",
+    "colon": ":",
+    "question_mark": "?",
+    "full_stop": ".",
+    "apostrophe": "'",
+    "exclamation_mark": "!",
+    "comma": ",",
+    "backslash": "\\",
+    "space": "space",
+    "tab": "tab",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "home": "Home",
+    "end": "End",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+    "minus": "-",
+    "plus": "+",
+    "equals_sign": "=",
+    "asterisk": "*",
+    "backspace": "⌫",
+    "delete": "Del",
+}
+_CHARACTERS = {label: name for name, label in _NAMES.items() if len(label) == 1 and label.isascii()}
+_MODIFIERS = {"ctrl": "^", "alt": "alt+", "shift": "shift+"}
+
+
+def key_label(key: str) -> str:
+    """Return a key as people read it: `ctrl+r` → `^r`, `question_mark` → `?`."""
+    *modifiers, name = key.split("+")
+    label = _NAMES.get(name, name.upper() if name[:1] == "f" and name[1:].isdigit() else name)
+    return "".join([_MODIFIERS.get(modifier, f"{modifier}+") for modifier in modifiers]) + label
+
+
+def key_name(label: str) -> str:
+    """Return Textual's name of a key as a person may write it: `?` → `question_mark`, `^r` → `ctrl+r`."""
+    label = label.strip()
+    if len(label) > 1 and label.startswith("^"):
+        return "ctrl+" + key_name(label[1:].lower())
+    if "+" in label[1:-1]:
+        modifiers, _, name = label.rpartition("+")
+        return f"{modifiers.lower()}+{key_name(name.lower())}"
+    # Only a letter alone keeps its case: `G` is another key than `g`.
+    return _CHARACTERS.get(label, label if len(label) == 1 else label.lower())
+
+
+def key_table() -> str:
+    """Return the README's table of keys in Markdown, made from the table above."""
+    keys = Keys()
+    lines = ["| key | does | where |", "|---|---|---|"]
+    for group in GROUPS:
+        for command in COMMANDS:
+            if command.group == group:
+                shown = " ".join([f"`{_escaped(key_label(key))}`" for key in keys.of(command)])
+                where = ", ".join([PLACES[place] for place in command.where])
+                lines.append(f"| {shown} | {command.help} | {where} |")
+    return "\n".join(lines)
+
+
+def _escaped(label: str) -> str:
+    return label.replace("|", "\\|")

@@ -1,0 +1,1 @@
+"""Windows over a screen: questions, help, command palette, progress."""

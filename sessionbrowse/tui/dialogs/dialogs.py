@@ -1,0 +1,294 @@
+"""Questions over a screen: a choice between few answers, and a line to type. What they quote is clean spans."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import ClassVar, TypeVar
+
+from msgspec import Struct
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input
+
+from sessionbrowse.text import clean
+from sessionbrowse.tui.commands.command import Here
+from sessionbrowse.tui.commands.contexts import DIALOG, PROMPT
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.widgets.filter_input import FilterInput
+from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
+from sessionbrowse.tui.widgets.text_view import TextView
+
+Result = TypeVar("Result")
+
+BORDERS = 2
+MOST_OFFERS = 6
+"""Rows of suggestions that are seen at once below a line to type."""
+
+
+LEAST_REMARK = 12
+"""Cells that what stands at the right of an answer keeps beside a long one; the answer itself comes first."""
+
+
+class Choice(Struct, frozen=True):
+    """An answer: what is given back for it, its clean text, what stands at the right, and its look."""
+
+    key: str
+    text: str
+    right: str = ""
+    roles: str = ""
+
+
+class Dialog(CommandScreen[Result]):
+    """A window over a screen: text at the top, what is asked below; as high as it needs and as there is room."""
+
+    def __init__(self, title: str, parts: Sequence[Part]) -> None:
+        super().__init__(name="dialog")
+        self._heading = title
+        self._parts = parts
+
+    def on_mount(self) -> None:
+        """Show the question."""
+        window = self.query_one("#dialog-window")
+        window.border_title = Content(clean(self._heading))
+        keys = self.browser.keys.key_of
+        window.border_subtitle = Content(f"{keys('accept')} {self.accepting()} · {keys('cancel')} cancel")
+        self.query_one("#dialog-text", TextView).show(self._parts)
+        self.lay_out(self.size.width, self.size.height)
+
+    def accepting(self) -> str:
+        """Say what the accepting key does."""
+        return "choose"
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Give each part its height anew."""
+        self.lay_out(event.size.width, event.size.height)
+
+    def lay_out(self, width: int, height: int) -> None:
+        """Give what is asked its rows first, and the text above what is left."""
+        text = self.query_one("#dialog-text", TextView)
+        cells = min(84, width * 96 // 100) - BORDERS - 3
+        wanted = sum([len(part.rows(max(1, cells))) for part in self._parts])
+        room = max(4, height * 92 // 100) - BORDERS
+        rows = self.lay_out_question(room, wanted)
+        text.styles.height = max(0, min(wanted, room - rows))
+        text.display = bool(self._parts)
+
+    @abstractmethod
+    def lay_out_question(self, room: int, text: int) -> int:
+        """Give what is asked its height, of `room` rows that it shares with `text` rows; return how many it took."""
+
+    def nearest_places(self) -> tuple[str, ...]:
+        """Only the window's own keys."""
+        return (DIALOG,)
+
+    def here(self) -> Here:
+        """Nothing to ask."""
+        return Here()
+
+    def do_cancel(self) -> None:
+        """Go back without an answer."""
+        self.dismiss(None)
+
+
+class AskScreen(Dialog[str | None]):
+    """A text and the answers to choose from; the key of the chosen one is the result, None for none."""
+
+    def __init__(self, title: str, parts: Sequence[Part], choices: Sequence[Choice], *, empty: str = "") -> None:
+        super().__init__(title, parts)
+        self._choices = choices
+        self._empty = empty
+
+    def compose(self) -> ComposeResult:
+        """Lay out the window."""
+        with Vertical(id="dialog-window", classes="window"):
+            yield TextView(id="dialog-text")
+            yield RowList(self._render_choice, id="dialog-rows", empty=self._empty)
+
+    def on_mount(self) -> None:
+        """Show the answers, the first one chosen."""
+        rows = self.rows
+        rows.set_rows([choice.key for choice in self._choices])
+        super().on_mount()
+        self.set_focus(rows)
+
+    @property
+    def rows(self) -> RowList:
+        """The answers."""
+        return self.query_one("#dialog-rows", RowList)
+
+    def lay_out_question(self, room: int, text: int) -> int:
+        """Show all answers, or as many as leave half of the window to the text."""
+        # The sentence that stands where no answer is may need two.
+        wanted = len(self._choices) or 2
+        height = max(min(2, wanted), min(wanted, max(room // 2, room - text)))
+        self.rows.styles.height = height
+        return height
+
+    def _render_choice(self, index: int, width: int, state: RowState) -> Line:
+        choice = self._choices[index]
+        left: Line = [(choice.text, choice.roles)]
+        right = fit([(choice.right, "dim")], max(LEAST_REMARK, width - line_width(left) - 2))
+        return sides(left, right, width, least=0)
+
+    @on(RowList.Entered)
+    def _entered(self, event: RowList.Entered) -> None:
+        event.stop()
+        self.do_accept()
+
+    def do_up(self) -> None:
+        """Choose the answer above, above the first the last."""
+        self.rows.move(-1, wrap=True)
+
+    def do_down(self) -> None:
+        """Choose the answer below, below the last the first."""
+        self.rows.move(1, wrap=True)
+
+    def do_accept(self) -> None:
+        """Give the chosen answer."""
+        key = self.rows.key
+        self.dismiss(key if isinstance(key, str) else None)
+
+
+Hint = Callable[[str], Line]
+"""What stands in the line → what taking it would do, or why it cannot be taken."""
+
+
+class PromptScreen(Dialog[str | None]):
+    """A line to type, with suggestions below; what stands in the line is the result, None for none.
+
+    `hint` says below the line what taking it would do. Moving puts a suggestion into the line.
+    """
+
+    TYPED_IN: ClassVar[str] = PROMPT
+
+    def __init__(
+        self,
+        title: str,
+        parts: Sequence[Part],
+        text: str = "",
+        *,
+        placeholder: str = "",
+        hint: Hint = lambda text: [],
+        offers: Sequence[str] = (),
+        accepting: str = "OK",
+    ) -> None:
+        super().__init__(title, parts)
+        self._text = text if text in offers else clean(text)
+        self._placeholder = placeholder
+        self._hint = hint
+        self._offers = list(offers)
+        self._shown: list[str] = []
+        self._accepting = accepting
+
+    def compose(self) -> ComposeResult:
+        """Lay out the window."""
+        with Vertical(id="dialog-window", classes="window"):
+            yield TextView(id="dialog-text")
+            yield FilterInput(id="dialog-input", compact=True, placeholder=self._placeholder, select_on_focus=False)
+            yield TextView(id="dialog-hint")
+            yield RowList(self._render_offer, id="dialog-rows")
+
+    def on_mount(self) -> None:
+        """Put the present text into the line and give it the keys."""
+        with self.prevent(Input.Changed):
+            self.line.value = clean(self._text)
+        self.line.cursor_position = len(self.line.value)
+        self._show_offers(self._offers)
+        super().on_mount()
+        self._say()
+        self.set_focus(self.line)
+
+    def accepting(self) -> str:
+        """Say what the accepting key does."""
+        return self._accepting
+
+    @property
+    def line(self) -> Input:
+        """The line."""
+        return self.query_one("#dialog-input", Input)
+
+    @property
+    def rows(self) -> RowList:
+        """The suggestions."""
+        return self.query_one("#dialog-rows", RowList)
+
+    def moving(self) -> RowList | None:
+        """The moving keys move the suggestions while the text is typed."""
+        return self.rows if self._shown else None
+
+    def lay_out_question(self, room: int, text: int) -> int:
+        """Show the line, two rows of hint, and some suggestions."""
+        offers = min(len(self._offers), MOST_OFFERS, max(1, room - 4 - text)) if self._offers else 0
+        self.rows.display = bool(offers)
+        self.rows.styles.height = offers
+        return 3 + offers
+
+    def text_changed(self, text: str) -> None:
+        """Say what taking the text would do, and offer what holds it."""
+        if text != self._text:
+            self._text = text
+            wanted = text.strip().casefold()
+            fitting = [offer for offer in self._offers if wanted in offer.casefold()]
+            self._show_offers(fitting or self._offers)
+            self._say()
+
+    def _show_offers(self, offers: list[str]) -> None:
+        self._shown = offers
+        self.rows.set_rows(offers, cursor=self._text)
+
+    def focus_changed(self) -> None:
+        """Let the cursor look as if it had the keys only where its suggestion stands in the line and will be taken."""
+        super().focus_changed()
+        self._tell_rows()
+
+    def _tell_rows(self) -> None:
+        self.rows.lend_keys(self.typing and self._text in self._shown)
+
+    def _say(self) -> None:
+        self._tell_rows()
+        hint = self._hint(self._text)
+        self.query_one("#dialog-hint", TextView).show([LinePart(hint)] if hint else [])
+
+    def _render_offer(self, index: int, width: int, state: RowState) -> Line:
+        return fit([(clean(self._shown[index]), "")], max(0, width - GUTTER))
+
+    def _take_offer(self) -> None:
+        key = self.rows.key
+        if isinstance(key, str):
+            self._text = key
+            with self.prevent(Input.Changed):
+                self.line.value = clean(key)
+            self.line.cursor_position = len(self.line.value)
+            self._say()
+
+    @on(RowList.Highlighted, "#dialog-rows")
+    def _highlighted(self, event: RowList.Highlighted) -> None:
+        event.stop()
+
+    @on(RowList.Entered)
+    def _entered(self, event: RowList.Entered) -> None:
+        event.stop()
+        self._take_offer()
+
+    def do_up(self) -> None:
+        """Put the suggestion above into the line."""
+        self._move(-1)
+
+    def do_down(self) -> None:
+        """Put the suggestion below into the line; at first the first one."""
+        self._move(1)
+
+    def _move(self, delta: int) -> None:
+        if self._shown:
+            if self._text in self._shown:
+                self.rows.move(delta, wrap=True)
+            self._take_offer()
+
+    def do_accept(self) -> None:
+        """Take what stands in the line."""
+        self.dismiss(self._text if self._text in self._offers else self.line.value)

@@ -1,0 +1,106 @@
+"""Find a command by typing part of its name, and give it."""
+
+from __future__ import annotations
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Input
+
+from sessionbrowse.model.listing.picker import fuzzy
+from sessionbrowse.tui.commands.command import MOVE, Command, Here
+from sessionbrowse.tui.commands.contexts import OVERLAY
+from sessionbrowse.tui.paint.spans import Line, sides
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.widgets.filter_input import FilterInput
+from sessionbrowse.tui.widgets.row_list import RowList, RowState
+
+
+class PaletteScreen(CommandScreen[str | None]):
+    """The commands of the screen below it; the chosen one's id is its result."""
+
+    def __init__(self, commands: list[Command], here: Here) -> None:
+        super().__init__(name="palette")
+        # Nobody opens it to move by a row.
+        self._commands = sorted(commands, key=lambda command: command.group == MOVE)
+        self._here = here
+        self._shown = self._commands
+        self._text = ""
+
+    def compose(self) -> ComposeResult:
+        """Lay out the window."""
+        with Vertical(id="palette-window", classes="window"):
+            yield FilterInput(id="palette-input", placeholder="What do you want to do?", compact=True)
+            yield RowList(self._render_command, id="palette-rows", empty="No command has this name.")
+
+    def on_mount(self) -> None:
+        """Show all commands and take the keys."""
+        self.query_one("#palette-window").border_title = "Commands"
+        self._show("")
+        self.set_focus(self.query_one(Input))
+
+    def nearest_places(self) -> tuple[str, ...]:
+        """Only the window's own keys."""
+        return (OVERLAY,)
+
+    def here(self) -> Here:
+        """Nothing to ask."""
+        return Here()
+
+    @property
+    def rows(self) -> RowList:
+        """The commands."""
+        return self.query_one(RowList)
+
+    def moving(self) -> RowList:
+        """The moving keys move the list while the text is typed."""
+        return self.rows
+
+    def text_changed(self, text: str) -> None:
+        """Find while typing."""
+        if text != self._text:
+            self._show(text)
+
+    def _show(self, text: str) -> None:
+        self._text = text
+        words = text.lower().split()
+        scored = [(points, command) for command in self._commands if (points := _score(words, command)) is not None]
+        if words:
+            scored.sort(key=lambda pair: pair[0])
+        self._shown = [command for _, command in scored]
+        keys = [command.id for command in self._shown]
+        self.rows.set_rows(keys, cursor=keys[0] if keys else None)
+
+    def _render_command(self, index: int, width: int, state: RowState) -> Line:
+        command = self._shown[index]
+        reason = command.unavailable(self._here)
+        name: Line = [(f"{command.title:<15}", "title" if reason is None else "faint")]
+        name.append((reason or command.help, "dim" if reason is None else "warning"))
+        return sides(name, [(self.browser.keys.shown(command), "key")], width)
+
+    @on(RowList.Entered)
+    def _entered(self, event: RowList.Entered) -> None:
+        event.stop()
+        self.do_accept_filter()
+
+    def do_accept_filter(self) -> None:
+        """Give the command under the cursor."""
+        key = self.rows.key
+        self.dismiss(key if isinstance(key, str) else None)
+
+    def do_clear_filter(self) -> None:
+        """Go back without a command."""
+        self.dismiss(None)
+
+    do_close = do_clear_filter
+    do_help = do_clear_filter
+    do_palette = do_clear_filter
+
+
+def _score(words: list[str], command: Command) -> float | None:
+    """Return how well a command fits, lower is better: by the letters of its title, else by the words of its help."""
+    named = fuzzy("".join(words), command.title)
+    if named is not None:
+        return named
+    text = f"{command.group} {command.help}".lower()
+    return 1000.0 if all(word in text for word in words) else None

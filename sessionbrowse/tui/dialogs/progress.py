@@ -1,0 +1,95 @@
+"""What is under way, how far it is, and the key that stops it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+
+from sessionbrowse.text import clean
+from sessionbrowse.tui.commands.command import Here
+from sessionbrowse.tui.commands.contexts import WORKING
+from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
+from sessionbrowse.tui.paint.spans import Line, fit
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.widgets.text_view import TextView
+
+
+class ProgressScreen(CommandScreen[None]):
+    """A window that stays until the work is done; whoever opened it closes it."""
+
+    def __init__(self, title: str, stop: Callable[[], None]) -> None:
+        super().__init__(name="progress")
+        self._heading = title
+        self._ask_to_stop = stop
+        self._stopping = False
+        self._finished = False
+        self._done_items, self._all_items, self._at_work = 0, 1, ""
+
+    def compose(self) -> ComposeResult:
+        """Lay out the window."""
+        with Vertical(id="dialog-window", classes="window"):
+            yield TextView(id="progress-text")
+
+    def on_mount(self) -> None:
+        """Show how far it is."""
+        window = self.query_one("#dialog-window")
+        window.border_title = Content(clean(self._heading))
+        window.border_subtitle = Content(f"{self.browser.keys.key_of('stop')} stop")
+        self.set_focus(self.query_one(TextView))
+        self._show()
+
+    def report(self, done: int, total: int, name: str) -> None:
+        """Show that so many of all are done, and what is at work now."""
+        self._done_items, self._all_items, self._at_work = done, total, name
+        self._show()
+
+    def finish(self) -> None:
+        """Go away: the work is done."""
+        self._finished = True
+        self._go_if_finished()
+
+    def on_screen_resume(self) -> None:
+        """Go away if the work was done while another screen was on top."""
+        self._go_if_finished()
+
+    def _go_if_finished(self) -> None:
+        # Taken away while it is still being built, it would look for parts that are gone.
+        if self._finished and self.is_mounted and self.is_top:
+            self._finished = False
+            self.dismiss(None)
+
+    def _show(self) -> None:
+        def bar(width: int) -> Line:
+            cells = max(4, width - 16)
+            full = cells * self._done_items // max(1, self._all_items)
+            count = f"  {self._done_items:,} of {self._all_items:,}"
+            return fit([("▰" * full, "accent"), ("▱" * (cells - full), "faint"), (count, "dim")], width)
+
+        now = "Stopping after this one …" if self._stopping else clean(self._at_work)
+        parts: list[Part] = [FittedPart(bar), LinePart([]), FittedPart(lambda width: fit([(now, "")], width))]
+        for view in self.query(TextView):  # none before the screen is laid out
+            view.show(parts)
+
+    def nearest_places(self) -> tuple[str, ...]:
+        """Only the window's own key."""
+        return (WORKING,)
+
+    def here(self) -> Here:
+        """Nothing to ask."""
+        return Here()
+
+    def do_stop(self) -> None:
+        """Stop after what is at work now."""
+        self._stopping = True
+        self._ask_to_stop()
+        self._show()
+
+    def _wait(self) -> None:
+        self.browser.say("Stop this first, or wait until it is done.", "warning")
+
+    do_help = _wait
+    do_palette = _wait
+    do_quit = _wait

@@ -1,0 +1,61 @@
+"""A window of text over a screen, read and closed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+
+from sessionbrowse.tui.commands.command import Here
+from sessionbrowse.tui.commands.contexts import OVERLAY
+from sessionbrowse.tui.layout.parts import Part
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.widgets.text_view import TextView
+
+
+class TextWindow(CommandScreen[None]):
+    """A title and text that scrolls; any of the closing keys goes back."""
+
+    def __init__(self, title: str, *, name: str) -> None:
+        super().__init__(name=name)
+        self._heading = title
+
+    def compose(self) -> ComposeResult:
+        """Lay out the window."""
+        with Vertical(id="text-window", classes="window"):
+            yield TextView(id="window-text")
+
+    def on_mount(self) -> None:
+        """Show the text."""
+        window = self.query_one("#text-window")
+        window.border_title = Content(self._heading)
+        window.border_subtitle = Content(f"{self.browser.keys.key_of('close')} closes")
+        text = self.query_one("#window-text", TextView)
+        text.show(self.parts())
+        self.set_focus(text)
+
+    def parts(self) -> Sequence[Part]:
+        """Return the text."""
+        return ()
+
+    def nearest_places(self) -> tuple[str, ...]:
+        """Only the window's own keys."""
+        return (OVERLAY,)
+
+    def here(self) -> Here:
+        """Nothing to ask."""
+        return Here()
+
+    def do_close(self) -> None:
+        """Go back."""
+        self.dismiss(None)
+
+    def do_help(self) -> None:
+        """Go back: the key that opened the help closes it."""
+        self.dismiss(None)
+
+    def do_palette(self) -> None:
+        """Nothing to choose from here."""
+        self.dismiss(None)

@@ -1,0 +1,1 @@
+"""Text laid out in lines: Markdown, code, tables, folds."""

@@ -1,0 +1,88 @@
+"""Folds: blocks of a document of which only one row shows until they are opened.
+
+The text view keeps them open or closed and puts their parts below the row; nothing is built before it is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sessionbrowse.tui.layout.parts import Part, TextPart, text_cuts
+from sessionbrowse.tui.paint.spans import Line, fit, line_width
+
+CLOSED, OPEN = "▸ ", "▾ "
+SMALLEST_REST = 4
+"""Lines that are shown rather than folded away: the row that stands for them would take as much room."""
+
+CHARACTERS_PER_LINE = 400
+"""Characters of one line after which the rest counts as another: a megabyte on one line is folded too."""
+
+
+class Fold:
+    """A row that stands for a block, and the block."""
+
+    def __init__(
+        self,
+        label: Line,
+        body: Callable[[], Sequence[Part]],
+        *,
+        prefix: Line | None = None,
+        hint: str = "",
+        is_open: bool = False,
+    ) -> None:
+        self._label = label
+        self._body = body
+        self._prefix = prefix or []
+        self._hint = hint
+        self.is_open = is_open
+
+    def body(self) -> Sequence[Part]:
+        """Build the parts of the block."""
+        return self._body()
+
+    def estimate(self, width: int) -> int:
+        """Return 1."""
+        return 1
+
+    def rows(self, width: int) -> list[Line]:
+        """Return the one row; closed, it gives a hint of what is in the block."""
+        sign = OPEN if self.is_open else CLOSED
+        row: Line = [*self._prefix, (sign, "accent"), *self._label]
+        if self._hint and not self.is_open and line_width(row) + 8 < width:
+            row.append((f"  {self._hint}", "faint"))
+        return [fit(row, width)]
+
+    def plain(self) -> str:
+        """Return the label, and below it what is in the block while that is not shown by parts of its own."""
+        label = "".join([text for text, _ in self._label])
+        return label if self.is_open else "\n".join([label, *[part.plain() for part in self.body()]])
+
+
+def cut_at(source: str, lines: int) -> int:
+    """Return where a text is cut so that about `lines` lines show; its length where nothing is worth hiding."""
+    limit = min(len(source), lines * CHARACTERS_PER_LINE)
+    end = -1
+    for _ in range(lines):
+        end = source.find("\n", end + 1, limit)
+        if end < 0:
+            break
+    place = end if end >= 0 else limit
+    rest = source.count("\n", place, place + SMALLEST_REST * CHARACTERS_PER_LINE)
+    if rest < SMALLEST_REST and len(source) - place <= SMALLEST_REST * CHARACTERS_PER_LINE:
+        return len(source)
+    return place
+
+
+def more_label(source: str, start: int) -> str:
+    """Return how much of a text comes after a place: `214 more lines`, or the size of one long line."""
+    lines = source.count("\n", start)
+    if lines < SMALLEST_REST:
+        return f"{len(source) - start:,} more characters"
+    return f"{lines:,} more lines"
+
+
+def rest_of_text(source: str, start: int, *, roles: str = "", prefix: Line | None = None) -> list[Part]:
+    """Return the parts of a text from a place on."""
+    if source.startswith("\n", start):
+        start += 1
+    return [TextPart(source, begin, end, roles=roles, prefix=prefix) for begin, end in text_cuts(source, start)]

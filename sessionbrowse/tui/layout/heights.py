@@ -1,0 +1,206 @@
+"""The parts of a document one below the other: how tall each is, what is folded, which rows are known.
+
+The height of a part that was never seen is an estimate. Knows no screen: the text view says what is looked at.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, repeat
+from typing import NamedTuple
+
+from sessionbrowse.tui.layout.folds import Fold
+from sessionbrowse.tui.layout.parts import LazyPart, Part
+from sessionbrowse.tui.paint.spans import Line
+
+KEPT_PARTS = 256
+MEASURED_AT_ONCE = 200
+"""Estimated rows up to which a whole document is measured at once, so that its scroll bar is exact."""
+
+Path = tuple[int, ...]
+"""Where a fold stands: in which part of the document, then which one of the fold or lazy part that holds it."""
+
+
+class Measured:
+    """A document laid out for a width."""
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        width: int,
+        *,
+        open_all: bool | None = None,
+        opened: Mapping[Path, bool] | None = None,
+    ) -> None:
+        self.open_all = open_all
+        """Whether folds that come into sight open, as the reader last asked for all; None: as they come."""
+        self.opened: dict[Path, bool] = dict(opened or {})
+        """The folds that the reader opened or closed one by one."""
+        self.width = max(1, width)
+        self.parts: list[Part] = []
+        self._given: list[int] = []
+        """Which part of the document, as it was given, each part is or came from."""
+        self._depths: list[int] = []
+        self._paths: dict[Part, Path] = {}
+        """Where the folds stand, and what lazy parts there are inside others."""
+        self._flatten(parts, (), None, 0, _Flat(self.parts, self._given, self._depths))
+        self._rows: OrderedDict[Part, list[Line]] = OrderedDict()
+        self._lay()
+
+    def fit(self, width: int) -> None:
+        """Lay the parts out for another width."""
+        self.width = max(1, width)
+        self._rows.clear()
+        self._lay()
+
+    def _lay(self) -> None:
+        self.heights = [part.estimate(self.width) for part in self.parts]
+        self._known = bytearray(len(self.parts))
+        if sum(self.heights) <= MEASURED_AT_ONCE:
+            index = 0
+            while index < len(self.parts):
+                self.measure(index)
+                index += 1
+        self.update_tops()
+
+    def update_tops(self) -> None:
+        """Add up the heights."""
+        self.tops = list(accumulate(self.heights, initial=0))
+
+    @property
+    def height(self) -> int:
+        """The rows of the whole document, as far as is known."""
+        return self.tops[-1]
+
+    def measure(self, index: int) -> int:
+        """Replace the estimate of a part by its true height, a lazy part by what it holds; return the difference."""
+        if self._known[index]:
+            return 0
+        before = self.heights[index]
+        part = self.parts[index]
+        if isinstance(part, LazyPart):
+            built, given = _Flat([], [], []), self._given[index]
+            self._flatten(part.build(), self._paths.get(part, (given,)), given, self._depths[index], built)
+            if built.parts:
+                self._replace(index, index + 1, built)
+                return sum(self.heights[index : index + len(built.parts)]) - before + self.measure(index)
+        self.heights[index] = len(self.rows(index)) if not isinstance(part, LazyPart) else 0
+        self._known[index] = 1
+        return self.heights[index] - before
+
+    def rows(self, index: int) -> list[Line]:
+        """Return the rows of a part."""
+        part = self.parts[index]
+        rows = self._rows.get(part)
+        if rows is None:
+            rows = part.rows(self.width)
+            self._rows[part] = rows
+            while len(self._rows) > KEPT_PARTS:
+                self._rows.popitem(last=False)
+        else:
+            self._rows.move_to_end(part)
+        return rows
+
+    # -- places -------------------------------------------------------------------------------------------------
+
+    def index_at(self, row: int) -> int:
+        """Return the index of the part that a row belongs to."""
+        return max(0, bisect_right(self.tops, row) - 1)
+
+    def place_of(self, row: int) -> tuple[int, int]:
+        """Return which part of the document as it was given a row belongs to, and how many rows below its first."""
+        if not self.parts:
+            return 0, 0
+        given = self._given[min(self.index_at(row), len(self.parts) - 1)]
+        return given, row - self.tops[bisect_left(self._given, given)]
+
+    def row_of(self, place: tuple[int, int]) -> int:
+        """Return the row of a place, also of one in another document that begins in the same way."""
+        given, below = place
+        index = first = bisect_left(self._given, given)
+        while index < len(self.parts) and self._given[index] == given:
+            self.measure(index)
+            index += 1
+        self.update_tops()
+        return min(self.tops[first] + below, max(self.tops[first], self.tops[index] - 1))
+
+    def number_of(self, part: Part) -> tuple[int, int] | None:
+        """Return from which part of the document a part came, and which one of those it is; None if it is not there."""
+        index = next((index for index, other in enumerate(self.parts) if other is part), None)
+        return (self._given[index], index - bisect_left(self._given, self._given[index])) if index is not None else None
+
+    def part_at(self, number: tuple[int, int]) -> Part | None:
+        """Return the part with a number."""
+        index = bisect_left(self._given, number[0]) + number[1]
+        return self.parts[index] if index < len(self.parts) and self._given[index] == number[0] else None
+
+    # -- folds --------------------------------------------------------------------------------------------------
+
+    def toggle(self, index: int) -> None:
+        """Open or close the fold at an index."""
+        fold = self.parts[index]
+        assert isinstance(fold, Fold)
+        path, depth = self._paths[fold], self._depths[index]
+        fold.is_open = self.opened[path] = not fold.is_open
+        self._rows.pop(fold, None)
+        inside = _Flat([], [], [])
+        end = index + 1
+        if fold.is_open:
+            self._flatten(fold.body(), path, self._given[index], depth + 1, inside)
+        else:
+            while end < len(self.parts) and self._depths[end] > depth:
+                self._rows.pop(self.parts[end], None)
+                end += 1
+        self._replace(index + 1, end, inside)
+        self.update_tops()
+
+    def toggle_all(self) -> None:
+        """Open every fold, or close them all where none is left to open."""
+        folds = [part for part in self.parts if isinstance(part, Fold)]
+        self.open_all = any(not fold.is_open for fold in folds) or not folds
+        self.opened.clear()
+        index = 0
+        while index < len(self.parts):
+            part = self.parts[index]
+            if isinstance(part, Fold) and part.is_open != self.open_all:
+                self.toggle(index)
+            index += 1
+
+    def _flatten(self, parts: Sequence[Part], above: Path, given: int | None, depth: int, into: _Flat) -> None:
+        if given is None and not any(issubclass(kind, Fold) for kind in set(map(type, parts))):
+            # A conversation of 100,000 entries is waited for.
+            into.parts.extend(parts)
+            into.given.extend(range(len(parts)))
+            into.depths.extend(repeat(depth, len(parts)))
+            return
+        for number, part in enumerate(parts):
+            own = number if given is None else given
+            into.parts.append(part)
+            into.given.append(own)
+            into.depths.append(depth)
+            if isinstance(part, LazyPart):
+                self._paths[part] = (*above, number)
+            elif isinstance(part, Fold):
+                path = self._paths[part] = (*above, number)
+                if self.open_all is not None:
+                    part.is_open = self.open_all
+                part.is_open = self.opened.get(path, part.is_open)
+                if part.is_open:
+                    self._flatten(part.body(), path, own, depth + 1, into)
+
+    def _replace(self, start: int, end: int, flat: _Flat) -> None:
+        self.parts[start:end] = flat.parts
+        self._given[start:end] = flat.given
+        self._depths[start:end] = flat.depths
+        self.heights[start:end] = [part.estimate(self.width) for part in flat.parts]
+        self._known[start:end] = bytes(len(flat.parts))
+
+
+class _Flat(NamedTuple):
+    """Parts one below the other, which given part each came from, and how deep it stands."""
+
+    parts: list[Part]
+    given: list[int]
+    depths: list[int]

@@ -1,0 +1,174 @@
+"""Code in colour: tokens of pygments → roles, lexed from the top only as far as somebody has looked.
+
+A jump far down is lexed from there, so that it costs no more than what is on screen; a string that began above may
+then have the wrong colour. Long texts, and those with very long lines, stay plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from pygments.lexer import Lexer
+from pygments.lexers import find_lexer_class_by_name, find_lexer_class_for_filename
+from pygments.token import Token, _TokenType
+from pygments.util import ClassNotFound
+
+from sessionbrowse.text import clean_lines
+from sessionbrowse.tui.layout.parts import Part, text_parts, wrap_line
+from sessionbrowse.tui.paint.spans import Line, line_width
+
+LONGEST_CODE = 200_000
+"""Characters above which code is shown without colours."""
+
+LONGEST_LINE = 1_000
+"""Characters of a line above which it is no code that somebody reads."""
+
+FARTHEST_JUMP = 300
+"""Lines that are lexed only to know the state in which a later line begins."""
+
+LINES_OF_A_PART = 24
+LONGEST_LANGUAGE = 40
+
+_ROLES: dict[_TokenType, str] = {
+    Token.Keyword: "keyword",
+    Token.Name.Function: "name",
+    Token.Name.Class: "name",
+    Token.Name.Tag: "name",
+    Token.Name.Attribute: "name",
+    Token.Name.Decorator: "name",
+    Token.Name.Builtin: "name",
+    Token.Name.Variable: "name",
+    Token.Literal.String: "string",
+    Token.Literal.Number: "number",
+    Token.Comment: "dim italic",
+    Token.Generic.Inserted: "good",
+    Token.Generic.Deleted: "error",
+    Token.Generic.Heading: "strong",
+    Token.Generic.Subheading: "accent",
+    Token.Generic.Strong: "strong",
+    Token.Generic.Emph: "italic",
+    Token.Error: "",
+    Token: "",
+}
+
+
+def code_parts(source: str, lexer: Lexer | None, *, prefix: Line | None = None) -> list[Part]:
+    """Return the parts of a code block; without a lexer, or where it is too long for one, in one colour."""
+    if len(source) > LONGEST_CODE:
+        return text_parts(source, prefix=prefix)
+    lines = clean_lines(source)
+    if lexer is None or any(len(line) > LONGEST_LINE for line in lines):
+        return text_parts(source, roles="code" if lexer is None else "", prefix=prefix)
+    code = Code(lines, lexer)
+    return [
+        CodePart(code, first, min(first + LINES_OF_A_PART, len(lines)), prefix or [])
+        for first in range(0, len(lines), LINES_OF_A_PART)
+    ]
+
+
+@lru_cache(maxsize=64)
+def lexer_named(language: str) -> Lexer | None:
+    """Return the lexer of a language as a fence names it; None if there is none."""
+    if not language or len(language) > LONGEST_LANGUAGE:
+        return None
+    try:
+        return _made(find_lexer_class_by_name(language))
+    except ClassNotFound:
+        return None
+
+
+@lru_cache(maxsize=256)
+def lexer_for_path(path: str) -> Lexer | None:
+    """Return the lexer for a file by its name; None if there is none."""
+    name = path.rsplit("/", 1)[-1]
+    found = find_lexer_class_for_filename(name) if 0 < len(name) <= 4 * LONGEST_LANGUAGE else None
+    return _made(found) if found is not None else None
+
+
+def _made(kind: type[Lexer]) -> Lexer | None:
+    # Plain text has a lexer too, which only costs.
+    return kind(stripnl=False, ensurenl=False) if kind.name != "Text only" else None
+
+
+class Code:
+    """Clean lines and their spans, as far as they are known."""
+
+    def __init__(self, lines: list[str], lexer: Lexer) -> None:
+        self.lines = lines
+        self._lexer = lexer
+        self._ready: list[Line] = []
+        self._stream = self._lex(0, len(lines))
+
+    def spans(self, first: int, end: int) -> list[Line]:
+        """Return the spans of the lines `first` to `end`."""
+        if first - len(self._ready) > FARTHEST_JUMP:
+            return list(self._lex(first, end))
+        while len(self._ready) < end:
+            self._ready.append(next(self._stream))
+        return self._ready[first:end]
+
+    def _lex(self, first: int, end: int) -> Iterator[Line]:
+        """Yield the spans of lines, each together the line's own text, whatever the lexer makes of them."""
+        made = 0
+        try:
+            for line in self._token_lines("\n".join(self.lines[first:end])):
+                yield line
+                made += 1
+        except Exception:
+            # A lexer that stumbles over what it was not written for costs the colours of the rest, not the text.
+            made = min(made, end - first)
+        for text in self.lines[first + made : end]:
+            yield [(text, "")]
+
+    def _token_lines(self, source: str) -> Iterator[Line]:
+        line: Line = []
+        for _, kind, value in self._lexer.get_tokens_unprocessed(source):
+            roles = _role_of(kind)
+            head, *others = value.split("\n")
+            if head:
+                line.append((head, roles))
+            for other in others:
+                yield line
+                line = [(other, roles)] if other else []
+        yield line
+
+
+def _role_of(kind: _TokenType) -> str:
+    at: _TokenType | None = kind
+    while at is not None:
+        roles = _ROLES.get(at)
+        if roles is not None:
+            _ROLES[kind] = roles
+            return roles
+        at = at.parent
+    return ""
+
+
+class CodePart:
+    """Some lines of code."""
+
+    def __init__(self, code: Code, first: int, end: int, prefix: Line) -> None:
+        self._code = code
+        self._first = first
+        self._end = end
+        self._prefix = prefix
+
+    def estimate(self, width: int) -> int:
+        """Return the rows by the lengths of the lines."""
+        room = max(1, width - line_width(self._prefix))
+        return sum([max(1, -(-len(line) // room)) for line in self._code.lines[self._first : self._end]])
+
+    def rows(self, width: int) -> list[Line]:
+        """Return the wrapped rows in colour; wrapped rows stand a little deeper than their line."""
+        room = max(1, width - line_width(self._prefix))
+        lines = self._code.lines[self._first : self._end]
+        rows: list[Line] = []
+        for text, spans in zip(lines, self._code.spans(self._first, self._end), strict=True):
+            indent = min(len(text) - len(text.lstrip()) + 2, room // 2)
+            rows += [[*self._prefix, *row] for row in wrap_line(spans, room, indent=indent)]
+        return rows
+
+    def plain(self) -> str:
+        """Return the lines."""
+        return "\n".join(self._code.lines[self._first : self._end])

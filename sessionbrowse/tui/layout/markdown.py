@@ -1,0 +1,353 @@
+"""Markdown → parts: what models and people write, laid out line by line, with nothing of it lost.
+
+A text is cut into its blocks by markdown-it at once (4 MB/s); what stands inside a block is parsed when it is seen.
+Where a block's letters would not all be shown (an odd link, a table with cells too many), the block is shown as it
+was written. HTML and entities mean nothing here; line ends are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from sessionbrowse.text import clean_lines
+from sessionbrowse.tui.layout.highlight import code_parts, lexer_named
+from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part, text_parts, wrap_line
+from sessionbrowse.tui.layout.tables import TablePart
+from sessionbrowse.tui.paint.spans import Line, line_width
+
+LONGEST_MARKDOWN = 400_000
+"""Characters above which a text is shown as it stands: nobody reads its headings."""
+
+LONGEST_INLINE = 4_000
+"""Characters of one paragraph that are parsed for emphasis; brackets by the thousand take their time."""
+
+DEEPEST_PREFIX = 24
+"""Cells of quote bars and list indents before a row's text."""
+
+CODE_BAR = ("▏ ", "rule")
+_QUOTE_BAR = ("▎ ", "rule")
+_BULLETS = "•◦▪"
+_NOT_WORD = re.compile(r"[\W_]+")
+_FENCE = re.compile(r"(?:`{3,}|~{3,})(.*)")
+_CHECKBOX = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
+
+_HEADING_ROLES = {"h1": "title underline", "h2": "title"}
+_MARKS = {
+    "strong_open": "strong",
+    "em_open": "italic",
+    "s_open": "strike",
+    "link_open": "link",
+}
+
+
+class _Parser(MarkdownIt):
+    """CommonMark with tables; addresses are shown, never followed, so they stay as they were written."""
+
+    def normalizeLink(self, url: str) -> str:
+        return url
+
+    def normalizeLinkText(self, link: str) -> str:
+        return link
+
+    def validateLink(self, url: str) -> bool:
+        return True
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = _Parser("commonmark", {"html": False})
+    parser.enable(["table", "strikethrough"])
+    # An entity is shown as it was written, and so is HTML.
+    parser.disable(["entity", "autolink", "html_block", "html_inline"])
+    parser.core.ruler.disable(["inline", "text_join"], True)
+    return parser
+
+
+def letters(text: str) -> str:
+    """Return the letters and digits of a text, which no layout may lose."""
+    return _NOT_WORD.sub("", text)
+
+
+def markdown_parts(source: str, *, roles: str = "", prefix: Line | None = None) -> list[Part]:
+    """Return the parts of a text that a model or a person wrote."""
+    if len(source) > LONGEST_MARKDOWN:
+        return text_parts(source, roles=roles, prefix=prefix)
+    lines = clean_lines(source)
+    try:
+        tokens = _parser().parse("\n".join(lines))
+    except Exception:
+        # A parser may stumble over what nobody wrote by hand; the text is then shown as it stands.
+        return text_parts(source, roles=roles, prefix=prefix)
+    return _Layout(lines, roles, prefix or []).parts(tokens)
+
+
+class _Layout:
+    """Walks the blocks of one text and collects their parts."""
+
+    def __init__(self, lines: list[str], roles: str, prefix: Line) -> None:
+        self._lines = lines
+        self._roles = roles
+        self._prefix = prefix
+        self._parts: list[Part] = []
+        # What stands before the rows of the open containers, and what before the first row of an item only.
+        self._rest: list[tuple[str, str]] = []
+        self._first: list[tuple[str, str]] = []
+        self._last_rest: list[tuple[str, str]] = []
+        self._lists: list[bool] = []
+        self._seen = 0
+
+    def parts(self, tokens: Sequence[Token]) -> list[Part]:
+        position = 0
+        while position < len(tokens):
+            token = tokens[position]
+            match token.type:
+                case "blockquote_open":
+                    self._open(_QUOTE_BAR, _QUOTE_BAR)
+                case "bullet_list_open" | "ordered_list_open":
+                    self._lists.append(token.type == "ordered_list_open")
+                case "bullet_list_close" | "ordered_list_close":
+                    self._lists.pop()
+                case "list_item_open":
+                    self._open_item(token)
+                case "blockquote_close" | "list_item_close":
+                    self._close()
+                case "heading_open":
+                    self._leaf(token, tokens[position + 1].content, _HEADING_ROLES.get(token.tag, "strong"))
+                case "paragraph_open":
+                    self._leaf(token, tokens[position + 1].content, "")
+                case "fence" | "code_block":
+                    self._code(token)
+                case "hr":
+                    self._catch_up(token)
+                    self._parts.append(_ruled(self._before()[0]))
+                case "table_open":
+                    position = self._table(tokens, position)
+            position += 1
+        self._show_missed(len(self._lines))
+        return self._parts
+
+    # -- containers ---------------------------------------------------------------------------------------------
+
+    def _open(self, first: tuple[str, str], rest: tuple[str, str]) -> None:
+        self._first.append(first)
+        self._rest.append(rest)
+
+    def _open_item(self, token: Token) -> None:
+        ordered = bool(self._lists) and self._lists[-1]
+        depth = sum([not is_ordered for is_ordered in self._lists]) - 1
+        sign = f"{token.info}{token.markup} " if ordered else f"{_BULLETS[min(depth, 2)]} "
+        self._open((sign, "accent"), (" " * len(sign), ""))
+
+    def _close(self) -> None:
+        self._first.pop()
+        self._rest.pop()
+
+    def _before(self) -> tuple[Line, Line]:
+        """Return what stands before a block's first row and before its others; an item's sign is used up by it."""
+        first: Line = [*self._prefix, *_clipped(self._first)]
+        rest: Line = [*self._prefix, *_clipped(self._rest)]
+        self._first = list(self._rest)
+        self._last_rest = list(self._rest)
+        return first, rest
+
+    # -- blocks -------------------------------------------------------------------------------------------------
+
+    def _catch_up(self, token: Token) -> None:
+        start, end = token.map or (self._seen, self._seen)
+        self._show_missed(start)
+        self._seen = max(self._seen, end)
+
+    def _show_missed(self, start: int) -> None:
+        """Show what no block covers: an empty row, or lines that only define something, as they were written."""
+        missed = self._lines[self._seen : start]
+        words = [line for line in missed if letters(line)]
+        if len(missed) > len(words) and self._parts and start < len(self._lines):
+            # The containers that go on from the block before to the next.
+            shared = [piece for piece, before in zip(self._rest, self._last_rest, strict=False) if piece == before]
+            self._parts.append(LinePart([*self._prefix, *_clipped(shared)]))
+        if words:
+            self._parts += text_parts("\n".join(words), roles="dim", prefix=self._prefix)
+        self._seen = max(self._seen, start)
+
+    def _leaf(self, token: Token, content: str, look: str) -> None:
+        self._catch_up(token)
+        first, rest = self._before()
+        roles = f"{self._roles} {look}".strip()
+        if len(content) > LONGEST_INLINE:
+            self._parts += _as_written(content, roles, first, rest)
+            return
+        mark = "#" * int(token.tag[1]) + " " if token.tag in ("h3", "h4", "h5", "h6") else ""
+        self._parts.append(ProsePart(content, roles, [*first, (mark, "faint")] if mark else first, rest))
+
+    def _code(self, token: Token) -> None:
+        self._catch_up(token)
+        first, rest = self._before()
+        language = token.info.strip()
+        bar: Line = [*rest, CODE_BAR]
+        # The parser resolves backslashes in the name of a language; what was written is shown.
+        fence = _FENCE.search(self._lines[token.map[0]]) if token.map and language else None
+        label = fence[1].strip() if fence is not None else ""
+        if label or first != rest:
+            self._parts.append(LinePart([*first, CODE_BAR, (label, "faint")]))
+        content = token.content.removesuffix("\n")
+        words = language.split()
+        self._parts += code_parts(content, lexer_named(words[0].lower()) if words else None, prefix=bar)
+
+    def _table(self, tokens: Sequence[Token], position: int) -> int:
+        token = tokens[position]
+        end = position
+        rows: list[list[str]] = []
+        sides: list[str] = []
+        while tokens[end].type != "table_close":
+            match tokens[end].type:
+                case "tr_open":
+                    rows.append([])
+                case "inline":
+                    rows[-1].append(tokens[end].content)
+                    if len(rows) == 1:
+                        style = str(tokens[end - 1].attrs.get("style", ""))
+                        sides.append(style.removeprefix("text-align:"))
+            end += 1
+        self._catch_up(token)
+        first, rest = self._before()
+        start, stop = token.map or (0, 0)
+        written = "\n".join(self._lines[start:stop])
+        cells = [_cells(row, self._roles) for row in rows]
+        shown = "".join([text for line in [first, *[cell for row in cells for cell in row]] for text, _ in line])
+        if letters(shown) == letters(written) and all(len(row) == len(sides) for row in cells):
+            as_written = text_parts(written, roles=self._roles, prefix=self._prefix)
+            self._parts.append(TablePart(cells, sides, as_written, first, rest))
+        else:
+            # The lines stand as in the file, with the signs of the containers they are in.
+            self._parts += text_parts(written, roles=self._roles, prefix=self._prefix)
+        return end
+
+
+def _cells(row: list[str], roles: str) -> list[Line]:
+    """Return the cells of a row; one that is too long to be parsed is left out, and the table as it was written."""
+    return [inline_lines(cell, roles)[0] for cell in row if len(cell) <= LONGEST_INLINE]
+
+
+def _ruled(before: Line) -> Part:
+    return FittedPart(lambda width: [*before, ("─" * max(0, width - line_width(before)), "rule")], "---")
+
+
+def _clipped(pieces: Sequence[tuple[str, str]]) -> Line:
+    """Return what stands before a row, not more of it than leaves room for the text; the last piece always shows."""
+    line: Line = []
+    room = DEEPEST_PREFIX
+    for number, piece in enumerate(pieces):
+        if room <= 0 and number < len(pieces) - 1 and not letters(piece[0]):
+            continue
+        line.append(piece)
+        room -= len(piece[0])
+    return line
+
+
+def _as_written(content: str, roles: str, first: Line, rest: Line) -> list[Part]:
+    head, newline, others = content.partition("\n")
+    if first == rest:
+        return text_parts(content, roles=roles, prefix=rest)
+    return [
+        *text_parts(head, roles=roles, prefix=first),
+        *(text_parts(others, roles=roles, prefix=rest) if newline else []),
+    ]
+
+
+class ProsePart:
+    """A paragraph or a heading; parsed for emphasis when it is seen."""
+
+    def __init__(self, content: str, roles: str, first: Line, rest: Line) -> None:
+        self._content = content
+        self._roles = roles
+        self._first = first
+        self._rest = rest
+
+    def estimate(self, width: int) -> int:
+        """Return the rows by the lengths of the lines."""
+        room = max(1, width - line_width(self._rest))
+        return sum([max(1, -(-len(line) // room)) for line in self._content.split("\n")])
+
+    def rows(self, width: int) -> list[Line]:
+        """Return the wrapped rows."""
+        rows: list[Line] = []
+        before = self._first
+        for line in inline_lines(self._content, self._roles):
+            text = "".join([piece for piece, _ in line])
+            indent = len(text) - len(text.lstrip(" "))
+            room = max(8, width - line_width(before))
+            for row in wrap_line(line, room, indent=min(indent, room // 2)):
+                rows.append([*before, *row])
+                before = self._rest
+        return rows
+
+    def plain(self) -> str:
+        """Return the text as it was written."""
+        return self._content
+
+
+def inline_lines(content: str, roles: str = "") -> list[Line]:
+    """Return the lines of a block with their emphasis; as they were written if a letter would be lost."""
+    tokens: list[Token] = []
+    written = content.split("\n")
+    try:
+        _parser().inline.parse(content, _parser(), {}, tokens)
+        lines = _spans(tokens, roles)
+    except Exception:
+        # As in `markdown_parts`: better plain than not at all.
+        return [[(line, roles)] for line in written]
+    if letters("".join([text for line in lines for text, _ in line])) != letters(content):
+        return [[(line, roles)] for line in written]
+    if len(lines) == len(written):
+        # Blanks at the start of a line mean nothing in Markdown, but much in what people paste.
+        for line, source in zip(lines[1:], written[1:], strict=True):
+            blanks = len(source) - len(source.lstrip(" "))
+            if blanks:
+                line.insert(0, (" " * blanks, roles))
+    for sign, box in _CHECKBOX.items():
+        if lines[0] and lines[0][0][0].startswith(sign):
+            lines[0][0] = (box + lines[0][0][0][len(sign) :], lines[0][0][1])
+            break
+    return lines
+
+
+def _spans(tokens: Sequence[Token], roles: str) -> list[Line]:
+    lines: list[Line] = [[]]
+    marks = [roles] if roles else []
+    addresses: list[str] = []
+    for token in tokens:
+        now = " ".join(marks)
+        match token.type:
+            case "text":
+                if token.content:
+                    lines[-1].append((token.content, now))
+            case "code_inline":
+                lines[-1].append((token.content, f"{now} inline-code".strip()))
+            case "softbreak" | "hardbreak":
+                lines.append([])
+            case "strong_open" | "em_open" | "s_open":
+                marks.append(_MARKS[token.type])
+            case "strong_close" | "em_close" | "s_close":
+                marks.pop()
+            case "link_open":
+                marks.append(_MARKS[token.type])
+                addresses.append(_address(token, "href"))
+            case "link_close":
+                marks.pop()
+                lines[-1].append((addresses.pop(), " ".join([*marks, "dim"])))
+            case "image":
+                lines[-1] += [("▣ ", "accent"), (token.content, now), (_address(token, "src"), f"{now} dim".strip())]
+            case _:
+                lines[-1].append((token.content, now))
+    return lines
+
+
+def _address(token: Token, name: str) -> str:
+    title = token.attrs.get("title")
+    words = " ".join([str(part) for part in (token.attrs.get(name), f'"{title}"' if title else None) if part])
+    return f" ({words})" if words else ""

@@ -1,0 +1,256 @@
+"""Documents for the text view: parts that know roughly how tall they are and are wrapped only when they are seen.
+
+A document is a list of parts. Fifty megabytes of text are a few thousand parts that point into one string; cleaning,
+wrapping and styling happen for the handful on screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Protocol
+
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.text import clean, clean_lines
+from sessionbrowse.tui.paint.spans import Line, line_width, wrap_offsets
+
+CHUNK = 8 * 1024
+"""Characters after which a long text is cut into another part, at the next end of line."""
+
+LONGEST_PART = 2 * CHUNK
+"""Characters among which an end of line is looked for."""
+
+PIECE_OF_LINE = CHUNK // 2
+"""Characters of one part where no end of line comes: a line of a megabyte is cut inside."""
+
+SHOWN_FIRST = 24
+"""Parts that may be on screen as soon as a document shows."""
+
+Styler = Callable[[str], Line]
+"""Clean text of one line → its spans, together the same text."""
+
+
+class Part(Protocol):
+    """A piece of a document."""
+
+    def estimate(self, width: int) -> int:
+        """Return about how many rows the part has; cheap."""
+
+    def rows(self, width: int) -> list[Line]:
+        """Return the rows, each at most `width` cells."""
+
+    def plain(self) -> str:
+        """Return the text for the clipboard."""
+
+
+class LinePart:
+    """One styled line, wrapped with a hanging indent."""
+
+    def __init__(self, line: Line, *, indent: int = 0) -> None:
+        self._line = line
+        self._indent = indent
+
+    def estimate(self, width: int) -> int:
+        """Return the rows by length."""
+        return 1 + sum([len(text) for text, _ in self._line]) // max(1, width)
+
+    def rows(self, width: int) -> list[Line]:
+        """Return the wrapped rows."""
+        return wrap_line(self._line, width, indent=self._indent)
+
+    def plain(self) -> str:
+        """Return the line's text."""
+        return "".join([text for text, _ in self._line])
+
+
+class FactPart(LinePart):
+    """A line that tells something of an entry: nobody said it, so no search looks for its words there."""
+
+
+class FittedPart:
+    """One row that is made for the width at hand: a rule, a bar, a line with a right side."""
+
+    def __init__(self, make: Callable[[int], Line], plain: str = "") -> None:
+        self._make = make
+        self._plain = plain
+
+    def estimate(self, width: int) -> int:
+        """Return 1."""
+        return 1
+
+    def rows(self, width: int) -> list[Line]:
+        """Return the one row."""
+        return [self._make(width)]
+
+    def plain(self) -> str:
+        """Return the text given for it."""
+        return self._plain
+
+
+class TextPart:
+    """A stretch of a long text, with a prefix before each row."""
+
+    def __init__(
+        self,
+        source: str,
+        start: int,
+        end: int,
+        *,
+        roles: str = "",
+        prefix: Line | None = None,
+        styler: Styler | None = None,
+        hang: bool = False,
+    ) -> None:
+        self._source = source
+        self._start = start
+        self._end = end
+        self._roles = roles
+        self._prefix = prefix or []
+        self._styler = styler
+        self._hang = hang
+
+    def estimate(self, width: int) -> int:
+        """Return the rows as if all lines were of the mean length."""
+        room = max(1, width - line_width(self._prefix))
+        breaks = self._source.count("\n", self._start, self._end)
+        return 1 + breaks + (self._end - self._start - breaks) // (room + max(0, room // 4))
+
+    def rows(self, width: int) -> list[Line]:
+        """Return the wrapped rows."""
+        room = max(1, width - line_width(self._prefix))
+        rows: list[Line] = []
+        for text in clean_lines(self._source[self._start : self._end]):
+            line: Line = self._styler(text) if self._styler is not None else [(text, self._roles)]
+            indent = min(len(text) - len(text.lstrip()) + 2, room // 2) if self._hang else 0
+            rows.extend([[*self._prefix, *row] for row in wrap_line(line, room, indent=indent)])
+        return rows
+
+    def plain(self) -> str:
+        """Return the clean text."""
+        return "\n".join(clean_lines(self._source[self._start : self._end]))
+
+
+class LazyPart:
+    """Parts that are built when they are seen: an entry that has yet to be read from its file.
+
+    The text view puts the parts in its place.
+    """
+
+    def __init__(self, make: Callable[[], list[Part]], *, about: int = 3) -> None:
+        self._make = make
+        self._about = about
+        self._built: list[Part] | None = None
+
+    def warm(self) -> None:
+        """Build the parts now, so that they need not be read when they are seen. For background threads."""
+        self._built = self.build()
+
+    def build(self) -> list[Part]:
+        """Return the parts; where the file is gone, the sentence that says so."""
+        if self._built is not None:
+            return self._built
+        try:
+            return self._make()
+        except SessionBrowseError as error:
+            return [LinePart([("✗ ", "error"), (clean(str(error)), "error")])]
+
+    def estimate(self, width: int) -> int:
+        """Return the guess it was made with."""
+        return self._about
+
+    def rows(self, width: int) -> list[Line]:
+        """Build the parts and return all their rows."""
+        return [row for part in self.build() for row in part.rows(width)]
+
+    def plain(self) -> str:
+        """Return the text of the parts."""
+        return "\n".join([part.plain() for part in self.build()])
+
+
+def warm(parts: Iterable[Part]) -> None:
+    """Build the lazy ones of the parts that show first, so that painting them waits for no disk."""
+    for part in islice(parts, SHOWN_FIRST):
+        if isinstance(part, LazyPart):
+            part.warm()
+
+
+def text_parts(
+    source: str,
+    *,
+    roles: str = "",
+    prefix: Line | None = None,
+    styler: Styler | None = None,
+    hang: bool = False,
+) -> list[Part]:
+    """Return the parts of a text of any size; with `hang`, wrapped rows stand a little deeper than their line."""
+    return [
+        TextPart(source, start, end, roles=roles, prefix=prefix, styler=styler, hang=hang)
+        for start, end in text_cuts(source)
+    ]
+
+
+def text_cuts(source: str, start: int = 0) -> list[tuple[int, int]]:
+    """Return where each part of a long text starts and ends; the end of line between two parts belongs to neither."""
+    cuts: list[tuple[int, int]] = []
+    length = len(source)
+    while length - start > LONGEST_PART:
+        end = source.find("\n", start + CHUNK, start + LONGEST_PART)
+        if end < 0:
+            end = source.rfind("\n", start, start + PIECE_OF_LINE)
+        if end < 0:
+            end = start + PIECE_OF_LINE
+            cuts.append((start, end))
+            start = end
+        else:
+            cuts.append((start, end))
+            start = end + 1
+    cuts.append((start, length))
+    return cuts
+
+
+def wrap_line(line: Line, width: int, *, indent: int = 0) -> list[Line]:
+    """Return the rows of a styled line; rows after the first start with `indent` blanks."""
+    text = "".join([piece for piece, _ in line])
+    if text.isascii() and len(text) <= width:
+        return [line]
+    offsets = wrap_offsets(text, width)
+    if indent and len(offsets) > 1:
+        # The first row has the whole width, the others less: wrap the rest again for the narrower room.
+        head = offsets[0]
+        rest = text[offsets[1][0] :]
+        base = offsets[1][0]
+        room = max(1, width - indent)
+        offsets = [head, *[(start + base, end + base) for start, end in wrap_offsets(rest, room)]]
+    rows = [slice_line(line, start, end) for start, end in offsets]
+    if indent:
+        rows = [rows[0], *[[(" " * indent, ""), *row] for row in rows[1:]]]
+    return rows
+
+
+def slice_line(line: Line, start: int, end: int) -> Line:
+    """Return the characters `start` to `end` of a styled line."""
+    kept: Line = []
+    position = 0
+    for text, roles in line:
+        stop = position + len(text)
+        if stop > start and position < end:
+            kept.append((text[max(0, start - position) : end - position], roles))
+        position = stop
+        if position >= end:
+            break
+    return kept
+
+
+def overlay(line: Line, ranges: Iterable[tuple[int, int]], roles: str) -> Line:
+    """Return the line with more roles on the given ranges of characters (ascending, apart from each other)."""
+    total = sum([len(text) for text, _ in line])
+    result: Line = []
+    position = 0
+    for start, end in ranges:
+        start, end = max(position, start), min(end, total)
+        if start >= end:
+            continue
+        result += slice_line(line, position, start)
+        result += [(text, f"{old} {roles}".strip()) for text, old in slice_line(line, start, end)]
+        position = end
+    return result + slice_line(line, position, total)

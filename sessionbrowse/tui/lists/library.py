@@ -1,0 +1,412 @@
+"""All sessions the browser knows, and the rows its lists show of them: grouping, scope, filter, order.
+
+It holds summaries only and knows no screen. Rows are recomputed whole whenever something changes: ten thousand
+sessions take some milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sessionbrowse.model.listing.age_groups import AgeGroups, age_groups
+from sessionbrowse.model.listing.families import families, folded
+from sessionbrowse.model.listing.picker import Fields, Query, filtered, ordered, parse_query, score, threads
+from sessionbrowse.model.listing.picker_words import Held, Typed
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.search.patterns import BadPattern
+from sessionbrowse.services.background.events import Opening
+from sessionbrowse.store.own.pins import Pins
+from sessionbrowse.tui.lists.lazy_rows import OnDemand
+
+SORTS = ("recent", "threaded", "name", "size", "cost")
+"""The orders without a filter; with one, relevance comes first."""
+
+
+class Filter(Struct, frozen=True):
+    """What stands in a filter line; `problem` is a sentence where it cannot match anything."""
+
+    text: str = ""
+    query: Query = Query()
+    problem: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it asks for nothing."""
+        return self.query.is_empty and self.problem is None
+
+
+def parse_filter(text: str) -> Filter:
+    """Return the filter of a line's text."""
+    try:
+        return Filter(text, parse_query(text))
+    except BadPattern as error:
+        return Filter(text, problem=str(error))
+
+
+class ProjectRow(Struct, frozen=True):
+    """A folder that sessions belong to; `cwd` None stands for all of them, "" for sessions that name none.
+
+    For a repository `cwd` is its main directory, and `directories` are those that its sessions name.
+    """
+
+    cwd: str | None
+    sessions: int
+    named: int
+    modified: float | None
+    agents: tuple[str, ...]
+    is_here: bool = False
+    directories: tuple[str, ...] = ()
+
+
+class SessionRow(Struct, frozen=True, gc=False):
+    """A session in the list; `prefix` draws the thread it hangs on.
+
+    `family` counts the others that are folded under it, or follow it if `is_open`. `group` is named on the first row
+    of each age.
+    """
+
+    summary: Summary
+    prefix: str = ""
+    family: int = 0
+    is_open: bool = False
+    pinned: bool = False
+    group: str = ""
+
+
+class Folding(Struct, frozen=True):
+    """Which families are open: all or none, but for those of the sessions in `flipped`."""
+
+    all_open: bool = False
+    flipped: frozenset[str] = frozenset()
+
+    def flip(self, family: frozenset[str]) -> Folding:
+        """Return these with one family opened that was folded, or folded that was open."""
+        if self.flipped & family:
+            return Folding(self.all_open, self.flipped - family)
+        return Folding(self.all_open, self.flipped | {min(family)})
+
+
+class Library:
+    """The summaries, by path."""
+
+    def __init__(self, here: str | None = None) -> None:
+        self.here = here
+        self.pins = Pins()
+        self.by_repository = False
+        self._repositories: Mapping[str, str] = {}
+        self._families: dict[str, int] | None = None
+        self._summaries: dict[str, Summary] = {}
+        self._opening: Opening | None = None
+        # The list last asked for (project, named only, hidden too, archived), and the hits of the filter typed in it.
+        self._asked: tuple[str | None, bool, bool, bool] | None = None
+        self._chosen: list[Summary] = []
+        # For each letter that was typed behind the one before: what stood in the line, and its hits.
+        self._hits: list[tuple[str, list[Held]]] = []
+        self._typed = Typed()
+        self._held: list[Held] | None = None
+        # The rows of all of that list, and for what order, folds, pins and ages they are.
+        self._unfiltered: tuple[tuple[str, Folding | None, Pins, AgeGroups | None], list[SessionRow]] | None = None
+        # The folders with their counts, and the row of all, for (hidden too, archived).
+        self._grouped: dict[tuple[bool, bool], tuple[list[ProjectRow], ProjectRow]] = {}
+
+    def __len__(self) -> int:
+        return len(self._summaries)
+
+    def add(self, batch: Iterable[Summary]) -> None:
+        """Take newly read sessions, in place of older readings of the same files."""
+        for summary in batch:
+            self._summaries[summary.path] = summary
+        self._forget_all()
+
+    def open(self, opening: Opening) -> None:
+        """Take the first rows, and the counts of all, until the others have come."""
+        self.add(opening.summaries)
+        self._opening = opening
+
+    def opened(self) -> None:
+        """Count for itself from now on: all sessions are here."""
+        self._opening = None
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether only the first rows are here."""
+        return self._opening is not None
+
+    def keep_only(self, paths: Iterable[str]) -> None:
+        """Forget the sessions that a complete scan did not find again."""
+        found = set(paths)
+        self._typed = Typed()
+        for path in [path for path in self._summaries if path not in found]:
+            del self._summaries[path]
+        self._forget_all()
+
+    def replace(self, summaries: Iterable[Summary], gone: Iterable[str]) -> None:
+        """Take sessions that were read anew, and forget those that are gone."""
+        for path in gone:
+            self._summaries.pop(path, None)
+        self.add(summaries)
+
+    def all(self) -> list[Summary]:
+        """Return every session."""
+        return list(self._summaries.values())
+
+    def get(self, path: object) -> Summary | None:
+        """Return the summary of the file at `path`."""
+        return self._summaries.get(path) if isinstance(path, str) else None
+
+    def counts(self, *, hidden: bool = False, archived: bool = False) -> tuple[int, int]:
+        """Return the number of sessions and of projects."""
+        if self._opening is not None:
+            return self._opening.sessions, len(self._opening.folders)
+        rows, whole = self._all_projects(hidden, archived)
+        return whole.sessions, len(rows)
+
+    def know_repositories(self, repositories: Mapping[str, str]) -> None:
+        """Take the repositories of directories, by directory."""
+        self._repositories = {**self._repositories, **repositories}
+        self._regroup()
+
+    def group_by_repository(self, wanted: bool) -> None:
+        """Make one project of each repository, or of each directory."""
+        self.by_repository = wanted
+        self._regroup()
+
+    def project_of(self, cwd: str) -> str:
+        """Return the project that a session's directory belongs to."""
+        return self._repositories.get(cwd, cwd) if self.by_repository else cwd
+
+    def family(self, path: str) -> frozenset[str]:
+        """Return the paths of a session's whole family; only its own if it has none."""
+        known = self._known_families()
+        number = known.get(path)
+        return frozenset([path] if number is None else [other for other, its in known.items() if its == number])
+
+    def _known_families(self) -> dict[str, int]:
+        if self._families is None:
+            self._families = families(list(self._summaries.values()))
+        return self._families
+
+    def projects(
+        self, filter: Filter | None = None, *, hidden: bool = False, archived: bool = False
+    ) -> list[ProjectRow]:
+        """Return the rows of the folder list: all, the folder we were started in, the others by last activity."""
+        if self._opening is not None:
+            rows, whole = self._first_projects(self._opening)
+        else:
+            rows, whole = self._all_projects(hidden, archived)
+        if filter is not None and not filter.is_empty:
+            rows = [row for row in rows if _matches(filter, row.cwd or "")]
+        return [whole, *rows]
+
+    def _all_projects(self, hidden: bool, archived: bool) -> tuple[list[ProjectRow], ProjectRow]:
+        known = self._grouped.get((hidden, archived))
+        if known is None:
+            groups: dict[str, list[Summary]] = {}
+            shown = self._visible(hidden, archived)
+            for summary in shown:
+                groups.setdefault(self.project_of(summary.cwd), []).append(summary)
+            rows = [self._project(cwd, members) for cwd, members in groups.items()]
+            known = self._grouped[hidden, archived] = _by_activity(rows), self._project(None, shown)
+        return known
+
+    def _first_projects(self, opening: Opening) -> tuple[list[ProjectRow], ProjectRow]:
+        rows = [
+            ProjectRow(
+                each.cwd,
+                each.sessions,
+                each.named,
+                each.modified,
+                each.agents,
+                each.cwd != "" and each.cwd == self.here,
+                (each.cwd,) if each.cwd else (),
+            )
+            for each in opening.folders
+        ]
+        agents = tuple(sorted({agent for row in rows for agent in row.agents}))
+        modified = max([row.modified or 0 for row in rows], default=None)
+        return _by_activity(rows), ProjectRow(
+            None, opening.sessions, sum([row.named for row in rows]), modified, agents
+        )
+
+    def _project(self, cwd: str | None, members: Sequence[Summary]) -> ProjectRow:
+        return ProjectRow(
+            cwd,
+            len(members),
+            sum([summary.name is not None for summary in members]),
+            max([summary.modified or 0 for summary in members], default=None),
+            tuple(sorted({summary.agent for summary in members})),
+            cwd is not None and cwd != "" and self.here is not None and cwd == self.project_of(self.here),
+            tuple(sorted({summary.cwd for summary in members}))
+            if cwd and self.by_repository
+            else (cwd,)
+            if cwd
+            else (),
+        )
+
+    def sessions(
+        self,
+        *,
+        cwd: str | None = None,
+        filter: Filter | None = None,
+        sort: str = "recent",
+        named: bool = False,
+        hidden: bool = False,
+        archived: bool = False,
+        folding: Folding | None = None,
+        now_ms: float | None = None,
+    ) -> Sequence[SessionRow]:
+        """Return the rows of the session list; `cwd` None stands for all projects.
+
+        Without `folding` each session has its row, as always in threads and for a filter. With `now_ms` the newest
+        order names the age at which each group begins.
+        """
+        filter = filter or Filter()
+        if filter.problem is not None:
+            return []
+        chosen = self._newest_first(cwd, named, hidden, archived)
+        if not filter.is_empty:
+            return self._matching(chosen, filter, sort)
+        # They are the same all day.
+        groups = age_groups(now_ms) if now_ms is not None and sort == "recent" else None
+        asked = (sort, folding, self.pins, groups)
+        if self._unfiltered is None or self._unfiltered[0] != asked:
+            # Kept for when a filter is cleared.
+            self._unfiltered = asked, self._all_rows(chosen, sort, folding, groups)
+        return self._unfiltered[1]
+
+    def _all_rows(
+        self, chosen: list[Summary], sort: str, folding: Folding | None, groups: AgeGroups | None
+    ) -> list[SessionRow]:
+        if sort == "threaded":
+            return self._threads(chosen)
+        rows = self._rows(chosen if sort == "recent" else ordered(chosen, sort), folding)
+        return rows if groups is None else _with_ages(rows, groups)
+
+    def _threads(self, chosen: list[Summary]) -> list[SessionRow]:
+        """Return the rows of threads, those first that hold what is pinned."""
+        holds = self.pins.holds
+        grown: list[list[SessionRow]] = []
+        for summary, lasts in threads(chosen):
+            if len(lasts) == 1:
+                grown.append([])
+            grown[-1].append(SessionRow(summary, thread_prefix(lasts), pinned=holds(summary)))
+        grown.sort(key=lambda thread: not any(row.pinned for row in thread))
+        return [row for thread in grown for row in thread]
+
+    def _rows(self, chosen: list[Summary], folding: Folding | None) -> list[SessionRow]:
+        """Return the rows of an order: what is pinned first, families in one place."""
+        pinned: dict[str, Summary] = {}
+        if self.pins.own or self.pins.omp:
+            pinned = {summary.path: summary for summary in chosen if self.pins.holds(summary)}
+        rest = [summary for summary in chosen if summary.path not in pinned] if pinned else chosen
+        rows = [SessionRow(summary, pinned=True) for summary in pinned.values()]
+        if folding is None:
+            rows += [SessionRow(summary) for summary in rest]
+        else:
+            family_of = self._known_families()
+            flipped = {family_of.get(path) for path in folding.flipped}
+            is_all_open = folding.all_open
+            for head, others in folded(rest, family_of):
+                is_open = bool(others) and is_all_open != (family_of[head.path] in flipped)
+                rows.append(SessionRow(head, "", len(others), is_open) if others else SessionRow(head))
+                if is_open:
+                    rows += [SessionRow(other, "├─") for other in others[:-1]]
+                    rows.append(SessionRow(others[-1], "╰─"))
+        return rows
+
+    def _newest_first(self, cwd: str | None, named: bool, hidden: bool, archived: bool) -> list[Summary]:
+        asked = (cwd, named, hidden, archived)
+        if self._asked != asked:
+            chosen = [
+                summary
+                for summary in self._visible(hidden, archived)
+                if (cwd is None or self.project_of(summary.cwd) == cwd) and (not named or (summary.name or "").strip())
+            ]
+            self._forget()
+            self._asked, self._chosen = asked, ordered(chosen, "recent")
+        return self._chosen
+
+    def prepare_filter(self, cwd: str | None, *, named: bool, hidden: bool, archived: bool) -> None:
+        """Make ready what the first letter of a filter needs, in the list that `sessions` is asked for."""
+        self._newest_first(cwd, named, hidden, archived)
+        self._chosen_held()
+
+    def _chosen_held(self) -> list[Held]:
+        if self._held is None:
+            self._held = self._typed.hold(self._chosen)
+        return self._held
+
+    def _matching(self, chosen: list[Summary], filter: Filter, sort: str) -> Sequence[SessionRow]:
+        """Return the hits of a filter; another letter at its end is looked for among the hits so far only."""
+        query, text = filter.query, filter.text
+        if query.pattern is not None or '"' in text:
+            self._hits.clear()
+            return OnDemand(filtered(chosen, query, sort), SessionRow)
+        while self._hits and not text.startswith(self._hits[-1][0]):
+            self._hits.pop()
+        if not self._hits or self._hits[-1][0] != text:
+            candidates = self._hits[-1][1] if self._hits else self._chosen_held()
+            self._hits.append((text, self._typed.matching(candidates, query.words)))
+        found = self._hits[-1][1]
+        if sort == "recent":
+            return OnDemand(found, lambda held: SessionRow(held.summary))
+        return OnDemand(filtered([held.summary for held in found], query, sort), SessionRow)
+
+    def _forget_all(self) -> None:
+        self._families = None
+        self._regroup()
+
+    def _regroup(self) -> None:
+        self._grouped = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._asked, self._chosen, self._hits, self._held, self._unfiltered = None, [], [], None, None
+
+    def _visible(self, hidden: bool, archived: bool = False) -> list[Summary]:
+        return [
+            summary
+            for summary in self._summaries.values()
+            if summary.archived == archived and (hidden or not summary.hidden)
+        ]
+
+
+def same_names(directories: Iterable[str]) -> frozenset[str]:
+    """Return the directories that share their own name with another one."""
+    by_name: dict[str, list[str]] = {}
+    for directory in directories:
+        by_name.setdefault(directory.rstrip("/\\").rpartition("/")[2], []).append(directory)
+    return frozenset([path for paths in by_name.values() if len(paths) > 1 for path in paths])
+
+
+def thread_prefix(lasts: Sequence[bool]) -> str:
+    """Return the lines that hang a session on its parent; `lasts` tells for each level whether it is the last there."""
+    if len(lasts) < 2:
+        return ""
+    above = "".join(["  " if last else "│ " for last in lasts[1:-1]])
+    return above + ("╰─" if lasts[-1] else "├─")
+
+
+def _with_ages(rows: list[SessionRow], groups: AgeGroups) -> list[SessionRow]:
+    """Name the age on the first row of each group; rows that are pinned are a group of their own."""
+    until = float("inf")
+    for number, row in enumerate(rows):
+        if row.pinned:
+            if number == 0:
+                rows[0] = replace(row, group="Pinned")
+        elif not row.prefix and (row.summary.modified or 0) < until:
+            group = groups.of(row.summary.modified)
+            until = groups.start(group)
+            rows[number] = replace(row, group=group)
+    return rows
+
+
+def _by_activity(rows: list[ProjectRow]) -> list[ProjectRow]:
+    return sorted(rows, key=lambda row: (not row.is_here, -(row.modified or 0), row.cwd or ""))
+
+
+def _matches(filter: Filter, cwd: str) -> bool:
+    return filter.problem is None and score(filter.query, Fields("", "", cwd, "")) is not None

@@ -1,0 +1,129 @@
+"""The preview beside the lists: facts of the session at once, its conversation when the cursor rests on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.timer import Timer
+
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.text import clean
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.shell.cursor_debounce import Resting
+from sessionbrowse.tui.shell.jobs import Job, Outcome
+from sessionbrowse.tui.widgets.text_view import TextView
+
+if TYPE_CHECKING:
+    from sessionbrowse.tui.lists.screen import BrowseScreen
+
+PREVIEW_DELAY = 0.12
+"""Seconds the cursor rests on a session before its file is opened for the preview."""
+
+
+class Preview:
+    """What the preview shows, and what it waits for."""
+
+    def __init__(self, screen: BrowseScreen) -> None:
+        self._screen = screen
+        self._painted = False
+        self._is_stale = False
+        self._timer: Timer | None = None
+        self._resting = Resting(screen, self._rests)
+        self._asked: str | None = None
+        self._shown: str | None = None
+        self._is_due = False
+
+    @property
+    def due(self) -> bool:
+        """Whether the preview is still to follow the cursor."""
+        return self._is_due or self._resting.due
+
+    @property
+    def _view(self) -> TextView:
+        return self._screen.preview
+
+    def show(self) -> None:
+        """Show the session under the cursor."""
+        summary = self._screen.current
+        if self._timer is not None:
+            self._timer.stop()
+            self._is_due = False
+        self._screen.lane("preview").cancel()
+        if summary is None:
+            self._resting.cancel()
+            self._asked = None
+            self._view.show([], empty="Choose a session to see what was said in it.")
+            return
+        self._asked = summary.path
+        self._shown = None
+        rested = self._resting.moved()
+        if rested or not self._painted:
+            # The rows come first: what draws it takes as long as they do, and longer where it is still to be imported.
+            self._screen.after_frame(self._show_facts)
+        if rested and self._screen.has_class("-preview-shown"):
+            self._is_due = True
+            self._timer = self._screen.set_timer(PREVIEW_DELAY, self.load)
+
+    def _rests(self) -> None:
+        """Show the session at which quick keys came to a stop."""
+        self._show_facts()
+        if self._screen.has_class("-preview-shown"):
+            self.load()
+
+    def load(self, *, follows: bool = False) -> None:
+        """Open the session's file."""
+        self._is_due = False
+        summary, browser = self._screen.current, self._screen.browser
+        if summary is None:
+            return
+
+        def load(job: Job) -> object:
+            from sessionbrowse.tui.reading.documents import conversation
+
+            return conversation(browser.open_session(summary.path, summary.agent), summary)
+
+        lane = self._screen.lane("preview")
+        (lane.follow if follows else lane.ask)(load)
+
+    def changed(self) -> None:
+        """Read the session again: what is read stays where it is until the rest is there."""
+        # Below another screen nobody reads it.
+        self._is_stale = not self._screen.is_seen
+        if self._screen.is_seen:
+            self.load(follows=True)
+
+    def seen_again(self) -> None:
+        """Read it again when coming back, if it changed meanwhile."""
+        if self._is_stale:
+            self._is_stale = False
+            self.load()
+
+    def take(self, outcome: Outcome) -> None:
+        """Show the conversation of the session under the cursor."""
+        summary = self._screen.current
+        if summary is None or summary.path != self._asked:
+            return
+        from sessionbrowse.tui.reading.documents import rule
+
+        if outcome.error is not None:
+            sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
+            reason = LinePart([("✗ ", "error"), (clean(sentence), "error")])
+            self._view.show([*self._facts(summary), rule(), reason])
+            return
+        parts = [*self._facts(summary), *outcome.value]
+        self._view.show(parts, keep_place=self._shown == summary.path)
+        self._shown = summary.path
+
+    def _show_facts(self) -> None:
+        self._painted = True
+        summary = self._screen.current
+        if summary is not None and self._shown != summary.path:
+            self._view.show(self._facts(summary))
+
+    def _facts(self, summary: Summary) -> list[Part]:
+        from sessionbrowse.tui.reading.documents import summary_parts
+
+        browser = self._screen.browser
+        exists = self._screen.exists.get(summary.cwd)
+        return summary_parts(summary, browser.home, browser.now_ms(), exists=exists)

@@ -1,0 +1,281 @@
+"""Values → lines of spans: projects, sessions, tree rows, the bars at top and bottom.
+
+Everything a session file says passes `clean` on its way into a span; nothing here is ever parsed as markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from sessionbrowse import text
+from sessionbrowse.config import ROW_FIELDS, DateStyle, RowField
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.text import clean
+from sessionbrowse.tui.lists.library import ProjectRow, SessionRow
+from sessionbrowse.tui.paint.spans import Line, cut_left, fit, line_width, right_aligned, sides
+
+GLYPHS = {"pi": "π", "omp": "ω", "atomic": "α", "indusagi": "ι"}
+"""One letter for each agent; its name is in the preview."""
+
+_DATE_CELLS: dict[str, int] = {"age": 5, "date": 13, "iso": 21}
+
+CRUMB: Line = [(" › ", "faint")]
+"""What stands between the places of the way here."""
+
+TITLE_CHARACTERS = 400
+"""No row is wider than this; cleaning more of a first message would be wasted."""
+
+RECENT_MS = 300_000
+"""A session that changed less than five minutes ago may still be at work."""
+
+
+class ListStyle(Struct, frozen=True, kw_only=True):
+    """What the session list shows beside the titles."""
+
+    now_ms: float
+    home: str
+    show_path: bool = False
+    show_folder: bool = False
+    dates: DateStyle = "age"
+    in_use: frozenset[str] = frozenset()
+    fields: Collection[RowField] = ROW_FIELDS
+
+
+def agent_span(agent: str) -> tuple[str, str]:
+    """Return the agent's letter in its colour."""
+    return (GLYPHS.get(agent, "·"), agent if agent in GLYPHS else "dim")
+
+
+def one_line(foreign: str, characters: int = TITLE_CHARACTERS) -> str:
+    """Return the beginning of a foreign text as one clean line, runs of blanks joined."""
+    # Blanks are joined before cutting: a message may start with a screenful of them.
+    head = " ".join(foreign[: characters * 4].split())[:characters]
+    return clean(head)
+
+
+def directory_state(directories: Sequence[str], exists: Mapping[str, bool | None], moved: Mapping[str, str]) -> str:
+    """Return "missing" or "moved" for a project none of whose directories is left, else nothing."""
+    if not directories or any(exists.get(directory) is not False for directory in directories):
+        return ""
+    return "moved" if any(directory in moved for directory in directories) else "missing"
+
+
+def project_row(row: ProjectRow, width: int, home: str, state: str = "", *, ambiguous: bool = False) -> Line:
+    """Return the row of a folder: its name, where it lies if there is room or need, how many sessions it has."""
+    count: Line = [(f"{row.sessions:,}", "dim")]
+    if row.cwd is None:
+        return sides([("All folders", "title")], count, width)
+    if not row.cwd:
+        return sides([("(no directory)", "dim")], count, width)
+    name, above = folder_name(row.cwd, home)
+    left: Line = [(name, "title" if row.is_here else "dim" if state else "")]
+    if len(row.directories) > 1:
+        left.append((f" ⑂{len(row.directories)}", "branch"))
+    if row.is_here:
+        left.append((" ← here", "accent"))
+    right: Line = [(f"{state} ", "warning"), *count] if state else count
+    if above and above != "~" and (ambiguous or width >= 30):
+        left.append((f"  {above}", "faint"))
+    return sides(left, right, width, least=4)
+
+
+def folder_name(cwd: str, home: str) -> tuple[str, str]:
+    """Return a directory's own name and the clean, shortened path above it."""
+    shown = clean(text.shorten_home(cwd.rstrip("/\\") or cwd, home))
+    above, slash, name = shown.rpartition("/")
+    return (name, above) if name and slash else (shown, "")
+
+
+def session_title(summary: Summary) -> Line:
+    """Return what a session is called, with the signs of damage and of forks before and after it."""
+    line: Line = []
+    if summary.problem is not None:
+        line.append(("✗ ", "error"))
+    if summary.name and summary.name.strip():
+        line.append((one_line(summary.name), "title"))
+    elif summary.first_message and summary.first_message.strip():
+        line.append((one_line(summary.first_message), ""))
+    elif summary.problem is not None:
+        line.append((one_line(summary.problem), "error"))
+    else:
+        line.append(("(no messages)", "dim italic"))
+    return line
+
+
+def session_badges(summary: Summary) -> Line:
+    """Return the small signs after a title: fork, branches, labels, damaged lines, a newest message left behind."""
+    badges: Line = []
+    if summary.parent_session is not None:
+        badges.append((" ↳", "branch"))
+    if summary.branch_count > 1:
+        badges.append((f" ⌥{summary.branch_count}", "branch"))
+    if summary.label_count:
+        badges.append((f" ⚑{summary.label_count}", "label"))
+    if summary.problem_count and summary.problem is None:
+        # How many they are is known when the whole session was read: the list knows of bad lines only.
+        badges.append((" ✗", "error"))
+    if summary.left_behind:
+        badges.append((" ↯", "warning"))
+    if summary.hidden:
+        badges.append((" hidden", "faint"))
+    return badges
+
+
+def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
+    """Return the row of a session: title and badges at the left, facts at the right as far as there is room."""
+    summary = row.summary
+    right = session_path(summary, width, style) if style.show_path else session_facts(summary, width, style)
+    prefix: Line = [(row.prefix, "faint")] if row.prefix else []
+    if row.pinned:
+        prefix.append(("★ ", "accent"))
+    badges = session_badges(summary)
+    if row.family:
+        badges.append((f" {'⊟' if row.is_open else '⊞'}{row.family}", "branch"))
+    room = width - line_width(right) - line_width(prefix) - line_width(badges) - 1
+    if room < 8:
+        badges, room = [], width - line_width(right) - line_width(prefix) - 1
+    title = session_title(summary)
+    group: Line = [(f"{row.group}  ", "italic dim")] if row.group else []
+    if group and room - line_width(group) >= min(_LEAST_TITLE, line_width(title)):
+        right, room = [*group, *right], room - line_width(group)
+    left: Line = [*prefix, *fit(title, max(0, room)), *badges]
+    return sides(left, right, width, least=0)
+
+
+def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
+    """Return the sign of a session that a program has open, or that changed in the last minutes."""
+    if summary.path in style.in_use:
+        return ("●", "good")
+    if 0 <= style.now_ms - summary.mtime_ns / 1_000_000 < RECENT_MS:
+        return ("○", "good")
+    return (" ", "")
+
+
+_LEAST_TITLE = 10
+"""Cells of a title that the name of an age leaves it at least."""
+
+_LEAST_WIDTH: dict[RowField, int] = {
+    "agent": 24,
+    "modified": 24,
+    "messages": 40,
+    "cost": 52,
+    "tokens": 58,
+    "size": 64,
+    "branches": 70,
+    "folder": 84,
+    "model": 110,
+}
+"""How wide a row must be to show a field."""
+
+
+def session_facts(summary: Summary, width: int, style: ListStyle) -> Line:
+    """Return the columns at the right of a session's row, the more the wider it is."""
+    width -= _DATE_CELLS[style.dates] - _DATE_CELLS["age"] if "modified" in style.fields else 0
+    facts: Line = []
+    for field in style.fields:
+        if width >= _LEAST_WIDTH[field] and (field != "folder" or style.show_folder):
+            facts += _fact(summary, field, style)
+    return facts
+
+
+def _fact(summary: Summary, field: RowField, style: ListStyle) -> Line:
+    match field:
+        case "agent":
+            return [agent_span(summary.agent), life_sign(summary, style)]
+        case "modified":
+            return [right_aligned(moment(summary.modified, style), "dim", _DATE_CELLS[style.dates] - 1)]
+        case "messages":
+            count = summary.message_count
+            return [_apart(f"{count:,} msg" if count < 10_000 else f"{text.tokens(count)} msg", 10)]
+        case "cost":
+            return [_apart(text.cost(summary.cost) if summary.cost else "", 8)]
+        case "tokens":
+            return [_apart(text.tokens(summary.tokens) if summary.tokens else "", 8)]
+        case "size":
+            return [_apart(text.size(summary.bytes), 9)]
+        case "branches":
+            return [right_aligned(f"⌥{summary.branch_count}" if summary.branch_count > 1 else "", "dim", 5)]
+        case "folder":
+            name, _ = folder_name(summary.cwd, style.home) if summary.cwd else ("", "")
+            return [(text.fit(name, 18) + "  ", "dim")]
+        case "model":
+            return [(text.fit(clean(summary.model or "").rpartition("/")[2], 20) + "  ", "faint")]
+
+
+def _apart(fact: str, cells: int) -> tuple[str, str]:
+    """Return a fact at the right of its column; one that is too wide for it still leaves a blank before itself."""
+    return right_aligned(f" {fact}", "dim", cells)
+
+
+def moment(time_ms: float | None, style: ListStyle) -> str:
+    """Return a time as the settings want it: how long ago, a date of this machine's clock, or ISO 8601."""
+    if time_ms is None or not text.is_time(time_ms):
+        return ""
+    match style.dates:
+        case "age":
+            return text.age(time_ms, style.now_ms)
+        case "iso":
+            return text.iso_ms(time_ms)[:19] + "Z"
+        case "date":
+            try:
+                then, now = datetime.fromtimestamp(time_ms / 1000), datetime.fromtimestamp(style.now_ms / 1000)
+            except (OverflowError, OSError, ValueError):
+                return ""
+            return f"{then:%b %d %H:%M}" if then.year == now.year else f"{then:%b %d  %Y}"
+
+
+def session_path(summary: Summary, width: int, style: ListStyle) -> Line:
+    """Return the path of a session's file, its end where there is not enough room."""
+    path = clean(text.shorten_home(summary.path, style.home))
+    return [(cut_left(path, max(10, width * 3 // 5)), "dim")]
+
+
+def bar(left: Line, right: Line, width: int) -> Line:
+    """Return a bar of one line: what it says at the left, what it counts at the right."""
+    return sides([(" ", ""), *left], [*right, (" ", "")] if right else [], width)
+
+
+def progress(done: int, total: int | None, rate: float | None = None, verb: str = "reading") -> Line:
+    """Return a small bar of how far a scan has come, with sessions per second."""
+    if not total:
+        return [(f"{verb} {done:,}", "accent")]
+    cells = 8
+    full = min(cells, done * cells // total)
+    return [
+        (f"{verb} ", "dim"),
+        ("▰" * full, "accent"),
+        ("▱" * (cells - full), "faint"),
+        (f" {done:,}/{total:,}", "dim"),
+        (f" · {rate:,.0f}/s" if rate else "", "dim"),
+    ]
+
+
+def plural(count: int, word: str, words: str | None = None) -> str:
+    """Return a number with its noun: `1 session`, `2,140 sessions`."""
+    return f"{count:,} {word if count == 1 else words or word + 's'}"
+
+
+def key_hints(hints: Sequence[tuple[str, str, bool]], width: int) -> tuple[Line, list[tuple[int, int, int]]]:
+    """Return the footer's line and where each hint lies: (first cell, cell after the last, number of the hint).
+
+    A hint is a key, what it does, and whether it can work now. Those that do not fit are left out, the last stays.
+    """
+    pieces: list[tuple[int, Line]] = []
+    for number, (key, title, works) in enumerate(hints):
+        pieces.append((number, [(f" {key}", "key" if works else "faint"), (f" {title} ", "" if works else "faint")]))
+    room = width - (line_width(pieces[-1][1]) if pieces else 0)
+    line: Line = []
+    places: list[tuple[int, int, int]] = []
+    position = 0
+    for number, piece in pieces:
+        cells = line_width(piece)
+        is_last = number == len(pieces) - 1
+        if not is_last and position + cells > room:
+            continue
+        places.append((position, position + cells, number))
+        line += piece
+        position += cells
+    return fit(line, width), places

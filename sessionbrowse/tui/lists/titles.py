@@ -1,0 +1,127 @@
+"""The sentences around the lists: the bar above them, their titles, what stands where no session is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+from textual.content import Content
+
+from sessionbrowse.tui.lists.library import Filter
+from sessionbrowse.tui.lists.rows import CRUMB, folder_name, one_line, plural, progress
+from sessionbrowse.tui.paint.spans import Line, line_width
+
+LEAST_PLACE = 18
+"""Cells of the upper bar that are left to say where we are."""
+
+SORT_TITLES = {
+    "recent": "newest",
+    "threaded": "threaded",
+    "name": "by name",
+    "size": "largest",
+    "cost": "dearest",
+    "relevance": "best match",
+}
+
+
+class Progress(Struct, frozen=True):
+    """How far something is, and since when: `began_done` of it were done at `began_ms`."""
+
+    verb: str
+    done: int
+    total: int
+    began_ms: float
+    began_done: int
+    now_ms: float = 0
+
+    def shown(self) -> Line:
+        """Return it as a bar with a rate."""
+        seconds = (self.now_ms - self.began_ms) / 1000
+        rate = (self.done - self.began_done) / seconds if seconds > 0.2 else None
+        return progress(self.done, self.total, rate, self.verb)
+
+
+def advanced(before: Progress | None, verb: str, done: int, total: int, now_ms: float) -> Progress | None:
+    """Return how far it is now; None when it is done."""
+    if done >= total:
+        return None
+    if before is None or before.verb != verb or done < before.done:
+        return Progress(verb, done, total, now_ms, done)
+    return Progress(verb, done, total, before.began_ms, before.began_done, now_ms)
+
+
+class Chosen(Struct, frozen=True, kw_only=True):
+    """What the list of sessions is limited to and how it is ordered."""
+
+    folder: str | None
+    filter: Filter
+    sort: str
+    named: bool
+    archived: bool
+    scanning: bool
+
+
+def folder_title(folder: str, home: str) -> str:
+    """Return a folder's name, also of sessions that have none."""
+    return folder_name(folder, home)[0] if folder else "(no directory)"
+
+
+def sessions_title(chosen: Chosen, home: str, selected: tuple[int, int]) -> Content:
+    """Return the title of the sessions; `selected` are how many are selected and shown, and not shown."""
+    shown, hidden = selected
+    title: list[tuple[str, str]] = []
+    if shown or hidden:
+        # First, because a narrow pane cuts its title at the right.
+        not_shown = f", {hidden:,} not shown" if hidden else ""
+        title.append((f"✓ {shown:,} selected{not_shown} · ", "$accent"))
+    folder = folder_title(chosen.folder, home) if chosen.folder is not None else "All folders"
+    title.append(("Sessions", ""))
+    if not chosen.filter.is_empty:
+        title.append((f" with “{one_line(chosen.filter.text, 30)}”", "$accent"))
+    title.append((f" · {folder}", ""))
+    title.append((f" · {SORT_TITLES[chosen.sort]}", "$sb-dim"))
+    if chosen.named:
+        title.append((" · named only", "$accent"))
+    if chosen.archived:
+        title.append((" · archived", "$accent"))
+    return Content.assemble(*title)
+
+
+def path_line(folder: str | None, home: str) -> Line:
+    """Return the way to the chosen folder."""
+    line: Line = [("sessionbrowse", "title")]
+    return line if folder is None else [*line, *CRUMB, (folder_title(folder, home), "dim")]
+
+
+def facts_line(sessions: int, folders: int, under_way: Progress | None, failure: str | None, width: int) -> Line:
+    """Return how many there are, and how the reading goes: as much of it as a bar of this width has room for."""
+    counts: Line = [(f"{plural(sessions, 'session')} · {plural(folders, 'folder')}", "dim")]
+    failed: Line = [(f"{failure}   ", "error")] if failure is not None else []
+    if under_way is None:
+        return [*failed, *counts]
+    gap: Line = [("   ", "")]
+    ways = (
+        [*under_way.shown(), *gap, *counts],
+        [*under_way.shown(), *gap, (plural(sessions, "session"), "dim")],
+        under_way.shown(),
+        [(f"{under_way.verb} {under_way.done * 100 // under_way.total}%", "accent")],
+    )
+    room = width - line_width(failed) - LEAST_PLACE
+    return [*failed, *next((way for way in ways if line_width(way) <= room), ways[-1])]
+
+
+def no_sessions_sentence(chosen: Chosen, key_of: Callable[[str], str]) -> str:
+    """Say why there is no session, and what helps."""
+    if chosen.filter.problem is not None:
+        return chosen.filter.problem
+    if not chosen.filter.is_empty:
+        return f"No session matches “{one_line(chosen.filter.text, 60)}”. {key_of('back')} clears the filter."
+    if chosen.named:
+        return f"No session here has a name. {key_of('named')} shows all."
+    if chosen.archived and not chosen.scanning:
+        return f"No session is archived. {key_of('archived')} shows those that are not."
+    if chosen.scanning:
+        return "Reading sessions …"
+    if chosen.folder is not None:
+        return f"No sessions in this folder. {key_of('scope')} shows all folders."
+    return f"No sessions yet. {key_of('reload')} looks again."

@@ -1,0 +1,98 @@
+"""What a user sees who has no session of any agent: where we looked, and the demo to try."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from sessionbrowse import text
+from sessionbrowse.agents import AGENTS
+from sessionbrowse.text import clean
+from sessionbrowse.tui.commands.command import Here
+from sessionbrowse.tui.commands.contexts import WELCOME
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.lists.rows import agent_span
+from sessionbrowse.tui.paint.spans import Line, pad
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.shell.jobs import Outcome
+from sessionbrowse.tui.widgets.bars import KeyBar
+from sessionbrowse.tui.widgets.text_view import TextView
+
+
+class WelcomeScreen(CommandScreen[None]):
+    """The first screen of a machine without sessions."""
+
+    def __init__(self) -> None:
+        super().__init__(name=WELCOME)
+        self._exists: dict[str, bool | None] = {}
+
+    def compose(self) -> ComposeResult:
+        """Lay out the window."""
+        with Vertical(id="welcome-window", classes="window"):
+            yield TextView(id="welcome-text")
+        yield KeyBar(id="footer")
+
+    def on_mount(self) -> None:
+        """Tell where sessions were looked for, and ask the disk what is missing."""
+        self.query_one("#welcome-window").border_title = "sessionbrowse"
+        self._show()
+        self.set_focus(self.query_one(TextView))
+        self.update_footer()
+        roots = [place.root for place in self.browser.source.places]
+        exists_many = self.browser.source.exists_many
+        self.lane("places").ask(lambda job: exists_many(roots))
+
+    def on_screen_resume(self) -> None:
+        """Go if sessions came while the help stood above."""
+        if len(self.browser.library):
+            self.dismiss(None)
+
+    def take_places(self, outcome: Outcome) -> None:
+        """Mark the places that are missing."""
+        if isinstance(outcome.value, dict):
+            self._exists = outcome.value
+            self._show()
+
+    def _show(self) -> None:
+        keys = self.browser.keys
+        parts: list[Part] = [
+            LinePart([("No sessions yet", "title")]),
+            LinePart([]),
+            LinePart([("This is a browser for the sessions of pi, omp, atomic and indusagi.", "")]),
+            LinePart([]),
+        ]
+        # What can be done stands above what was looked at: a small screen shows the beginning.
+        offers = (
+            ("demo", "open the demo: made-up sessions in a directory of their own, to try everything without fear"),
+            ("reload", "look again"),
+            ("quit", "leave"),
+        )
+        for command_id, what in offers:
+            key: Line = pad([("  ", ""), (keys.key_of(command_id), "key")], 6)
+            parts.append(LinePart([*key, (what, "")], indent=6))
+        parts += [LinePart([]), LinePart([("It looked here:", "")])]
+        for agent in AGENTS:
+            roots = list(dict.fromkeys([p.root for p in self.browser.source.places if p.agent == agent]))
+            for root in roots[:4]:
+                shown = clean(text.shorten_home(root, self.browser.home))
+                missing: Line = [("  missing", "warning")] if self._exists.get(root) is False else []
+                line: Line = [("  ", ""), agent_span(agent), (f" {agent:<9}", ""), (shown, "dim"), *missing]
+                parts.append(LinePart(line, indent=14))
+        self.query_one(TextView).show(parts, keep_place=True)
+
+    def nearest_places(self) -> tuple[str, ...]:
+        """Only this screen."""
+        return (WELCOME,)
+
+    def here(self) -> Here:
+        """Nothing to ask."""
+        return Here()
+
+    def do_demo(self) -> None:
+        """Open made-up sessions."""
+        self.browser.open_demo()
+
+    def do_reload(self) -> None:
+        """Look again."""
+        self.dismiss(None)
+        self.browser.start_scan()

@@ -1,0 +1,147 @@
+"""Take something of a session along: copy it, or open a copy of it in the user's editor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.outside.clipboard import copy_text, copyable
+from sessionbrowse.tui.outside.editor import editor_command, private_copy
+from sessionbrowse.tui.outside.terminal import lend_terminal
+from sessionbrowse.tui.reading.entry_plain import context_text, entry_text, raw_text
+from sessionbrowse.tui.reading.views import Looked, ViewName
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.shell.jobs import Job, Outcome
+from sessionbrowse.tui.widgets.text_view import TextView
+
+Find = Callable[[], str]
+"""Finds a text, in a background thread."""
+
+
+class Copying:
+    """The commands that copy and that open copies."""
+
+    def __init__(self, screen: CommandScreen[None]) -> None:
+        self._screen = screen
+
+    # -- copying ------------------------------------------------------------------------------------------------
+
+    def do_copy(self) -> None:
+        """Copy the text of the entry, or the path of the session's file."""
+        looked = self._looked()
+        if looked is None:
+            return
+        if looked.index is None:
+            self._copy(lambda: looked.summary.path, "the path of the session's file")
+        else:
+            self._copy(self._shown(looked), f"the {_NAMES[looked.view]}")
+
+    def do_copy_menu(self) -> None:
+        """Ask what to copy."""
+        looked = self._looked()
+        if looked is None:
+            return
+        offers = self._offers(looked)
+        choices = [Choice(key, name) for key, (name, _) in offers.items()]
+
+        def answered(key: str | None) -> None:
+            if key is not None:
+                name, find = offers[key]
+                self._copy(find, f"the {name[0].lower()}{name[1:]}")
+
+        self._screen.browser.push_screen(AskScreen("Copy", [], choices), answered)
+
+    def _offers(self, looked: Looked) -> dict[str, tuple[str, Find]]:
+        summary, session, index = looked.summary, looked.session, looked.index
+        offers: dict[str, tuple[str, Find]] = {}
+        if session is not None and index is not None:
+            offers["text"] = ("Text of the entry", lambda: entry_text(session, index))
+            offers["raw"] = ("Raw line of the entry", lambda: raw_text(session, index))
+            offers["entry"] = ("Id of the entry", lambda: session.ids[index] or "")
+        offers["id"] = ("Id of the session", lambda: summary.id or "")
+        offers["path"] = ("Path of the session's file", lambda: summary.path)
+        if summary.cwd:
+            offers["cwd"] = ("Directory of the session", lambda: summary.cwd or "")
+        source = self._screen.browser.source
+        offers["resume"] = ("Command that resumes it", lambda: source.plan_resume(summary, None).shell_line())
+        return offers
+
+    def _copy(self, find: Find, what: str) -> None:
+        browser = self._screen.browser
+
+        def to_terminal(content: str) -> None:
+            browser.call_from_thread(browser.copy_to_clipboard, content)
+
+        def work(job: Job) -> str:
+            return copy_text(find(), what, to_terminal, browser.options.environ)
+
+        self._screen.lane("copying").ask(work)
+
+    # -- opening elsewhere --------------------------------------------------------------------------------------
+
+    def do_edit(self) -> None:
+        """Open a copy of the entry, or of the session's file, in the user's editor."""
+        looked = self._looked()
+        if looked is None:
+            return
+        browser = self._screen.browser
+        command = editor_command(browser.options.environ)
+        path = looked.summary.path
+        whole_file = looked.index is None or looked.view == "raw"
+        find = self._shown(looked)
+
+        def work(job: Job) -> Callable[[], None]:
+            if whole_file:
+                copy = private_copy(browser.handed, Path(path))
+            else:
+                copy = browser.handed.write(copyable(find()).encode("utf-8", "replace"), "entry.md", mode=0o400)
+            return lambda: self._open_copy(command, copy)
+
+        self._screen.lane("copying").ask(work)
+
+    def _open_copy(self, command: tuple[str, ...], copy: Path) -> None:
+        browser = self._screen.browser
+        try:
+            failure = lend_terminal(browser, (*command, str(copy)), browser.options.environ)
+        finally:
+            browser.handed.remove(copy)
+        browser.refresh(layout=True)
+        if failure is not None:
+            browser.say(failure, "error")
+
+    # -- what is looked at --------------------------------------------------------------------------------------
+
+    def _looked(self) -> Looked | None:
+        return self._screen.looked_at
+
+    def _shown(self, looked: Looked) -> Find:
+        """Return what finds the text of a view."""
+        session, index = looked.session, looked.index
+        if session is None or index is None:
+            return lambda: looked.summary.path
+        if looked.view == "entry":
+            return lambda: entry_text(session, index)
+        if looked.view == "raw":
+            return lambda: raw_text(session, index)
+        if looked.view == "context":
+            return lambda: context_text(session, index)
+        parts = self._screen.query_one("#view", TextView).parts
+        return lambda: "\n".join([part.plain() for part in parts])
+
+    def take_copying(self, outcome: Outcome) -> None:
+        """Say what was copied, or open what was made ready."""
+        if outcome.error is not None:
+            self._screen.browser.say(str(outcome.error), "error")
+        elif isinstance(outcome.value, str):
+            self._screen.browser.say(outcome.value)
+        else:
+            outcome.value()
+
+
+_NAMES: dict[ViewName, str] = {
+    "entry": "text of the entry",
+    "context": "context at the entry",
+    "raw": "raw line of the entry",
+    "diff": "comparison",
+}

@@ -1,0 +1,1 @@
+"""Styled spans, themes, and what touches private names of Textual."""

@@ -1,0 +1,1 @@
+"""Commands that start programs: the agent, and the user's own commands."""

@@ -1,0 +1,122 @@
+"""The user's own commands, as rows of the command table and as what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from sessionbrowse.config import CustomCommand
+from sessionbrowse.errors import CommandFailed
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.resume.custom_commands import (
+    directory_for,
+    paused,
+    placeholders_of,
+    run_quietly,
+    variables_of,
+    words_of,
+)
+from sessionbrowse.services.resume.plan import ResumeCommand
+from sessionbrowse.text import clean
+from sessionbrowse.tui.commands.command import OWN, Command, Here, Reason
+from sessionbrowse.tui.commands.contexts import LIST, SESSION
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.shell.jobs import Job, Lane, Outcome
+
+_WHERE = {"everywhere": (LIST, SESSION), "lists": (LIST,), "session": (SESSION,)}
+_ID = "own_"
+
+
+def own_rows(commands: Sequence[CustomCommand]) -> tuple[Command, ...]:
+    """Return the rows of the command table for the user's own commands."""
+    return tuple(
+        [
+            Command(
+                id=f"{_ID}{number}",
+                keys=(command.key,) if command.key.strip() else (),
+                title=clean(command.name),
+                help=f"{clean(command.name)}: {clean(_shown(command))}",
+                where=_WHERE[command.where],
+                group=OWN,
+                reason=_reason(command),
+            )
+            for number, command in enumerate(commands)
+        ]
+    )
+
+
+def _shown(command: CustomCommand) -> str:
+    return command.run if isinstance(command.run, str) else " ".join(command.run)
+
+
+def _reason(command: CustomCommand) -> Reason:
+    needed = placeholders_of(command)
+
+    def reason(here: Here) -> str | None:
+        if needed and not here.has_session:
+            return "There is no session under the cursor."
+        if "entry" in needed and not here.has_entry:
+            return "There is no entry with an id under the cursor: it is for a session's tree."
+        return None
+
+    return reason
+
+
+class OwnCommands:
+    """What the user's own commands do."""
+
+    def __init__(self, screen: CommandScreen[None]) -> None:
+        self._screen = screen
+
+    def __getattr__(self, name: str) -> Callable[[], None]:
+        number = name.removeprefix(f"do_{_ID}")
+        if number == name or not number.isdigit():
+            raise AttributeError(name)
+        return partial(self._give, int(number))
+
+    def _give(self, number: int) -> None:
+        browser = self._screen.browser
+        command = browser.options.settings.commands[number]
+        values = values_of(self._screen.subject, self._screen.entry_id)
+        if command.output == "toast":
+            self._run_quietly(command, values)
+            return
+        try:
+            words = words_of(command, values)
+            words = paused(words) if command.output == "pause" else words
+        except CommandFailed as error:
+            browser.say(str(error), "error")
+            return
+        directory = directory_for(values["cwd"], browser.home)
+        browser.lend_terminal(ResumeCommand(clean(command.name), words, directory, variables_of(values)))
+        self._screen.reload()
+
+    def _run_quietly(self, command: CustomCommand, values: dict[str, str]) -> None:
+        browser = self._screen.browser
+        environ = browser.options.environ
+
+        def work(job: Job) -> str:
+            return run_quietly(command, values, directory_for(values["cwd"], browser.home), environ)
+
+        def receive(outcome: Outcome) -> None:
+            if outcome.error is not None:
+                browser.call_later(browser.say, str(outcome.error), "error")
+            else:
+                browser.call_later(browser.say, outcome.value or f"{clean(command.name)}: done.")
+
+        # A lane of its own for each run: a later one does not make an earlier one's output unwanted.
+        Lane("own", receive).ask(work)
+
+
+def values_of(summary: Summary | None, entry_id: str | None) -> dict[str, str]:
+    """Return what stands for the placeholders."""
+    if summary is None:
+        return {"path": "", "id": "", "cwd": "", "entry": "", "agent": "", "name": ""}
+    return {
+        "path": summary.path,
+        "id": summary.id or "",
+        "cwd": summary.cwd,
+        "entry": entry_id or "",
+        "agent": summary.agent,
+        "name": summary.title,
+    }

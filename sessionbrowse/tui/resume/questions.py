@@ -1,0 +1,94 @@
+"""What is asked before an agent is started: two programs on one session, or a newest message left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sessionbrowse.agents import AGENTS
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.change.checkout import CheckedOut, checkout
+from sessionbrowse.services.resume.before_resume import BeforeResume, LeftBehind, before_resume
+from sessionbrowse.store.write.in_use import usage
+from sessionbrowse.text import clean
+from sessionbrowse.tui.changes.change_runner import How, Item, Plan, named
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+
+
+def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[[], None]) -> None:
+    """Call `go`, which starts the agent, at once or when the user wants it in spite of what speaks against it."""
+    browser = screen.browser
+
+    def start() -> None:
+        try:
+            go()
+        except SessionBrowseError as error:
+            browser.say(error.sentence, "error")
+
+    def look(how: How) -> BeforeResume:
+        bench = how.bench
+        if summary.left_behind:
+            return before_resume(summary.path, summary.agent, bench)
+        agent = AGENTS[summary.agent]
+        used = usage(summary.path, agent, summary.cwd, bench.around, now_ms=bench.now_ms(), proc=bench.proc)
+        return BeforeResume(used, None)
+
+    def taken(before: BeforeResume) -> None:
+        if before.warning is None and before.left_behind is None:
+            start()
+        else:
+            _ask(screen, summary, before, start)
+
+    def wrong(error: Exception) -> None:
+        if isinstance(error, SessionBrowseError):
+            start()  # the plan to resume says what is wrong, in its own words
+        else:
+            browser.say(repr(error), "error")
+
+    browser.desk.ask(look, taken, wrong)
+
+
+def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go: Callable[[], None]) -> None:
+    parts: list[Part] = []
+    choices: list[Choice] = []
+    left = before.left_behind
+    if left is not None:
+        parts += [LinePart([(clean(left.sentence), "warning")]), LinePart([])]
+    if before.warning is not None:
+        parts += [LinePart([(before.warning, "warning")]), LinePart([])]
+        choices.append(Choice("no", "Do not resume"))
+    if left is not None and left.entry_id is not None:
+        choices.append(Choice("checkout", "Check out the newest message, then resume"))
+    choices.append(Choice("go", "Resume all the same" if before.warning is not None else "Resume without it"))
+
+    def answered(key: str | None) -> None:
+        if key == "go":
+            go()
+        elif key == "checkout" and left is not None:
+            _check_out(screen, summary, left, go, force=before.warning is not None)
+
+    screen.browser.push_screen(AskScreen(f"Resume in {summary.agent}", parts, choices), answered)
+
+
+def _check_out(
+    screen: CommandScreen[None], summary: Summary, left: LeftBehind, go: Callable[[], None], *, force: bool
+) -> None:
+    desk = screen.browser.desk
+    target = desk.target(summary)
+    entry_id = left.entry_id or ""
+    # What a running program means for both steps is asked already; omp alone bears no added line at all.
+    force = force and AGENTS[summary.agent].bears_appends
+
+    def make(how: How) -> CheckedOut:
+        return checkout(target, entry_id, force=how.force, bench=how.bench)
+
+    plan = Plan(
+        doing="Checking out",
+        items=[Item(named(summary), make)],
+        told=lambda done: f"{summary.agent} resumes at {clean(entry_id)[:8]}.",
+        then=lambda done: go(),
+        force=force,
+    )
+    desk.carry_out(plan)

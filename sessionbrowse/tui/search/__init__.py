@@ -1,0 +1,1 @@
+"""The search of all sessions, and the list of checkpoints."""

@@ -1,0 +1,246 @@
+"""Every label of every session in one list: go to the entry, or resume from there."""
+
+from __future__ import annotations
+
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.search.query import BadSearch, SearchQuery, matches, parse_search
+from sessionbrowse.model.search.words import literal
+from sessionbrowse.services.background.search_messages import Answer, Checkpoints, Known, ListCheckpoints, Refresh
+from sessionbrowse.services.search.hits import Checkpoint
+from sessionbrowse.text import clean
+from sessionbrowse.tui.commands.command import Here
+from sessionbrowse.tui.commands.contexts import CHECKPOINTS, FOUND, RESULTS_VIEW
+from sessionbrowse.tui.lists.rows import one_line, plural
+from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.resume.resume import Resuming
+from sessionbrowse.tui.search.hit_rows import checkpoint_row
+from sessionbrowse.tui.search.results_screen import FoundScreen, Spot
+from sessionbrowse.tui.widgets.bars import Bar
+from sessionbrowse.tui.widgets.row_list import RowState
+
+
+class CheckpointsScreen(FoundScreen):
+    """The labels of all sessions."""
+
+    ACTIONS = ("resume.resume:Resuming", "changes.undo:Undoing")
+
+    def __init__(self) -> None:
+        super().__init__(name="checkpoints")
+        self.query_text = ""
+        self._query = SearchQuery()
+        self._problem: str | None = None
+        self._stamp = 0
+        self._all: list[Checkpoint] = []
+        self._rows: list[Checkpoint] = []
+        self._coming: list[Checkpoint] = []
+        self._sessions: dict[str, Summary] = {}
+        self._behind: tuple[int, int] | None = None
+        self._finished = False
+        self._ended = False
+        # The disk is being looked at: what is listed before that is done may be of yesterday.
+        self._list_again = True
+
+    def on_mount(self) -> None:
+        """Show the list."""
+        self.rows_list.border_title = "Checkpoints"
+        self.text_view.border_title = "Preview"
+        self.set_focus(self.rows_list)
+
+    def on_screen_resume(self) -> None:
+        """Read the labels, anew when coming back."""
+        self.was_shown = True
+        self.do_search_again()
+        self.update_footer()
+
+    def nearest_places(self) -> tuple[str, ...]:
+        """The pane, then what all panes share."""
+        return (RESULTS_VIEW if self.focused is self.text_view else CHECKPOINTS, FOUND)
+
+    def here(self) -> Here:
+        """Return what commands may ask."""
+        spot = self.spot
+        return Here(
+            has_rows=bool(self._rows),
+            has_session=spot is not None,
+            has_filter=bool(self.query_text),
+            has_entry_id=spot is not None and bool(spot.entry_id),
+        )
+
+    @property
+    def spot(self) -> Spot | None:
+        """The labelled entry under the cursor."""
+        cursor = self.rows_list.cursor
+        if cursor >= len(self._rows):
+            return None
+        mark = self._rows[cursor]
+        return Spot(self._summary(mark), mark.entry_index, mark.entry_id, f"⚑ {mark.label}", mark.state)
+
+    @property
+    def searched_for(self) -> str:
+        """The filter."""
+        return self.query_text
+
+    @property
+    def busy(self) -> bool:
+        """Whether labels are still to come."""
+        return super().busy or self._is_reading
+
+    @property
+    def _is_reading(self) -> bool:
+        return self.browser.searching.is_running and not (self._finished and not self._list_again)
+
+    def _summary(self, mark: Checkpoint) -> Summary:
+        known = self.browser.library.get(mark.path) or self._sessions.get(mark.path)
+        return known or Summary(path=mark.path, agent=mark.agent, id=mark.id, cwd=mark.cwd, name=mark.session)
+
+    # -- what arrives -------------------------------------------------------------------------------------------
+
+    def look_again(self) -> None:
+        """List the labels again when the disk was looked at."""
+        self._list_again = True
+        self.browser.searching.ask(Refresh())
+
+    def do_search_again(self) -> None:
+        """Read the labels of all sessions again."""
+        searching = self.browser.searching
+        self._ended, self._list_again = False, True
+        if searching.is_running:
+            searching.ask(Refresh())
+        else:
+            searching.start()
+        self._ask()
+        self._show_rows()
+
+    def _ask(self) -> None:
+        self._stamp = self.browser.searching.stamp()
+        self._coming, self._behind, self._finished = [], None, False
+        self.browser.searching.ask(ListCheckpoints(self._stamp))
+
+    def take_answer(self, answer: Answer | None) -> None:
+        """Take some more labels."""
+        match answer:
+            case Checkpoints(stamp=stamp) if stamp == self._stamp:
+                self._coming += answer.checkpoints
+                self._sessions.update({summary.path: summary for summary in answer.sessions})
+                self._behind = (answer.looked_at, answer.of)
+                self._finished = answer.finished
+                # The list of before stays until the new one is longer, or whole.
+                if answer.finished or len(self._coming) >= len(self._all):
+                    self._all = sorted(self._coming, key=lambda mark: -(mark.time_ms or 0))
+            case Known(reading=is_reading) if self._list_again and (self._finished or not is_reading):
+                # Without an index sessions come by and by: their labels are shown as they do.
+                self._list_again = is_reading
+                self._ask()
+                return
+            case None:
+                self._ended, self._finished, self._list_again = True, True, False
+            case _:
+                return
+        self._show_rows()
+
+    def _show_rows(self) -> None:
+        self._rows = [mark for mark in self._all if fits(self._query, mark)] if self._problem is None else []
+        keys = [(mark.path, mark.entry_index) for mark in self._rows]
+        self.rows_list.set_rows(keys, empty=self._empty_sentence())
+        self.rows_list.border_subtitle = f"{len(keys):,}"
+        if self._problem is not None:
+            self.line.say([(clean(self._problem), "error")])
+        else:
+            self.line.say([(plural(len(keys), "match", "matches"), "dim")])
+        right: Line = []
+        if self._ended:
+            right.append(
+                (f"Reading ended unexpectedly. {self.browser.keys.key_of('search_again')} reads again.", "error")
+            )
+        elif self._is_reading:
+            done, of = self._behind or (0, 0)
+            right.append((f"reading {done:,}/{of:,}   " if of else "reading …   ", "accent"))
+        right.append((plural(len(self._all), "label"), "dim"))
+        self.query_one("#header", Bar).show([("Checkpoints", "title"), *self.browser.scope_note()], right)
+        self.show_preview()
+        self.update_footer()
+
+    def _empty_sentence(self) -> str:
+        keys = self.browser.keys.key_of
+        if self._problem is not None:
+            return self._problem
+        if self._all:
+            return f"No label matches “{one_line(self.query_text, 60)}”. {keys('clear_filter')} shows all."
+        if not self.browser.searching.is_running:
+            return "There is nothing to look at here."
+        if self._is_reading:
+            return "Reading the labels of all sessions …"
+        return "No entry of any session has a label. In a session's tree an entry can be given one."
+
+    def _render_row(self, index: int, width: int, state: RowState) -> Line:
+        mark = self._rows[index]
+        return checkpoint_row(mark, self._summary(mark), width, self.style())
+
+    # -- the filter ---------------------------------------------------------------------------------------------
+
+    def do_found_line(self) -> None:
+        """Filter while typing."""
+        self.line.open("/", self.query_text, "words of label, session, entry; project: branch: after: …")
+
+    def do_filter(self) -> None:
+        """Filter while typing."""
+        self.do_found_line()
+
+    def text_changed(self, text: str) -> None:
+        """Filter while typing."""
+        if text == self.query_text:
+            return
+        self.query_text, self._problem = text, None
+        try:
+            self._query = parse_search(text)
+        except BadSearch as error:
+            self._problem = str(error)
+        self._show_rows()
+        self.rows_list.go_first()
+
+    def do_accept_filter(self) -> None:
+        """Give the keys back to the list."""
+        self.set_focus(self.rows_list)
+        if not self.query_text:
+            self.line.close()
+
+    def do_clear_filter(self) -> None:
+        """Show all rows again."""
+        self.set_focus(self.rows_list)
+        self.line.set_text("")
+        self.line.close()
+        self.text_changed("")
+
+    def do_leave_found(self) -> None:
+        """Clear the filter, or go back."""
+        if self.focused is self.text_view:
+            self.set_focus(self.rows_list)
+        elif self.query_text:
+            self.do_clear_filter()
+        else:
+            super().do_leave_found()
+
+    # -- resuming -----------------------------------------------------------------------------------------------
+
+    def do_resume_there(self) -> None:
+        """Check the entry out, then run the session's agent, which goes on from there."""
+        spot = self.spot
+        if spot is None or spot.entry_id is None:
+            return
+        Resuming(self).resume_from(spot.summary, spot.entry_id)
+
+
+def fits(query: SearchQuery, mark: Checkpoint) -> bool:
+    """Tell whether a checkpoint is what a query asks for: words of its label, its session, its entry, its directory."""
+    if query.agents and mark.agent not in query.agents:
+        return False
+    if query.states and mark.state not in query.states:
+        return False
+    for wanted, text in ((query.projects, mark.cwd), (query.names, mark.session or ""), (query.labels, mark.label)):
+        if wanted and not any(word in literal(text) for word in wanted):
+            return False
+    if query.after_ms is not None and (mark.time_ms is None or mark.time_ms < query.after_ms):
+        return False
+    if query.before_ms is not None and (mark.time_ms is None or mark.time_ms >= query.before_ms):
+        return False
+    return matches(query, f"{mark.label} {mark.session or ''} {mark.cwd} {mark.preview}")

@@ -1,0 +1,330 @@
+"""What the screens share that list entries of many sessions: a preview at the entry, going there, resuming."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.message import Message
+from textual.timer import Timer
+
+from sessionbrowse.errors import NoSuchEntry, SessionBrowseError
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.services.background.search_messages import Answer
+from sessionbrowse.tui.commands.command import Here
+from sessionbrowse.tui.commands.table import BY_ID
+from sessionbrowse.tui.layout.parts import Part
+from sessionbrowse.tui.lists.rows import ListStyle, one_line
+from sessionbrowse.tui.reading.documents import conversation, entry_document, summary_parts
+from sessionbrowse.tui.search.hit_rows import place_line
+from sessionbrowse.tui.search.match_spans import marks_of
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.shell.jobs import Job, Outcome
+from sessionbrowse.tui.widgets.bars import Bar, KeyBar
+from sessionbrowse.tui.widgets.filter_line import FilterLine
+from sessionbrowse.tui.widgets.row_list import RowList, RowState
+from sessionbrowse.tui.widgets.text_view import Marks, TextView
+
+if TYPE_CHECKING:
+    from sessionbrowse.tui.changes.reread import Fresh
+    from sessionbrowse.tui.paint.spans import Line
+
+PREVIEW_DELAY = 0.12
+"""Seconds the cursor rests on a row before its session is opened for the preview."""
+
+HURRY_SECONDS = 0.002
+"""So soon behind an answer it is painted, with what comes right behind it."""
+
+
+ENTRY_IS_GONE = "The entry is not in the session any more: its file was changed since."
+
+LOOK_AGAIN_SECONDS = 0.5
+"""So long behind a change on the disk it is searched again, however much changes meanwhile."""
+
+
+class Spot(Struct, frozen=True):
+    """An entry of a session, or the session itself (`index` None), and what it is."""
+
+    summary: Summary
+    index: int | None
+    entry_id: str | None
+    role: str
+    state: str
+
+
+class Shown(Struct, frozen=True):
+    """A document for the preview, and what is marked in it."""
+
+    parts: list[Part]
+    marks: Marks | None = None
+
+
+class FoundScreen(CommandScreen[None]):
+    """A line, rows that are entries, and a preview."""
+
+    class Answered(Message):
+        """The search answered; None when it ended by itself."""
+
+        def __init__(self, answer: Answer | None) -> None:
+            super().__init__()
+            self.answer = answer
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(name=name)
+        self._preview_timer: Timer | None = None
+        self._preview_due = False
+        self._previewed: tuple[object, str] | None = None
+        self._waiting_for: tuple[object, str] | None = None
+        self._hurries = False
+        self._looks_again = False
+        self.was_shown = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out bar, line, rows, preview and footer."""
+        yield Bar(id="header")
+        yield FilterLine(id="filter")
+        with Container(id="found"):
+            yield RowList(self._render_row, id="found-rows", classes="pane")
+            yield TextView(id="found-view", classes="pane", empty="")
+        yield Bar(id="found-place")
+        yield KeyBar(id="footer")
+
+    @property
+    def rows_list(self) -> RowList:
+        """The rows."""
+        return self.query_one("#found-rows", RowList)
+
+    @property
+    def text_view(self) -> TextView:
+        """The preview."""
+        return self.query_one("#found-view", TextView)
+
+    @property
+    def line(self) -> FilterLine:
+        """The line that is typed in."""
+        return self.query_one(FilterLine)
+
+    # -- what a screen answers ----------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def spot(self) -> Spot | None:
+        """The entry under the cursor."""
+
+    @property
+    def subject(self) -> Summary | None:
+        """The session of the entry under the cursor."""
+        return self.spot.summary if self.spot is not None else None
+
+    @abstractmethod
+    def look_again(self) -> None:
+        """Have the search look at the disk, and show what that changes."""
+
+    def sessions_changed(self, fresh: Fresh) -> None:
+        """Look again soon; what is not on top does when it comes back."""
+        if self.is_top and not self._looks_again:
+            self._looks_again = True
+            self.set_timer(LOOK_AGAIN_SECONDS, self._look_again)
+
+    def _look_again(self) -> None:
+        self._looks_again = False
+        known = self.browser.searching.known
+        # Without an index every file would be read.
+        if self.is_top and known is not None and known.has_index:
+            self.look_again()
+
+    def reload(self) -> None:
+        """Look at the disk again."""
+        self.give(BY_ID["search_again"])
+
+    @property
+    @abstractmethod
+    def searched_for(self) -> str:
+        """The query whose words the preview marks."""
+
+    @abstractmethod
+    def _render_row(self, index: int, width: int, state: RowState) -> Line:
+        """Return a row."""
+
+    @abstractmethod
+    def take_answer(self, answer: Answer | None) -> None:
+        """Take what the search answered."""
+
+    def here(self) -> Here:
+        """Return what commands may ask."""
+        return Here(has_rows=self.rows_list.count > 0, has_session=self.spot is not None)
+
+    def moving(self) -> RowList | TextView | None:
+        """The rows, also while the line is typed in; the preview when it has the keys."""
+        return self.text_view if self.focused is self.text_view else self.rows_list
+
+    def style(self) -> ListStyle:
+        """Return how times and paths are written."""
+        browser = self.browser
+        return ListStyle(now_ms=browser.now_ms(), home=browser.home, dates=browser.options.settings.date_style)
+
+    # -- the search ---------------------------------------------------------------------------------------------
+
+    def on_mount(self) -> None:
+        """Listen to the search."""
+        self.add_class("-preview-shown")
+        self.browser.searching.listen(lambda answer: self.post_message(self.Answered(answer)))
+
+    def on_resize(self) -> None:
+        """The preview may have come into view with the new size."""
+        self.call_after_refresh(self.show_preview)
+
+    @on(Answered)
+    def _answered(self, message: Answered) -> None:
+        message.stop()
+        self.take_answer(message.answer)
+        if not self._hurries:
+            self._hurries = True
+            self.set_timer(HURRY_SECONDS, self._paint_answer)
+
+    def _paint_answer(self) -> None:
+        # The letter was painted just before: from there the next frame would wait its time, or twice that.
+        self._hurries = False
+        self._on_timer_update()
+
+    # -- the preview --------------------------------------------------------------------------------------------
+
+    @on(RowList.Highlighted, "#found-rows")
+    def _highlighted(self, event: RowList.Highlighted) -> None:
+        event.stop()
+        self.show_preview()
+        self.update_footer()
+
+    @on(RowList.Entered)
+    def _entered(self, event: RowList.Entered) -> None:
+        event.stop()
+        self.do_open_found()
+
+    def show_preview(self) -> None:
+        """Show the entry under the cursor, when the cursor rests."""
+        spot = self.spot
+        place = place_line(spot.summary, spot.role, spot.state, self.style()) if spot is not None else []
+        self.query_one("#found-place", Bar).show(place)
+        wanted = (self.rows_list.key, self.searched_for) if spot is not None else None
+        if wanted == self._previewed or (self._preview_due and wanted == self._waiting_for):
+            # More hits below do not put off the preview of the first.
+            return
+        if self._preview_timer is not None:
+            self._preview_timer.stop()
+        self._preview_due = False
+        self.lane("preview").cancel()
+        if spot is None:
+            self._previewed = None
+            self.text_view.show([], empty="")
+        elif self.text_view.display:
+            self._preview_due, self._waiting_for = True, wanted
+            self._preview_timer = self.set_timer(PREVIEW_DELAY, self._load_preview)
+
+    def _load_preview(self) -> None:
+        self._preview_due = False
+        spot = self.spot
+        if spot is None:
+            return
+        query = self.searched_for
+        self._previewed = (self.rows_list.key, query)
+        browser = self.browser
+        now_ms, home = browser.now_ms(), browser.home
+
+        def load(job: Job) -> Shown:
+            session = browser.open_session(spot.summary.path, spot.summary.agent)
+            index = find_again(session, spot.index, spot.entry_id)
+            parts: list[Part]
+            if index is None and spot.index is not None:
+                raise NoSuchEntry(ENTRY_IS_GONE)
+            if index is None:
+                parts = [*summary_parts(spot.summary, home, now_ms), *conversation(session, spot.summary)]
+                return Shown(parts)
+            parts = entry_document(session, index, now_ms)
+            return Shown(parts, marks_of(query))
+
+        self.lane("preview").ask(load)
+
+    def take_preview(self, outcome: Outcome) -> None:
+        """Show the entry, from where the match stands."""
+        if outcome.error is not None:
+            sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
+            self.text_view.show([], empty=one_line(sentence))
+            return
+        shown: Shown = outcome.value
+        self.text_view.show(shown.parts, marks=shown.marks)
+
+    @property
+    def busy(self) -> bool:
+        """Whether background work, or the wait before a preview, is under way."""
+        return super().busy or self._preview_due or not self.was_shown
+
+    # -- commands -----------------------------------------------------------------------------------------------
+
+    def do_open_found(self) -> None:
+        """Go to the entry in its session's tree."""
+        spot = self.spot
+        if spot is not None:
+            self.browser.show_session(spot.summary, spot.index, spot.entry_id, self.searched_for)
+
+    def do_leave_found(self) -> None:
+        """Go back to where the search was asked for."""
+        self.browser.pop_screen()
+
+    def do_found_line(self) -> None:
+        """Type in the line."""
+        self.set_focus(self.line.input)
+
+    def do_found_rows(self) -> None:
+        """Give the keys to the rows."""
+        self.set_focus(self.rows_list)
+
+    def do_pane_left(self) -> None:
+        """Give the keys to the rows."""
+        self.do_found_rows()
+
+    def do_found_view(self) -> None:
+        """Give the keys to the preview."""
+        self.set_preview(True)
+        self.set_focus(self.text_view)
+
+    def do_found_preview(self) -> None:
+        """Show or hide the preview."""
+        self.set_preview(not self.has_class("-preview-shown"))
+
+    def set_preview(self, shown: bool) -> None:
+        """Show or hide the preview."""
+        self.set_class(shown, "-preview-shown")
+        if shown:
+            self._previewed = None
+            self.call_after_refresh(self.show_preview)
+        elif self.focused is self.text_view:
+            self.set_focus(self.rows_list)
+
+    def do_copy(self) -> None:
+        """Copy the text of the entry."""
+        if self.text_view.has_parts:
+            self.browser.copy(self.text_view.plain(), "the entry at the cursor")
+
+    def focus_changed(self) -> None:
+        """Tell the style sheet which pane has the keys."""
+        at_view = self.focused is self.text_view
+        changed = self.has_class("-at-view") != at_view
+        self.set_class(at_view, "-at-view")
+        if at_view and changed:
+            # On a narrow screen the preview was not there until now.
+            self.call_after_refresh(self.show_preview)
+        super().focus_changed()
+
+
+def find_again(session: Session, index: int | None, entry_id: str | None) -> int | None:
+    """Return where an entry stands in a session that may have changed since it was found."""
+    if entry_id is None:
+        return index if index is not None and index < len(session.envelopes) else None
+    if index is not None and index < len(session.envelopes) and session.envelopes[index].id == entry_id:
+        return index
+    return session.index_by_id.get(entry_id)

@@ -1,0 +1,349 @@
+"""Search everything: results while typing, each an entry, with a preview at the match."""
+
+from __future__ import annotations
+
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.background.search_messages import (
+    Answer,
+    Find,
+    Known,
+    More,
+    Page,
+    Refresh,
+    Refused,
+    Searched,
+    Stop,
+)
+from sessionbrowse.services.search.hits import Hit
+from sessionbrowse.text import clean
+from sessionbrowse.tui.commands.command import Here
+from sessionbrowse.tui.commands.contexts import FOUND, RESULTS, RESULTS_VIEW, SEARCHING
+from sessionbrowse.tui.lists.rows import one_line, plural
+from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.search.examples import LESSONS, lesson_row
+from sessionbrowse.tui.search.hit_rows import hit_row
+from sessionbrowse.tui.search.results_screen import FoundScreen, Spot
+from sessionbrowse.tui.widgets.bars import Bar
+from sessionbrowse.tui.widgets.row_list import RowState
+
+PAGE_HITS = 60
+"""So many hits are asked for at first, and so many more when the cursor comes near the end of them."""
+NEAR_END = 30
+ROOM_FOR_FILTERS = 114
+"""Columns in which the line has room to name filters too, beside what it says of the hits."""
+
+
+class SearchScreen(FoundScreen):
+    """The search over all sessions."""
+
+    TYPED_IN = SEARCHING
+    ACTIONS = ("resume.resume:Resuming",)
+
+    def __init__(self) -> None:
+        super().__init__(name="search")
+        self.query_text = ""
+        self.tools = False
+        self._stamp = 0
+        self._hits: list[Hit] = []
+        self._sessions: dict[str, Summary] = {}
+        self._searched: Searched | None = None
+        self._asked_for = 0
+        self._answered_stamp = 0
+        self._opens_first = False
+        self._problem: str | None = None
+        self._ended = False
+
+    def on_mount(self) -> None:
+        """Show the line and what can be typed there."""
+        self.tools = self.browser.options.settings.index_tools
+        self.rows_list.border_title = "Results"
+        self.text_view.border_title = "Preview"
+        filters = ", agent: project: role: after: …" if self.app.size.width >= ROOM_FOR_FILTERS else ""
+        self.line.open("› ", self.query_text, f'words, "a phrase", re:pattern{filters}')
+        self._show_lessons()
+        self._show_state()
+
+    def on_screen_resume(self) -> None:
+        """Start the search if it is not there, else have it look at the disk again."""
+        searching = self.browser.searching
+        self.was_shown = True
+        if searching.is_running:
+            searching.ask(Refresh())
+        elif searching.start():
+            self._ended = False
+            self._find()
+        self._show_state()
+        self.update_footer()
+
+    def nearest_places(self) -> tuple[str, ...]:
+        """The pane, then what all panes share."""
+        return (RESULTS_VIEW if self.focused is self.text_view else RESULTS, FOUND)
+
+    def here(self) -> Here:
+        """Return what commands may ask."""
+        return Here(
+            has_rows=bool(self._hits) or not self.query_text.strip() or self._is_unanswered,
+            has_session=self.spot is not None,
+            is_searching=self._is_searching,
+        )
+
+    @property
+    def spot(self) -> Spot | None:
+        """The entry under the cursor."""
+        cursor = self.rows_list.cursor
+        if not self._hits or cursor >= len(self._hits):
+            return None
+        hit = self._hits[cursor]
+        return Spot(self._summary(hit), hit.entry_index, hit.entry_id, hit.role, hit.state)
+
+    @property
+    def searched_for(self) -> str:
+        """The query of the rows on the screen."""
+        return self.query_text
+
+    @property
+    def _is_searching(self) -> bool:
+        if not self.query_text.strip() or self._problem is not None or not self.browser.searching.is_running:
+            return False
+        return self._searched is None or not (
+            self._searched.finished or self._searched.paused or self._searched.stopped
+        )
+
+    @property
+    def _is_unanswered(self) -> bool:
+        """Whether nothing has been heard yet of what stands in the line."""
+        return self._is_searching and self._answered_stamp != self._stamp
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is still to come."""
+        known = self.browser.searching.known
+        is_reading = self.browser.searching.is_running and (known is None or known.reading)
+        return super().busy or self._is_searching or is_reading
+
+    def _summary(self, hit: Hit) -> Summary:
+        known = self.browser.library.get(hit.path) or self._sessions.get(hit.path)
+        return known or Summary(path=hit.path, agent=hit.agent, id=hit.id, cwd=hit.cwd, name=hit.name)
+
+    def look_again(self) -> None:
+        """Search what changed; the hits come again if that matters."""
+        self.browser.searching.ask(Refresh())
+
+    # -- asking -------------------------------------------------------------------------------------------------
+
+    def text_changed(self, text: str) -> None:
+        """Search while typing."""
+        if text != self.query_text:
+            self.query_text = text
+            self._find()
+
+    def search_for(self, text: str) -> None:
+        """Search for a text that was typed elsewhere."""
+        self.line.set_text(text)
+        self.text_changed(text)
+
+    def _find(self) -> None:
+        searching = self.browser.searching
+        self._stamp, self._searched, self._problem = searching.stamp(), None, None
+        self._asked_for = PAGE_HITS
+        self._opens_first = False
+        # An empty question makes the one before stale.
+        searching.ask(Find(self._stamp, self.query_text, self.tools, PAGE_HITS))
+        if not self.query_text.strip():
+            self._hits = []
+            self._show_lessons()
+        elif not self._hits:
+            # What the letters before did not find says nothing of these.
+            self._show_hits(top=False)
+        self._say_found()
+
+    # -- answers ------------------------------------------------------------------------------------------------
+
+    def take_answer(self, answer: Answer | None) -> None:
+        """Show what came."""
+        match answer:
+            case None:
+                self._ended = True
+                self._show_state()
+            case Known():
+                self._show_state()
+            case Page(stamp=stamp) if stamp == self._stamp:
+                self._take_page(answer)
+            case Searched(stamp=stamp) if stamp == self._stamp:
+                self._searched = answer
+                if not self._hits and self.query_text.strip():
+                    self._show_hits(top=False)
+                self._say_found()
+            case Refused(stamp=stamp, sentence=sentence) if stamp == self._stamp:
+                # What the letters before found is no answer to this.
+                self._problem, self._hits = sentence, []
+                self._show_hits(top=False)
+                self._say_found()
+            case _:
+                return
+        self.update_footer()
+
+    def _take_page(self, page: Page) -> None:
+        if not self.query_text.strip():
+            return
+        is_new = self._answered_stamp != page.stamp
+        self._answered_stamp = page.stamp
+        self._sessions.update({summary.path: summary for summary in page.sessions})
+        # The rows of the letter before stay until there is something better: an empty list would flicker.
+        self._hits = [*self._hits[: page.at], *page.hits]
+        self._show_hits(top=is_new)
+        if self._opens_first and self._hits and self.is_top:
+            self._opens_first = False
+            super().do_open_found()
+
+    def _show_hits(self, *, top: bool) -> None:
+        keys = [(hit.path, hit.entry_index, hit.role) for hit in self._hits]
+        self.rows_list.set_rows(keys, cursor=keys[0] if keys and top else None, empty=self._empty_sentence())
+        self._say_found()
+        self.show_preview()
+
+    def _show_lessons(self) -> None:
+        self.rows_list.set_rows([("lesson", number) for number in range(len(LESSONS))], cursor=("lesson", 0))
+        self.rows_list.border_subtitle = ""
+        self.show_preview()
+
+    def _empty_sentence(self) -> str:
+        if self._problem is not None:
+            return self._problem
+        if self._is_searching:
+            return "Searching …"
+        searched = self._searched
+        if searched is not None and searched.stopped:
+            again = self.browser.keys.key_of("search_again")
+            return f"Stopped after {searched.looked_at:,} of {searched.sessions:,} sessions. {again} searches again."
+        asked = one_line(self.query_text, 60)
+        known = self.browser.searching.known
+        more = (
+            f" {self.browser.keys.key_of('search_tools')} looks into tool calls and results too."
+            if not self.tools
+            else ""
+        )
+        if known is not None and not known.sessions:
+            return "There are no sessions to search."
+        return f"Nothing matches “{asked}”.{more}"
+
+    def _say_found(self) -> None:
+        status: Line = []
+        searched = self._searched
+        if self._problem is not None:
+            status = [(clean(self._problem), "error")]
+        elif not self.query_text.strip():
+            status = [("tools too", "accent")] if self.tools else []
+        elif self._is_searching and self.browser.searching.known is None:
+            status = [("getting ready …", "dim")]
+        else:
+            count = (
+                f"{len(self._hits):,}+ hits"
+                if searched is not None and searched.paused
+                else plural(len(self._hits), "hit")
+            )
+            status = [(count, "dim")]
+            if self._is_searching:
+                of = f" {searched.looked_at:,}/{searched.sessions:,}" if searched is not None else ""
+                status = [(f"searching …{of}  ", "accent"), *status]
+            elif searched is not None and searched.stopped:
+                status = [("stopped  ", "warning"), *status]
+            if self.tools:
+                status.append((" · tools too", "accent"))
+        self.line.say(status)
+        if self._problem is not None:
+            self.query_one("#found-place", Bar).show([(clean(self._problem), "error")])
+        self.rows_list.border_subtitle = f"{len(self._hits):,}" if self._hits else ""
+
+    def _show_state(self) -> None:
+        """Say what is searched, and by what."""
+        browser = self.browser
+        known = browser.searching.known
+        right: Line = []
+        if self._ended:
+            right = [
+                (f"The search ended unexpectedly. {browser.keys.key_of('search_again')} starts it again.", "error")
+            ]
+        elif not browser.searching.is_running:
+            right = [("There is nothing to search here.", "warning")]
+        elif known is None:
+            right = [("getting ready …", "dim")]
+        else:
+            if known.reading:
+                right.append(("looking at the disk …   " if known.has_index else "reading every file …   ", "accent"))
+            elif not known.has_index:
+                right.append(("no index: every file is read   ", "warning"))
+            elif self.tools and not known.has_tools:
+                right.append(("tools are not in the index: files are read   ", "warning"))
+            right.append((plural(known.sessions, "session"), "dim"))
+        self.query_one("#header", Bar).show([("Search", "title"), *browser.scope_note()], right)
+
+    # -- rows ---------------------------------------------------------------------------------------------------
+
+    def _render_row(self, index: int, width: int, state: RowState) -> Line:
+        if not self._hits:
+            return lesson_row(LESSONS[index], width)
+        hit = self._hits[index]
+        first = index == 0 or self._hits[index - 1].path != hit.path or index == self.rows_list.scroll_offset.y
+        return hit_row(hit, self._summary(hit), width, self.style(), first_of_session=first)
+
+    def position(self) -> str:
+        """Return where the cursor stands in the hits."""
+        return super().position() if self._hits else ""
+
+    def show_preview(self) -> None:
+        """Show the entry under the cursor, and ask for more hits when it comes near the last of them."""
+        super().show_preview()
+        if self._searched is None or not self._searched.paused or self._asked_for > len(self._hits):
+            return
+        if self.rows_list.cursor >= len(self._hits) - NEAR_END:
+            self._asked_for = len(self._hits) + PAGE_HITS
+            self._searched = None
+            self.browser.searching.ask(More(self._stamp, self._asked_for))
+
+    # -- commands -----------------------------------------------------------------------------------------------
+
+    def do_open_found(self) -> None:
+        """Go to the entry in its session's tree; an example is put into the line."""
+        if self.typing and self._is_unanswered:
+            # What stands there was found for other words.
+            self._opens_first = True
+            return
+        if self._hits:
+            super().do_open_found()
+            return
+        key = self.rows_list.key
+        if not self.query_text.strip() and isinstance(key, tuple) and key[0] == "lesson":
+            self.search_for(LESSONS[key[1]].example)
+            self.do_found_line()
+
+    def do_search_tools(self) -> None:
+        """Look into tool calls and results too, or no more."""
+        self.tools = not self.tools
+        known = self.browser.searching.known
+        if self.tools and known is not None and known.has_index and not known.has_tools:
+            self.browser.say(
+                "The index does not hold tool calls and results: the files are read, which takes long. "
+                "sessionbrowse index --rebuild --tools adds them."
+            )
+        self._show_state()
+        self._find()
+
+    def do_stop_search(self) -> None:
+        """Search no more."""
+        self.browser.searching.ask(Stop(self._stamp))
+
+    def do_search_again(self) -> None:
+        """Look at the disk again."""
+        searching = self.browser.searching
+        if searching.is_running:
+            searching.ask(Refresh())
+        else:
+            self._ended = False
+            searching.start()
+        self._find()
+        self._show_state()
+
+    def on_unmount(self) -> None:
+        """End the search with the screen: the program ends."""
+        self.browser.searching.close()

@@ -1,0 +1,91 @@
+"""The sentences around a tree: the bar above it, its title, what stands where no row is, how a search goes."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+
+from textual.content import Content
+
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.text import clean
+from sessionbrowse.tui.lists.rows import CRUMB, folder_name, one_line, plural
+from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.session.shown_tree import ShownTree
+from sessionbrowse.tui.session.tree_search import TreeState
+
+
+def path_line(summary: Summary, session: Session | None, index: int | None, home: str) -> Line:
+    """Return the way to the entry under the cursor: folder, session, entry."""
+    name = (session.name if session is not None else summary.name) or summary.first_message or "(no messages)"
+    folder = folder_name(summary.cwd, home)[0] if summary.cwd else "(no directory)"
+    line: Line = [(folder, "dim"), *CRUMB, (one_line(name, 60), "title")]
+    if session is not None and index is not None and session.envelopes[index].id:
+        line += [*CRUMB, (_entry_crumb(session, index), "dim")]
+    return [*line, (f"   {summary.agent}", "dim")]
+
+
+def _entry_crumb(session: Session, index: int) -> str:
+    mark = session.labels.get(index)
+    return f"⚑ {one_line(mark.text, 24)}" if mark is not None else clean(session.envelopes[index].id or "")[:8]
+
+
+def facts_line(summary: Summary, session: Session | None, damage_key: str, *, narrow: bool = False) -> Line:
+    """Return what is known of the whole session: damage, how many entries and branches, the leaf.
+
+    Where both have no room, the `narrow` line tells of damage only.
+    """
+    if session is None:
+        return []
+    line: Line = []
+    if session.problems:
+        line.append((f"✗ {plural(len(session.problems), 'problem')} ({damage_key})", "error"))
+        if narrow:
+            return line
+        line.append(("   ", ""))
+    branches = plural(summary.branch_count, "branch", "branches")
+    line.append((f"{plural(len(session.ids), 'entry', 'entries')} · {branches}", "dim"))
+    if session.leaf_id:
+        line.append((f" · leaf {clean(session.leaf_id)[:8]}", "dim"))
+    return line
+
+
+def tree_title(state: TreeState) -> Content:
+    """Return which rows are shown."""
+    title: list[tuple[str, str]] = [("Tree", "")]
+    if state.filter != "default":
+        title.append((f" · {state.filter}", "$accent"))
+    if state.query:
+        title.append((f" · /{one_line(state.query, 24)}", "$accent"))
+    return Content.assemble(*title)
+
+
+def no_rows_sentence(session: Session | None, state: TreeState, shown: ShownTree, key_of: Callable[[str], str]) -> str:
+    """Say why a tree has no row, and what helps."""
+    if session is not None and not session.envelopes:
+        return "This session has no entries."
+    if state.query:
+        if shown.made is not None and not shown.made.finished:
+            return "Searching …"
+        return f"No entry matches “{one_line(state.query, 60)}”. {key_of('back')} clears the search."
+    if state.filter == "labeled-only":
+        return f"No entry has a label. {key_of('filter_default')} shows the usual rows."
+    return f"No entry is shown in these rows. {key_of('filter_all')} shows all."
+
+
+def found_status(state: TreeState, shown: ShownTree) -> Line:
+    """Return how many rows a search found, and how far it is."""
+    found = len(shown.hits) if state.query else len(shown.rows)
+    status: Line = [(plural(found, "match", "matches"), "dim")]
+    made = shown.made
+    if made is not None and not made.finished:
+        return [(f"searching … {made.behind:,}/{made.entries:,}  ", "accent"), *status]
+    return status
+
+
+def hit_position(hits: list[int], cursor: int) -> str:
+    """Return which hit the cursor is on."""
+    at = bisect_left(hits, cursor)
+    is_hit = at < len(hits) and hits[at] == cursor
+    return f"hit {at + 1 if is_hit else '–'}/{len(hits):,}"

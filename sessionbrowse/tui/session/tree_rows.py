@@ -1,0 +1,132 @@
+"""A tree's row as a line of spans: lines, fold sign, active mark, text, label, leaf."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from sessionbrowse.model.session.session import LabelMark, Session
+from sessionbrowse.model.tree.rows import Row
+from sessionbrowse.text import clean, parse_time
+from sessionbrowse.tui.layout.parts import overlay
+from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
+
+COLUMNS = 3
+"""Cells of one level, as in pi."""
+
+TEXT_CHARACTERS = 400
+_LABEL_CELLS = 28
+_LEAST_TEXT = 34
+
+_ROLE_LOOKS = {"user": "user", "assistant": "assistant", "developer": "note", "system": "note"}
+
+
+class TreeStyle(Struct, frozen=True, kw_only=True):
+    """What tree rows show beside their text; `words` are those of the search, in lower case, `marked` is compared."""
+
+    now_ms: float
+    home: str
+    label_times: bool = False
+    marked: int | None = None
+    words: tuple[str, ...] = ()
+
+
+def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle, shift: int = 0) -> Line:
+    """Return the row's line; `text` is the row's own, as it stands in the file.
+
+    `shift` is how many cells of the lines before it are scrolled off at the left.
+    """
+    left: Line = [*lines_before(row, shift)]
+    left.append(("• ", "accent") if row.active else ("  ", ""))
+    right: Line = []
+    mark = session.labels.get(row.index)
+    if mark is not None:
+        right += label_spans(mark, style)
+    if row.index == style.marked:
+        right.append((" ◆ marked", "accent strong"))
+    if row.leaf:
+        right.append((" ← leaf", "accent"))
+    room = width - line_width(left) - line_width(right) - 1
+    shown = fit(text_spans(session, row, text, style), max(8, room))
+    return sides([*left, *shown], right, width, least=8)
+
+
+def lines_before(row: Row, shift: int = 0) -> Line:
+    """Return the lines that place a row in the tree, without the first `shift` cells."""
+    cells = ["   "] * row.level
+    for level, goes_on in row.gutters:
+        cells[level] = "│  " if goes_on else "   "
+    sign = ""
+    if row.connector is not None and cells:
+        middle = "⊞" if row.folded else "⊟" if row.foldable else "─"
+        cells[-1] = f"{'╰' if row.connector == 'last' else '├'}{middle} "
+    elif row.folded:
+        sign = "⊞ "
+    drawn = "".join(cells)
+    if shift and drawn:
+        drawn = "…" + drawn[shift + 1 :] if len(drawn) > shift else "…"
+    return [(drawn, "faint"), (sign, "key")] if sign else [(drawn, "faint")]
+
+
+def shift_for(row: Row, width: int) -> int:
+    """Return how far the lines must be scrolled so that half of the width, or 34 cells, is left for the row's text."""
+    return max(0, row.level * COLUMNS - max(COLUMNS, min(width // 2, width - _LEAST_TEXT)))
+
+
+def text_spans(session: Session, row: Row, text: str, style: TreeStyle) -> Line:
+    """Return the row's text in the look of what it is; hits of the search are marked."""
+    text = clean(text[: TEXT_CHARACTERS * 2])[:TEXT_CHARACTERS]
+    kind = session.kind(row.index)
+    plain = "" if row.active else "dim"
+    if not row.matches:
+        return [(text, "faint")]
+    line: Line
+    head, colon, rest = text.partition(": ")
+    if kind.type == "message" and kind.role in _ROLE_LOOKS and colon:
+        line = [(f"{head}: ", f"{_ROLE_LOOKS[kind.role]}{' strong' if row.active else ''}"), (rest, plain)]
+    elif kind.type == "message":
+        line = [(text, "tool" if row.active else "dim")]
+    elif text:
+        line = [(text, "note" if row.active else "dim")]
+    else:
+        line = [(clean(kind.type) or "(no type)", "faint italic")]
+    return overlay(line, hits_in(text, style.words), "match") if style.words else line
+
+
+def hits_in(text: str, words: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Return where the words of a search stand in a text, in order and apart from each other."""
+    lowered = text.lower()
+    if len(lowered) != len(text):
+        return []
+    found: list[tuple[int, int]] = []
+    for word in words:
+        start = lowered.find(word)
+        while start >= 0:
+            found.append((start, start + len(word)))
+            start = lowered.find(word, start + len(word))
+    return sorted(found)
+
+
+def label_spans(mark: LabelMark, style: TreeStyle) -> Line:
+    """Return a label, and when it was set if that is asked for."""
+    line: Line = fit([(f" ⚑ {clean(mark.text)}", "label strong")], _LABEL_CELLS)
+    if style.label_times:
+        line = [*line, (f" {label_time(mark.time, style.now_ms)}", "dim")]
+    return line
+
+
+def label_time(time: str | float | None, now_ms: float) -> str:
+    """Return when a label was set, as pi writes it: `14:03` today, `8/13 14:03` this year, else `25/8/13 14:03`."""
+    moment_ms = parse_time(time) if isinstance(time, str) else time
+    if moment_ms is None:
+        return ""
+    try:
+        moment, now = datetime.fromtimestamp(moment_ms / 1000), datetime.fromtimestamp(now_ms / 1000)
+    except (OverflowError, OSError, ValueError):
+        return ""
+    clock = f"{moment:%H:%M}"
+    if moment.date() == now.date():
+        return clock
+    day = f"{moment.month}/{moment.day}"
+    return f"{day} {clock}" if moment.year == now.year else f"{moment:%y}/{day} {clock}"

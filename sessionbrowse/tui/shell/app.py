@@ -1,0 +1,521 @@
+"""The app: owns the terminal, the theme, the library of sessions, and what must happen outside the full screen."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import re
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from msgspec import structs
+from textual import events
+from textual.app import App, SuspendNotSupported
+from textual.notifications import Notification, SeverityLevel
+from textual.screen import Screen
+from textual.theme import Theme
+
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.background.companion import Companion, start
+from sessionbrowse.text import clean, shorten_home
+from sessionbrowse.tui.commands.contexts import WELCOME
+from sessionbrowse.tui.commands.keymap import Keys
+from sessionbrowse.tui.lists.library import Library
+from sessionbrowse.tui.lists.rows import plural
+from sessionbrowse.tui.outside.temporary_copies import HandedOver
+from sessionbrowse.tui.outside.terminal import driver_class, run_in_terminal, terminal_is_gone
+from sessionbrowse.tui.paint import theme
+from sessionbrowse.tui.paint.spans import Line, cut_left
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.shell.jobs import Lane, Outcome
+from sessionbrowse.tui.shell.options import BrowseOptions
+from sessionbrowse.tui.shell.view_memory import Memory
+
+if TYPE_CHECKING:
+    from sessionbrowse.config import Settings
+    from sessionbrowse.model.session.session import Session
+    from sessionbrowse.services.background.events import News
+    from sessionbrowse.services.resume.plan import ResumeCommand
+    from sessionbrowse.tui.changes.change_runner import Desk
+    from sessionbrowse.tui.commands.command import Command
+    from sessionbrowse.tui.search.search_client import Searching
+    from sessionbrowse.tui.shell.key_queue import HeldKeys
+    from sessionbrowse.tui.shell.session_cache import OpenedSessions
+    from sessionbrowse.tui.shell.sources import Source
+
+ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
+
+YOUNG_OBJECTS = 20_000
+"""New objects after which cycles are looked for: more than a frame makes, and not so many that a key waits for it.
+
+Among all of an open session it takes as long as two frames.
+"""
+TERMINAL_CHECK_S = 2.0
+"""How often the terminal is asked whether it is still there."""
+OTHER_STYLES = Path(__file__).with_name("screens.tcss")
+"""The styles of all screens but the first, which would have to wait until they are parsed."""
+OPENING_S = 0.25
+"""How long the first paint waits for the rows of an index, which usually are there before it could begin."""
+MOST_PROBLEMS = 3
+"""So many problems of the settings are named when the browser opens: more would hide the lists."""
+
+
+class BrowseApp(App[int], inherit_bindings=False):
+    """The browser."""
+
+    CSS_PATH = "app.tcss"
+    TITLE = "sessionbrowse"
+    ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - textual's own annotation
+        (0, "-narrow"),
+        (80, "-normal"),
+        (120, "-wide"),
+        (170, "-huge"),
+    ]
+    NOTIFICATION_TIMEOUT = 6.0
+
+    def __init__(
+        self, options: BrowseOptions, source: Source | None = None, companion: Companion | None = None
+    ) -> None:
+        self.options = options
+        self.memory = Memory(options)
+        self.keys = Keys(options.settings.keys, _own_rows(options.settings))
+        self._problems = [*options.problems, *self.keys.clashes]
+        # Known before textual mixes its colours and parses a style: with another theme it would do that again.
+        self.set_reactive(BrowseApp.theme, self._chosen_theme())
+        super().__init__(driver_class=driver_class())
+        if source is not None:
+            self.source = source
+        self.companion = companion
+        self.home = options.home
+        self.demo_directory: Path | None = None
+        self._has_picked = False
+        self._has_met = False
+        self.library = Library(here=options.here)
+        self.scan_lane = Lane("scan")
+        self.news_lane = Lane("news")
+        self._skipped: tuple[tuple[str, str], ...] = ()
+        self.handed = HandedOver(options.environ.get("TMPDIR"))
+        self.exists: dict[str, bool | None] = {}
+        self._leaving = False
+        self.animation_level = "none"
+
+    @cached_property
+    def source(self) -> Source:
+        """Where sessions come from; made when first needed, since what reads them takes long to import."""
+        from sessionbrowse.tui.shell.sources import source_of
+
+        return source_of(self.options)
+
+    @cached_property
+    def searching(self) -> Searching:
+        """The search that the screens share."""
+        from sessionbrowse.tui.search.search_client import Searching
+
+        return Searching(lambda: self.source)
+
+    def end_search(self) -> None:
+        """End the search, if one was begun."""
+        if "searching" in self.__dict__:
+            self.searching.close()
+
+    @cached_property
+    def desk(self) -> Desk:
+        """Where changes are made."""
+        from sessionbrowse.tui.changes.change_runner import Desk
+
+        return Desk(self)
+
+    @cached_property
+    def _opened(self) -> OpenedSessions:
+        from sessionbrowse.tui.shell.session_cache import OpenedSessions
+
+        return OpenedSessions(lambda path, agent: self.source.open_session(path, agent))
+
+    @cached_property
+    def _held_keys(self) -> HeldKeys:
+        from sessionbrowse.tui.shell.key_queue import HeldKeys
+
+        return HeldKeys(self._carry_out)
+
+    def get_default_screen(self) -> Screen[Any]:
+        """Return the first screen, with the rows that are there already."""
+        from sessionbrowse.tui.lists.screen import BrowseScreen
+
+        if self.companion is not None:
+            from sessionbrowse.services.background.events import Opening
+
+            first = self.companion.first(OPENING_S if self.options.has_index else 0)
+            if isinstance(first, Opening):
+                self.library.open(first)
+            elif first is not None:
+                self._hear(first)
+        return BrowseScreen(self.library)
+
+    @property
+    def available_themes(self) -> dict[str, Theme]:
+        """Textual's themes and ours, by name."""
+        return theme.AVAILABLE
+
+    def _chosen_theme(self) -> str:
+        wanted = self.memory.theme or self.options.settings.theme
+        name = theme.NAMES.get(wanted, wanted)
+        if name in self.available_themes:
+            return name
+        self._problems.append(f"There is no theme named {wanted!r}: ours are {', '.join(theme.NAMES)}.")
+        return theme.DARK
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Return the theme's variables and those of ours that it lacks."""
+        variables = super().get_css_variables()
+        own = theme.missing_variables(variables)
+        self.theme_variables = {**own, **variables}
+        return self.theme_variables
+
+    def on_mount(self) -> None:
+        """Begin to read what the first screen shows, and say what is wrong with the settings."""
+        if self.companion is None:
+            self.start_scan()
+        self.screen.call_after_refresh(self._painted)
+        for problem in self._problems[:MOST_PROBLEMS]:
+            self.say(problem, "warning")
+        if len(self._problems) > MOST_PROBLEMS:
+            more = plural(len(self._problems) - MOST_PROBLEMS, "more problem", "more problems")
+            self.say(f"The settings have {more}: sessionbrowse config and config --keys name them.", "warning")
+        if not self.is_headless:
+            self.set_interval(TERMINAL_CHECK_S, self._leave_if_terminal_is_gone)
+            self._leave_on_signals()
+
+    def _painted(self) -> None:
+        """Go on with all that could wait until the first rows stand there."""
+        gc.enable()
+        gc.freeze()
+        gc.set_threshold(YOUNG_OBJECTS)
+        self.read_styles()
+        if self.companion is not None:
+            self.companion.ask("go")
+            self.companion.listen(self._hear)
+        threading.Thread(target=_import_the_rest, name="sessionbrowse-imports", daemon=True).start()
+
+    def read_styles(self) -> None:
+        """Read the styles of the screens that come after the first."""
+        if not self.stylesheet.has_source(str(OTHER_STYLES)):
+            self.stylesheet.read(OTHER_STYLES)
+            self.stylesheet.parse()
+
+    def _hear(self, news: News) -> None:
+        """Pass on what the companion says; called from its thread."""
+        self.news_lane.deliver(Outcome(self.news_lane.name, self.news_lane.stamp, news, last=False))
+
+    def _leave_if_terminal_is_gone(self) -> None:
+        if terminal_is_gone():
+            self._leave(1)
+
+    def _leave_on_signals(self) -> None:
+        """Leave when asked to by the system, between two things: broken off anywhere, threads and locks would stay."""
+        # Windows has no such handlers.
+        with suppress(NotImplementedError, AttributeError):
+            for number in (signal.SIGHUP, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, self._leave, number)
+
+    def _leave(self, number: int) -> None:
+        self._keep_view()
+        self.exit(return_code=128 + number)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Carry out a key on the screen of now before the next key is looked at.
+
+        Textual hands keys from queue to queue, so keys that come together would meet the focus, or the screen, of
+        before: of `/auth` typed at once, `auth` would reach the list as commands.
+        """
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            await self._held_keys.take(event)
+            return
+        await super().on_event(event)
+
+    async def _carry_out(self, key: events.Key) -> None:
+        screen = self.screen
+        if not isinstance(screen, CommandScreen) or not await screen.press(key):
+            await super().on_event(key)
+
+    def hold_keys(self) -> None:
+        """Keep the keys for a question that is being prepared: they are the answer, not commands for the screen below.
+
+        `release_keys` must follow.
+        """
+        self._held_keys.hold()
+
+    def release_keys(self) -> None:
+        """Carry out the keys that were kept, on the screen that stands there now."""
+        if self._held_keys.let_go():
+            self.call_later(self._held_keys.give)
+
+    async def run_binding(self, key: str) -> bool:
+        """Run what the focused widget itself binds to a key: moving and deleting in a line of text."""
+        return await self._check_bindings(key)
+
+    # -- what screens ask of the app ----------------------------------------------------------------------------
+
+    def now_ms(self) -> float:
+        """Return the time in milliseconds since 1970."""
+        return self.options.now_ms()
+
+    @property
+    def start_sort(self) -> str:
+        """The order in which the session list opens."""
+        return self.options.settings.sort
+
+    def scope_note(self) -> Line:
+        """Return what limits the view: roots and agents of the command line."""
+        note: Line = []
+        if self.options.pick is not None:
+            note.append((f"  {self.keys.key_of('open')} chooses a session", "accent"))
+        if self.options.agents:
+            note.append((f"  {' '.join(self.options.agents)} only", "accent"))
+        if self.options.roots:
+            roots = self.options.roots
+            one = cut_left(clean(shorten_home(roots[0], self.home)), 32)
+            note.append((f"  in {one}" if len(roots) == 1 else f"  in {len(roots)} places", "dim"))
+        return note
+
+    def say(self, sentence: str, severity: SeverityLevel = "information") -> None:
+        """Show a sentence for some seconds, one that is shown already in the place of itself; it may be foreign."""
+        message = clean(self.in_short(sentence))
+        self._unsay(lambda notice: notice.message == message)
+        self.notify(message, severity=severity, markup=False)
+
+    def unsay(self) -> None:
+        """Take back what was said before a change: "u undoes" would now be about another one."""
+        self._unsay(lambda notice: notice.severity == "information")
+
+    def _unsay(self, is_meant: Callable[[Notification], bool]) -> None:
+        for notice in list(self._notifications):
+            if is_meant(notice):
+                self._unnotify(notice, refresh=False)
+
+    def in_short(self, sentence: str) -> str:
+        """Return a sentence with the home told shortly in the paths it names, so that what matters has room."""
+        return re.sub(rf"(?<![\w./-]){re.escape(self.home)}(?=/)", "~", sentence) if self.home else sentence
+
+    def copy(self, content: str, what: str) -> None:
+        """Put text on the clipboard of the terminal."""
+        self.copy_to_clipboard(content)
+        self.say(f"Copied {what}.")
+
+    def start_scan(self, *, include_hidden: bool = False) -> None:
+        """Read the disk again in the background."""
+        if self.companion is not None and self.companion.is_over:
+            self._read_anew()
+        if self.companion is not None:
+            self.companion.ask("hidden", include_hidden)
+            return
+        from sessionbrowse.tui.shell.sources import scan_into
+
+        scan_into(self.scan_lane, self.source, include_hidden=include_hidden)
+
+    def _read_anew(self) -> None:
+        """Have another companion read from the beginning; without one a thread does."""
+        if self.companion is not None:
+            self.companion.end()
+            self.companion = start(self.options.request())
+        if self.companion is not None:
+            self.companion.ask("go")
+            self.companion.listen(self._hear)
+        else:
+            self.start_scan()
+
+    def open_session(self, path: str, agent: str | None) -> Session:
+        """Return a session, read anew only if its file changed. For background threads."""
+        return self._opened.open(path, agent)
+
+    def directories(self) -> list[str]:
+        """Return the directories of projects, newest first, without those that are known to be gone."""
+        rows = self.library.projects()
+        return [row.cwd for row in rows if row.cwd and self.exists.get(row.cwd) is not False]
+
+    def show_session(
+        self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
+    ) -> None:
+        """Go into a session, to an entry and what it was found for; where a session is to be picked, this is it."""
+        if self.options.pick is not None:
+            # Keys that come together may ask twice.
+            if not self._has_picked:
+                self._has_picked = True
+                self.options.pick(summary.path)
+                self.exit(0)
+            return
+        from sessionbrowse.tui.session.screen import SessionScreen
+
+        self.push_screen(SessionScreen(summary, index, entry_id, searched))
+
+    def show_search(self, text: str = "") -> None:
+        """Show the search as it was left, or search for a text."""
+        from sessionbrowse.tui.search.screen import SearchScreen
+
+        screen = self._shown_again("search", SearchScreen)
+        if text:
+            self.call_later(screen.search_for, text)
+
+    def show_checkpoints(self) -> None:
+        """Show every label of every session."""
+        from sessionbrowse.tui.search.checkpoints import CheckpointsScreen
+
+        self._shown_again("checkpoints", CheckpointsScreen)
+
+    def _shown_again(self, name: str, make: Callable[[], ScreenKind]) -> ScreenKind:
+        """Show a screen that stays as it is while it is not shown."""
+        if not self.is_screen_installed(name):
+            self.install_screen(make(), name)
+        screen = cast(ScreenKind, self.get_screen(name))
+        if screen in self.screen_stack:
+            while self.screen is not screen:
+                self.pop_screen()
+        else:
+            self.push_screen(screen)
+        return screen
+
+    def lend_terminal(self, command: ResumeCommand) -> None:
+        """Leave the full screen, run a program in its directory, and come back when it has ended."""
+        failure: str | None = None
+        try:
+            with self.suspend():
+                # What raises in here would leave the terminal as it is: textual restores it after the block only.
+                try:
+                    failure = run_in_terminal(command, self.options.environ)
+                except Exception as error:
+                    failure = f"{command.argv[0]} could not be started: {error}"
+        except SuspendNotSupported:
+            failure = f"This terminal cannot be lent to {command.agent}. Run there: {command.shell_line()}"
+        self._opened.forget()
+        if failure is not None:
+            self.say(failure, "error")
+
+    def open_demo(self) -> None:
+        """Make the demo store in a directory of its own and browse that instead."""
+        import tempfile
+
+        from sessionbrowse.demo import make_demo
+        from sessionbrowse.tui.shell.sources import source_of
+
+        target = Path(tempfile.mkdtemp(prefix="sessionbrowse-demo-"))
+        self.demo_directory = target
+        make_demo(target)
+        self.options = structs.replace(self.options, roots=[str(target)], demo=str(target))
+        self.desk.forget_bench()
+        self.memory.forget()
+        self.home = str(target / "home" / "dev")
+        self.source = source_of(self.options)
+        self.end_search()
+        self.pop_screen()
+        self._read_anew()
+        self.say("This is the demo: made-up sessions that are gone when you leave.")
+
+    def remove_demo(self) -> None:
+        """Remove the demo store, if one was made."""
+        if self.demo_directory is not None:
+            import shutil
+
+            shutil.rmtree(self.demo_directory, ignore_errors=True)
+            self.demo_directory = None
+
+    def scanned(self, sessions: int, skipped: Sequence[tuple[str, str]]) -> None:
+        """Say what could not be read, with reasons; greet a user who has no session anywhere, and had none before."""
+        before, self._skipped = self._skipped, tuple(skipped)
+        if skipped and self._skipped != before:
+            (path, reason), others = skipped[0], f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
+            self.say(f"Not looked at: {path} ({reason}){others}.", "warning")
+        if sessions:
+            self.met()
+        elif not self._has_met and not self.options.roots and self.screen.name != WELCOME:
+            from sessionbrowse.tui.lists.welcome import WelcomeScreen
+
+            self.push_screen(WelcomeScreen())
+
+    def met(self) -> None:
+        """Greet no more: there are sessions."""
+        self._has_met = True
+        if self.screen.name == WELCOME:
+            self.pop_screen()
+
+    def _keep_view(self) -> None:
+        """Keep how everything is left. That it cannot be kept is no reason to stay."""
+        from sessionbrowse.tui.lists.screen import BrowseScreen
+        from sessionbrowse.tui.session.screen import SessionScreen
+
+        for screen in self.screen_stack:
+            if isinstance(screen, SessionScreen):
+                self.memory.note_session(screen)
+        with suppress(OSError, UnicodeEncodeError):
+            for screen in self.screen_stack:
+                if isinstance(screen, BrowseScreen):
+                    self.memory.save(screen, self.theme)
+
+    def next_theme(self) -> None:
+        """Show the next of our themes and say its name."""
+        names = [own.name for own in theme.THEMES]
+        at = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(at + 1) % len(names)]
+        self.say(f"Colours: {self.theme.removeprefix('sessionbrowse-').replace('-', ' ')}.")
+
+    def leave(self) -> None:
+        """End the program when the change at work is made; what only reads in the background is left behind.
+
+        Leaving without picking, where a session is to be picked, is a failure.
+        """
+        # Whoever changed nothing has no desk yet, and need not wait until one is imported.
+        if "desk" in self.__dict__ and self.desk.busy and not self._leaving:
+            self._leaving = True
+            self.say("Leaving when the change is made; once more leaves at once.")
+            self.desk.drain(self.leave)
+            return
+        self.scan_lane.cancel()
+        self.end_search()
+        self._keep_view()
+        if not self._has_picked:
+            self.exit(0, return_code=0 if self.options.pick is None else 1)
+
+
+def _own_rows(settings: Settings) -> tuple[Command, ...]:
+    if not settings.commands:
+        return ()
+    from sessionbrowse.tui.resume.custom_commands import own_rows
+
+    return own_rows(settings.commands)
+
+
+def run(options: BrowseOptions, companion: Companion | None = None) -> int:
+    """Open the browser, wait until the user leaves it, and return the exit status.
+
+    `companion` reads the disk for it; without one a thread does.
+
+    Raises:
+        NotFound: a root is no directory, or an agent none of the four.
+    """
+    source = options.source
+    if source is None and (options.roots or options.agents):
+        # What was typed is looked at before the terminal is taken; the agents' own places are right anyway.
+        from sessionbrowse.tui.shell.sources import source_of
+
+        source = source_of(options)
+    app = BrowseApp(options, source, companion)
+    try:
+        app.run()
+        return app.return_code or 0
+    finally:
+        if app.companion is not None:
+            app.companion.end()
+        app.remove_demo()
+        app.handed.remove_all()
+
+
+def _import_the_rest() -> None:
+    """Import what the first key may need, while the user looks at the first rows."""
+    import sessionbrowse.tui.changes.change_runner
+    import sessionbrowse.tui.reading.documents
+    import sessionbrowse.tui.session.screen
+    import sessionbrowse.tui.shell.sources  # noqa: F401

@@ -1,0 +1,447 @@
+"""What every screen does: turn keys into commands of the table, say why one cannot work, keep the footer true."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from textual import events, on
+from textual.app import App
+from textual.message import Message
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Input
+
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.tui.commands.command import Command, Here
+from sessionbrowse.tui.commands.contexts import EVERYWHERE, TYPING
+from sessionbrowse.tui.commands.table import BY_ID
+from sessionbrowse.tui.paint.lean_compositor import LeanCompositor
+from sessionbrowse.tui.shell.jobs import Lane, Outcome
+from sessionbrowse.tui.widgets.bars import KeyBar
+from sessionbrowse.tui.widgets.row_list import RowList
+from sessionbrowse.tui.widgets.text_view import TextView
+
+if TYPE_CHECKING:
+    from sessionbrowse.tui.changes.reread import Fresh
+    from sessionbrowse.tui.reading.views import Looked
+    from sessionbrowse.tui.shell.app import BrowseApp
+
+Result = TypeVar("Result")
+
+EDITING = frozenset({"backspace", "ctrl+backspace", "delete"})
+"""Keys that edit a line while it is typed, whatever they mean elsewhere."""
+
+HOPS = 6
+"""Turns of the event loop in which what a key did reaches the screen: list → screen → bars → screen."""
+
+FRAME_SECONDS = 1 / 120
+"""How long a frame waits for what else changes. textual's own 60 a second are two apart where one is just missed."""
+
+ANSWER_SECONDS = 0.016
+"""How long a frame waits for what a key asked for in the background: the answer in a frame of its own comes later."""
+
+MOUNT_SECONDS = 2.0
+"""How long a key waits for the screen it is for."""
+
+
+class CommandScreen(Screen[Result], inherit_bindings=False):
+    """A screen whose keys are the rows of the command table."""
+
+    AUTO_FOCUS: ClassVar[str | None] = ""
+    """Each screen gives the keys to one of its panes itself; None would mean the app's choice, the first pane."""
+
+    TYPED_IN: ClassVar[str] = TYPING
+    """The place that holds while a line of text has the keys."""
+
+    ACTIONS: ClassVar[tuple[Callable[[Any], object] | str, ...]] = ()
+    """Classes of commands that several screens share, a method `do_<id>` for each command; made when first asked for.
+
+    As `module:Class` below `sessionbrowse.tui` one is imported only then: what they need takes longer to
+    import than the first screen takes to paint.
+    """
+
+    IS_FIRST: ClassVar[bool] = False
+    """Whether the browser begins with it, so that its styles are there from the beginning."""
+
+    class Delivered(Message):
+        """A background job handed over a value."""
+
+        def __init__(self, outcome: Outcome) -> None:
+            super().__init__()
+            self.outcome = outcome
+
+    def __init__(self, *, name: str | None = None) -> None:
+        super().__init__(name=name)
+        self._compositor = LeanCompositor()
+        self._lanes: dict[str, Lane] = {}
+        self._was_shown_before = False
+        self._held = 0
+        self._after_frame: list[Callable[[], object]] = []
+        self._awaited: str | None = None
+        self._answer_came = asyncio.Event()
+
+    def _post_register(self, app: App[Any]) -> None:
+        """Have styles and the class of the terminal's width at the first frame; textual sets the class after it."""
+        super()._post_register(app)
+        if not self.IS_FIRST:
+            self.browser.read_styles()
+        self.add_class(*self._get_breakpoint_classes(app.size.width, app.HORIZONTAL_BREAKPOINTS or []), update=False)
+
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Keep the styles of a screen that was just made; only what was covered meanwhile may have old ones."""
+        if not self._was_shown_before:
+            event.refresh_styles, self._was_shown_before = False, True
+
+    @classmethod
+    def action_kinds(cls) -> list[Callable[[Any], object]]:
+        """Return the classes of `ACTIONS`."""
+        return [_imported(kind) if isinstance(kind, str) else kind for kind in cls.ACTIONS]
+
+    @cached_property
+    def _actions(self) -> list[object]:
+        return [kind(self) for kind in self.action_kinds()]
+
+    @property
+    def browser(self) -> BrowseApp:
+        """The app, by its own type."""
+        from sessionbrowse.tui.shell.app import BrowseApp
+
+        assert isinstance(self.app, BrowseApp)
+        return self.app
+
+    @property
+    def is_top(self) -> bool:
+        """Whether nothing stands on it: only then it can be dismissed, as Textual takes away what is on top."""
+        return self.app.screen is self
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether nothing opaque stands on it; Textual's `is_current` is also true of what is right below the top."""
+        stack = self.app.screen_stack
+        above = stack[stack.index(self) + 1 :] if self in stack else stack
+        return all(screen.styles.background.a < 1 for screen in above)
+
+    # -- what a screen answers ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def nearest_places(self) -> tuple[str, ...]:
+        """Return the places that hold now, without `EVERYWHERE`."""
+
+    @abstractmethod
+    def here(self) -> Here:
+        """Return what commands may ask."""
+
+    def position(self) -> str:
+        """Return where the cursor stands in the rows of the focused list."""
+        moving = self.moving()
+        return f"{moving.cursor + 1:,}/{moving.count:,}" if isinstance(moving, RowList) and moving.count else ""
+
+    @property
+    def looked_at(self) -> Looked | None:
+        """Return what copies are made of."""
+        return None
+
+    def moving(self) -> RowList | TextView | None:
+        """Return what the moving keys move."""
+        focused = self.focused
+        return focused if isinstance(focused, RowList | TextView) else None
+
+    # -- keys → commands ----------------------------------------------------------------------------------------
+
+    @property
+    def typing(self) -> bool:
+        """Whether a line of text has the keys."""
+        return isinstance(self.focused, Input)
+
+    def places(self) -> tuple[str, ...]:
+        """Return the places that hold now, the nearest first."""
+        return (*self.nearest_places(), EVERYWHERE)
+
+    async def press(self, event: events.Key) -> bool:
+        """Carry out a key: edit the line that is typed in, or give the command that it means here."""
+        if not self.is_mounted:
+            # Keys may come faster than a screen is laid out.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._mounted_event.wait(), MOUNT_SECONDS)
+        async with self._in_one_frame():
+            self._awaited = None
+            is_done = await self._carry_out(event)
+            await self._wait_for_answer()
+            return is_done
+
+    def expect(self, lane: Lane) -> None:
+        """Have what the lane was just asked for in the frame of the key that asks, if it comes soon."""
+        self._awaited = lane.name
+        self._answer_came.clear()
+
+    async def _wait_for_answer(self) -> None:
+        # Where keys wait already they come first.
+        if self._awaited is not None and not self.browser.message_queue_size:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._answer_came.wait(), ANSWER_SECONDS)
+
+    @cached_property
+    def _update_timer(self) -> Timer:
+        return self.set_interval(FRAME_SECONDS, self._on_timer_update, name="screen_update", pause=True)
+
+    @asynccontextmanager
+    async def _in_one_frame(self) -> AsyncIterator[None]:
+        """Paint all that is done here at once: bars that follow the cursor would come a frame late."""
+        self._held += 1
+        try:
+            with self.browser.batch_update():
+                yield
+                for _ in range(HOPS):
+                    await asyncio.sleep(0)
+        finally:
+            self._held -= 1
+            if not self._held:
+                waiting, self._after_frame = self._after_frame, []
+                for callback in waiting:
+                    self.call_after_refresh(callback)
+            # The end of a batch tells the app only, and the screen paints.
+            self.browser.screen.check_idle()
+
+    def after_frame(self, callback: Callable[[], object]) -> None:
+        """Call back when what is to be seen now is painted."""
+        if self._held:
+            self._after_frame.append(callback)
+        else:
+            self.call_after_refresh(callback)
+
+    async def _carry_out(self, event: events.Key) -> bool:
+        focused = self.focused
+        if not isinstance(focused, Input):
+            command = self.browser.keys.find(event.key, self.places())
+            if command is not None:
+                self.give(command)
+            return command is not None
+        if event.is_printable and event.character is not None:
+            if focused.selection.is_empty:
+                focused.insert_text_at_cursor(event.character)
+            else:
+                focused.replace(event.character, *sorted(focused.selection))
+            self.text_changed(focused.value)
+            return True
+        command = self._command_while_typing(event.key)
+        if command is not None:
+            self.give(command)
+        elif await self.browser.run_binding(event.key):
+            self.text_changed(focused.value)
+        return True
+
+    def _command_while_typing(self, key: str) -> Command | None:
+        if key in EDITING:
+            return None
+        keys = self.browser.keys
+        command = keys.find(key, (self.TYPED_IN,)) or keys.find(key, self.places())
+        return command if command is not None and (command.typing or self.TYPED_IN in command.where) else None
+
+    def text_changed(self, text: str) -> None:
+        """Take the text of the line that is typed in; asked again with the same text it does nothing."""
+
+    @on(Input.Changed)
+    def _input_changed(self, event: Input.Changed) -> None:
+        # The keyboard's letters are known already; this is for what is pasted. What it tells may be long past.
+        event.stop()
+        if event.input is self.focused:
+            self.text_changed(event.input.value)
+
+    def give(self, command: Command) -> None:
+        """Carry out a command, or say why it cannot work here."""
+        reason = command.unavailable(self.here())
+        if reason is not None:
+            self.browser.say(reason, "warning")
+            return
+        try:
+            self._doer(command)()
+        except SessionBrowseError as error:
+            self.browser.say(str(error), "error")
+        self.update_footer()
+
+    def reload(self) -> None:
+        """Read again what another program may have changed meanwhile."""
+        command = BY_ID["reload"]
+        if self.can_give(command):
+            self.give(command)
+
+    def can_give(self, command: Command) -> bool:
+        """Whether this screen knows what the command does."""
+        return hasattr(self._owner(f"do_{command.id}"), f"do_{command.id}")
+
+    def _doer(self, command: Command) -> Callable[[], None]:
+        name = f"do_{command.id}"
+        doer: Callable[[], None] = getattr(self._owner(name), name)
+        return doer
+
+    def _owner(self, name: str) -> object:
+        """Return who has the method: the screen, else one of its actions, which are imported only for what it lacks."""
+        return self if hasattr(self, name) else next((owner for owner in self._actions if hasattr(owner, name)), self)
+
+    @property
+    def subject(self) -> Summary | None:
+        """The session that a command for one session is for; None if there is none."""
+        return None
+
+    @property
+    def entry_id(self) -> str | None:
+        """The id of the entry that a command for an entry is for; None if there is none."""
+        return None
+
+    @property
+    def entry_to_resume(self) -> str | None:
+        """The id of the entry from which the session can be resumed instead; None if there is none."""
+        return None
+
+    @property
+    def chosen(self) -> Sequence[Summary]:
+        """The sessions that a change is for; none on a screen that shows none."""
+        return ()
+
+    def sessions_changed(self, fresh: Fresh) -> None:
+        """Take what a change touched, read anew; screens that show sessions say what becomes of theirs."""
+
+    # -- the footer ---------------------------------------------------------------------------------------------
+
+    def update_footer(self) -> None:
+        """Show the keys that work here, those that cannot work now faint."""
+        bars = self.query(KeyBar)
+        if not bars:
+            return
+        here = self.here()
+        places = (self.TYPED_IN,) if self.typing else self.places()
+        shown = [command for command in self.browser.keys.at(places) if command.footer]
+        shown.sort(key=lambda command: command.footer)
+        bars.first().show(
+            [
+                (command.id, self.browser.keys.shown(command), command.title.lower(), command.unavailable(here) is None)
+                for command in shown
+            ],
+            self.position(),
+        )
+
+    @on(KeyBar.Pressed)
+    def _hint_pressed(self, event: KeyBar.Pressed) -> None:
+        event.stop()
+        self.give(self.browser.keys.by_id[event.command_id])
+
+    def set_focus(self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False) -> None:
+        """Give the keys to a widget, at once: the next key may already be waiting."""
+        super().set_focus(widget, scroll_visible, from_app_focus)
+        self.focus_changed()
+
+    def focus_changed(self) -> None:
+        """Keep cursors and footer true to what has the keys."""
+        for row_list in self.query(RowList):
+            row_list.lend_keys(self.typing and self.moving() is row_list)
+        self.update_footer()
+
+    # -- work in the background ---------------------------------------------------------------------------------
+
+    def lane(self, name: str) -> Lane:
+        """Return the screen's lane of that name; its outcomes arrive as `Delivered`."""
+        lane = self._lanes.get(name)
+        if lane is None:
+            lane = self._lanes[name] = Lane(name, lambda outcome: self.post_message(self.Delivered(outcome)))
+        return lane
+
+    def adopt(self, lane: Lane) -> None:
+        """Take over a lane that was started before the screen."""
+        self._lanes[lane.name] = lane
+        lane.connect(lambda outcome: self.post_message(self.Delivered(outcome)))
+
+    @on(Delivered)
+    async def _delivered(self, message: Delivered) -> None:
+        message.stop()
+        outcome = message.outcome
+        lane = self._lanes.get(outcome.lane)
+        if lane is None or not lane.is_current(outcome):
+            return
+        name = f"take_{outcome.lane}"
+        async with self._in_one_frame():
+            getattr(self._owner(name), name)(outcome)
+            self.update_footer()
+        if outcome.lane == self._awaited:
+            self._answer_came.set()
+
+    @property
+    def busy(self) -> bool:
+        """Whether background work is under way that somebody waits for."""
+        return any(lane.busy for lane in self._lanes.values())
+
+    def on_unmount(self) -> None:
+        """Stop caring about what is still being worked on."""
+        for lane in self._lanes.values():
+            lane.cancel()
+
+    # -- commands that work on every screen ---------------------------------------------------------------------
+
+    def do_up(self) -> None:
+        """Move up."""
+        if (moving := self.moving()) is not None:
+            moving.go_up()
+
+    def do_down(self) -> None:
+        """Move down."""
+        if (moving := self.moving()) is not None:
+            moving.go_down()
+
+    def do_page_up(self) -> None:
+        """Move up by a page."""
+        if (moving := self.moving()) is not None:
+            moving.page_up()
+
+    def do_page_down(self) -> None:
+        """Move down by a page."""
+        if (moving := self.moving()) is not None:
+            moving.page_down()
+
+    def do_first(self) -> None:
+        """Move to the first row."""
+        if (moving := self.moving()) is not None:
+            moving.go_first()
+
+    def do_last(self) -> None:
+        """Move to the last row."""
+        if (moving := self.moving()) is not None:
+            moving.go_last()
+
+    def do_help(self) -> None:
+        """Show the keys."""
+        from sessionbrowse.tui.dialogs.help import HelpScreen
+
+        self.browser.push_screen(HelpScreen(self.places(), self.here()))
+
+    def do_palette(self) -> None:
+        """Find a command by name and give it here."""
+        from sessionbrowse.tui.dialogs.palette import PaletteScreen
+
+        commands = [command for command in self.browser.keys.at(self.places()) if self.can_give(command)]
+
+        def chosen(command_id: str | None) -> None:
+            if command_id is not None:
+                self.give(self.browser.keys.by_id[command_id])
+
+        self.browser.push_screen(PaletteScreen(commands, self.here()), chosen)
+
+    def do_theme(self) -> None:
+        """Show the next of our themes."""
+        self.browser.next_theme()
+
+    def do_quit(self) -> None:
+        """Leave."""
+        self.browser.leave()
+
+
+def _imported(name: str) -> Callable[[Any], object]:
+    module, _, kind = name.partition(":")
+    found: Callable[[Any], object] = getattr(import_module(f"sessionbrowse.tui.{module}"), kind)
+    return found

@@ -1,0 +1,86 @@
+"""What the browser is started with; known before the interface's library is imported."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+
+from sessionbrowse.config import INDEX_FILE, Settings, cache_dir, state_dir
+
+if TYPE_CHECKING:
+    from sessionbrowse.services.transaction.change_context import Bench
+    from sessionbrowse.tui.shell.sources import Source
+
+
+def _now_ms() -> float:
+    return time.time() * 1000
+
+
+def _here() -> str | None:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None
+
+
+class BrowseOptions(Struct, frozen=True, kw_only=True):
+    """What the browser is started with.
+
+    `roots` and `agents` are those of the command line; `environ`, `home`, `here` (the directory it was started in)
+    and `now_ms` are parameters so that tests need no patching. `source` replaces the disk. `demo` is the directory of
+    the made-up store that is browsed; `bench` is what changes are made with, where it is not that of `environ`. `pick`
+    takes the path of the session that is chosen, which ends the browser.
+    """
+
+    roots: Sequence[str] = ()
+    agents: Sequence[str] = ()
+    settings: Settings = field(default_factory=Settings)
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    home: str = field(default_factory=lambda: os.path.expanduser("~"))
+    here: str | None = field(default_factory=_here)
+    now_ms: Callable[[], float] = _now_ms
+    source: Source | None = None
+    bench: Bench | None = None
+    demo: str | None = None
+    problems: Sequence[str] = ()
+    pick: Callable[[str], None] | None = None
+
+    @property
+    def cache(self) -> Path:
+        """The directory of the index."""
+        # What a made-up store's index holds goes with the store.
+        return cache_dir(self.environ, Path(self.home)) if self.demo is None else Path(self.demo) / "cache"
+
+    @property
+    def restores(self) -> bool:
+        """Whether the browser opens as it was left: not for the demo, nor while a session is picked."""
+        return self.settings.restore and self.demo is None and self.pick is None
+
+    @property
+    def state(self) -> Path:
+        """The directory of what the browser remembers."""
+        return state_dir(self.environ, Path(self.home))
+
+    @property
+    def has_index(self) -> bool:
+        """Whether there is an index to begin with."""
+        return os.path.exists(self.cache / INDEX_FILE)
+
+    def request(self) -> dict[str, Any]:
+        """Return what a companion is started with."""
+        return {
+            "home": self.home,
+            "environ": dict(self.environ),
+            "cache": str(self.cache),
+            "roots": list(self.roots),
+            "agents": list(self.agents),
+            "extra_roots": list(self.settings.roots),
+            "sort": self.settings.sort,
+            "state": str(self.state) if self.restores else None,
+            "tools": self.settings.index_tools,
+        }

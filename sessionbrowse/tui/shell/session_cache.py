@@ -1,0 +1,52 @@
+"""Opened sessions that are kept for coming back to: to the preview, the tree and the hits of a search."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sessionbrowse.model.session.session import Session
+
+KEPT_SESSIONS = 6
+
+
+class OpenedSessions:
+    """The sessions that were opened last, each as long as its file stays as it was. For background threads."""
+
+    def __init__(self, open_session: Callable[[str, str | None], Session]) -> None:
+        self._open = open_session
+        self._lock = Lock()
+        self._kept: OrderedDict[tuple[str, str | None], tuple[tuple[int, int], Session]] = OrderedDict()
+
+    def open(self, path: str, agent: str | None) -> Session:
+        """Return a session, read anew only if its file changed."""
+        version = _version(path)
+        with self._lock:
+            known = self._kept.get((path, agent))
+        if known is not None and known[0] == version:
+            return known[1]
+        session = self._open(path, agent)
+        if version is not None:
+            with self._lock:
+                self._kept[path, agent] = (version, session)
+                while len(self._kept) > KEPT_SESSIONS:
+                    self._kept.popitem(last=False)
+        return session
+
+    def forget(self) -> None:
+        """Read all anew from now on: a program may have written."""
+        with self._lock:
+            self._kept.clear()
+
+
+def _version(path: str) -> tuple[int, int] | None:
+    """Return what changes with a file's content; None where there is no file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

@@ -1,0 +1,160 @@
+"""Where the browser's data comes from: scanning, opening, resuming, as plain functions of one value.
+
+The screens know only this value, so tests and the demo can put other sessions in its place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.agents import Place
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.services.background.search_link import Receive, SearchLink, SearchProcess
+from sessionbrowse.services.background.search_messages import Start
+from sessionbrowse.services.list.open_session import Opener
+from sessionbrowse.services.list.repositories import moved, repositories_of
+from sessionbrowse.services.list.scope import Scope, scan_of
+from sessionbrowse.services.resume import plan
+from sessionbrowse.services.resume.plan import ResumeCommand
+from sessionbrowse.store.find import moved_projects
+from sessionbrowse.store.find.discover import Skipped
+from sessionbrowse.store.find.roots import real_surroundings
+from sessionbrowse.store.find.slow_disks import exists_many
+from sessionbrowse.store.own.pins import Pins, read_pins, set_pin
+from sessionbrowse.store.read.scan import Batch, scan
+from sessionbrowse.tui.shell.jobs import Job, Lane
+from sessionbrowse.tui.shell.options import BrowseOptions
+
+Cancelled = Callable[[], bool]
+Exists = Callable[[Iterable[str]], dict[str, bool | None]]
+
+
+class Source(Struct, frozen=True, kw_only=True):
+    """The functions that reach the disk. All but `places` are called from background threads only."""
+
+    scan: Callable[[Cancelled, bool], Iterator[Batch]]
+    """Reads all sessions, newest first; told whether to stop, and whether to read hidden and archived ones too."""
+    open_session: Callable[[str, str | None], Session]
+    """Reads one session, by path and agent."""
+    exists_many: Exists
+    """Tells which directories exist; None where the disk did not answer in time."""
+    repositories: Callable[[Iterable[str]], dict[str, str]] = lambda _: {}
+    """Tells the repository of directories, for those that lie in one."""
+    moved: Callable[[Iterable[str], Sequence[str]], dict[str, str]] = lambda _, __: {}
+    """Tells to where directories that are gone were moved, knowing others."""
+    pins: Callable[[], Pins] = Pins
+    """Reads what is pinned."""
+    set_pin: Callable[[Summary, bool], None] = lambda _, __: None
+    """Pins a session, or no longer."""
+    plan_resume: Callable[[Summary, str | None], ResumeCommand]
+    """Returns the command that resumes a session, in another directory than its own if one is given; or raises with
+    the sentence why there is none."""
+    places: tuple[Place, ...] = ()
+    """Where is looked."""
+    skipped: Callable[[], Sequence[Skipped]] = tuple
+    """Returns what the last scan could not look at, and why."""
+    open_search: Callable[[Receive], SearchLink] | None = None
+    """Starts somebody who searches all sessions and hands the answers to the receiver, from another thread."""
+
+
+def source_of(options: BrowseOptions) -> Source:
+    """Return the source of the sessions on this machine, or below the roots that the options name.
+
+    Raises:
+        NotFound: a root is no directory, or an agent none of the four.
+    """
+    around = real_surroundings()
+    around = msgspec.structs.replace(
+        around, home=options.home or around.home, environ=options.environ or around.environ
+    )
+    roots, agents, extra_roots = tuple(options.roots), tuple(options.agents), tuple(options.settings.roots)
+    what = scan_of(Scope(around=around, roots=roots, extra_roots=extra_roots, agents=agents))
+    cache, state = options.cache, str(options.state)
+    skipped: list[Skipped] = []
+
+    def scan_all(cancelled: Cancelled, include_hidden: bool) -> Iterator[Batch]:
+        skipped.clear()
+        wanted_scan = msgspec.structs.replace(what, include_hidden=include_hidden, include_archived=include_hidden)
+        for batch in scan(wanted_scan, cancelled=cancelled, skipped=skipped.append):
+            wanted = [summary for summary in batch.summaries if not agents or summary.agent in agents]
+            yield Batch(wanted, batch.done, batch.total)
+
+    def plan_resume(summary: Summary, directory: str | None = None) -> ResumeCommand:
+        return plan.plan(
+            summary.path,
+            summary.agent,
+            around,
+            place=place_of(summary, what.places),
+            settings_command=options.settings.agents.get(summary.agent),
+            directory=directory,
+        )
+
+    def open_search(receive: Receive) -> SearchLink:
+        start = Start(
+            index_directory=str(cache),
+            home=around.home,
+            environ=dict(around.environ),
+            roots=roots,
+            extra_roots=extra_roots,
+            agents=agents,
+        )
+        return SearchProcess(start, receive)
+
+    def set_pin_of(summary: Summary, pinned: bool) -> None:
+        if summary.id is not None:
+            set_pin(state, summary.agent, summary.id, pinned)
+
+    return Source(
+        open_search=open_search,
+        scan=scan_all,
+        open_session=Opener(cache).open,
+        exists_many=exists_many if roots else noting_projects(exists_many, state),
+        repositories=repositories_of,
+        moved=lambda missing, known: moved(missing, known, state),
+        pins=lambda: read_pins(state, what.places),
+        set_pin=set_pin_of,
+        plan_resume=plan_resume,
+        places=what.places,
+        skipped=lambda: tuple(skipped),
+    )
+
+
+def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> None:
+    """Start a scan that hands its batches to the lane; its result is the paths of all sessions there are."""
+
+    def work(job: Job) -> frozenset[str]:
+        paths: set[str] = set()
+        for batch in source.scan(job.cancelled, include_hidden):
+            paths.update([summary.path for summary in batch.summaries])
+            job.emit(batch)
+        return frozenset(paths)
+
+    lane.ask(work)
+
+
+def noting_projects(exists_many: Exists, state: str) -> Exists:
+    """Note also, aside, what tells the repositories that exist, for the day when one of them is moved."""
+    lane = Lane("noting", lambda outcome: None)
+
+    def exists(paths: Iterable[str]) -> dict[str, bool | None]:
+        answer = exists_many(paths)
+        there = [path for path, is_there in answer.items() if is_there]
+        lane.ask(lambda job: moved_projects.note(there, state, job.cancelled))
+        return answer
+
+    return exists
+
+
+def place_of(summary: Summary, places: Iterable[Place]) -> Place | None:
+    """Return the place a session was found through: the innermost of its agent's that holds the file."""
+    holding = [
+        place
+        for place in places
+        if place.agent == summary.agent and summary.path.startswith(place.root.rstrip(os.sep) + os.sep)
+    ]
+    return max(holding, key=lambda place: len(place.root), default=None)

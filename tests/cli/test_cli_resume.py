@@ -1,0 +1,117 @@
+"""`resume` on the command line: what is told and asked first, `--at`, and what the agent is started with."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.cli import main
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write.in_use import Usage
+from tests.support.change_helpers import CONVERSATION, Store, entry, header
+
+STALE = entry("label", "0000000a", "00000003", targetId="00000003", label="here")
+
+
+@pytest.fixture
+def store(own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    store = Store(tmp_path)
+    store.home = own_home
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "pi").write_text(
+        f'#!{sys.executable}\nimport sys\nopen({str(tmp_path / "ran")!r}, "w").write(sys.argv[2])\n'
+    )
+    (programs / "pi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    return store
+
+
+def session(store: Store, *more: dict[str, object]) -> Path:
+    return store.session(entries=[*CONVERSATION, *more], head=[header(cwd=str(store.folder))])
+
+
+def in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "sessionbrowse.services.resume.before_resume.usage",
+        lambda *_, **__: Usage("may-be-in-use", ("pi (process 7) runs in its directory",)),
+    )
+
+
+def test_at_an_entry_it_is_checked_out_first_and_its_text_comes_back(
+    store: Store, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = session(store)
+    assert main(["resume", str(path), "--at", "00000007"]) == 0
+    assert (store.folder / "ran").read_text() == str(path)
+    opened = open_session(path)
+    assert opened.envelopes[opened.active_branch()[-2]].id == "00000006"
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert "second question" in said.err
+
+
+def test_printing_writes_nothing_and_gives_the_commands_that_do_the_same(
+    store: Store, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = session(store)
+    before = path.read_bytes()
+    assert main(["resume", str(path), "--at", "00000006", "--print"]) == 0
+    first, second = capfd.readouterr().out.splitlines()
+    assert main(["resume", str(path), "--at", "00000006", "--print", "--json"]) == 0
+    document = json.loads(capfd.readouterr().out)
+    assert document["first"] == shlex.split(first) == ["sessionbrowse", "checkout", str(path), "--", "00000006"]
+    assert path.read_bytes() == before
+    assert not (store.folder / "ran").exists()
+    assert main(shlex.split(first)[1:]) == 0
+    subprocess.run(["bash", "-c", second], check=True)
+    assert (store.folder / "ran").read_text() == str(path)
+    opened = open_session(path)
+    assert opened.envelopes[opened.active_branch()[-2]].id == "00000006"
+
+
+def test_a_newest_message_that_would_be_left_behind_is_told_with_the_way_to_it(
+    store: Store, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = session(store, STALE)
+    assert main(["resume", str(path), "--print"]) == 0
+    assert "5 messages are not on the branch where the session resumes" in (told := capfd.readouterr().err)
+    assert "--at 00000008 goes there" in told
+    assert main(["resume", str(path), "--at", "00000008"]) == 0
+    capfd.readouterr()
+    assert main(["resume", str(path), "--print"]) == 0
+    assert capfd.readouterr().err == ""
+
+
+def test_a_session_that_may_be_in_use_is_not_resumed_unasked(
+    store: Store, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = session(store)
+    before = path.read_bytes()
+    in_use(monkeypatch)
+    assert main(["resume", str(path), "--at", "00000006"]) == 1
+    told = capfd.readouterr().err
+    assert "pi (process 7) runs in its directory" in told
+    assert "--force does it anyway" in told
+    assert told.count("\n") == 1
+    assert not (store.folder / "ran").exists()
+    assert path.read_bytes() == before
+    assert main(["resume", str(path), "--force"]) == 0
+    assert (store.folder / "ran").exists()
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("\n", 1), ("n\n", 1)])
+def test_on_a_terminal_it_is_asked(store: Store, monkeypatch: pytest.MonkeyPatch, answer: str, status: int) -> None:
+    path = session(store)
+    in_use(monkeypatch)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdin.readline", lambda: answer, raising=False)
+    assert main(["resume", str(path)]) == status
+    assert (store.folder / "ran").exists() == (status == 0)

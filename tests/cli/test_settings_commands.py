@@ -1,0 +1,182 @@
+"""The example of the settings is true, `config` says where they are, shells complete what can be typed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from sessionbrowse.cli import main
+from sessionbrowse.cli.completion import SHELLS, completion
+from sessionbrowse.cli.parser import make_parser
+from sessionbrowse.config import CustomCommand, ResumeSettings, Settings, example, parse_settings
+
+
+def uncommented() -> str:
+    """The example with every setting switched on."""
+    return re.sub(r"^#(?=[^# ])", "", example(), flags=re.MULTILINE)
+
+
+def names_of(kind: type[msgspec.Struct]) -> set[str]:
+    return {field.encode_name for field in msgspec.structs.fields(kind)}
+
+
+def test_the_example_as_it_stands_sets_nothing():
+    assert tomllib.loads(example()) == {}
+
+
+def test_the_example_holds_every_setting_and_each_is_valid():
+    table = tomllib.loads(uncommented())
+    assert set(table) == names_of(Settings)
+    assert set(table["resume"]) == names_of(ResumeSettings)
+    assert set(table["commands"][0]) == names_of(CustomCommand)
+    _, problems = parse_settings(uncommented())
+    assert problems == []
+
+
+def test_the_example_shows_the_defaults_where_there_are_any():
+    settings, _ = parse_settings(uncommented())
+    shown_by_example = {"roots", "agents", "keys", "resume", "commands"}
+    for field in msgspec.structs.fields(Settings):
+        if field.name not in shown_by_example:
+            assert getattr(settings, field.name) == getattr(Settings(), field.name), field.name
+    assert settings.resume.where == ResumeSettings().where
+
+
+def test_every_value_that_a_setting_can_have_is_named_in_the_example():
+    _, problems = parse_settings(
+        "".join(f"{field.name} = []\n" for field in msgspec.structs.fields(Settings) if field.name != "resume")
+    )
+    for problem in problems:
+        if "must be one of " in problem:
+            for value in problem.partition("must be one of ")[2].partition(";")[0].split(", "):
+                assert f'"{value}"' in example(), value
+
+
+def test_the_commands_of_the_example_for_keys_exist():
+    from sessionbrowse.tui.commands.table import BY_ID
+
+    settings, _ = parse_settings(uncommented())
+    # A word of the example that the table lacks would teach people a setting that does nothing.
+    assert {"theme"} <= set(settings.keys)
+    assert set(settings.keys) - set(BY_ID) <= {"rename"}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("resume = {inn = 'here'}", 'unknown setting "resume.inn", did you mean "resume.in"?; it is ignored.'),
+        (
+            "[resume]\nin = 'screen'",
+            '"resume.in" must be one of here, tmux-window, tmux-split, command; the default is used.',
+        ),
+        ("resume = 3", '"resume" must be a table such as {in = "tmux-window"}; the default is used.'),
+        (
+            "[resume]\ncommand = 'kitty'",
+            '"resume.command" must be a list of texts such as ["kitty", "{argv}"]; the default is used.',
+        ),
+        (
+            "[[commands]]\nname = 'x'",
+            '"commands[1]" must be a table with at least name and run, such as '
+            '{name = "Editor", run = ["code", "{cwd}"]}; it is ignored.',
+        ),
+        (
+            "[[commands]]\nname = 'x'\nrun = 5",
+            '"commands[1].run" must be a text for the shell, or a list of texts such as ["code", "{cwd}"]; '
+            "the command is ignored.",
+        ),
+        (
+            "[[commands]]\nname = 'x'\nrun = 'y'\nwere = 'lists'",
+            'unknown setting "commands[1].were", did you mean "commands[1].where"?; it is ignored.',
+        ),
+        (
+            "row_fields = ['agent', 'colour']",
+            '"row_fields" must be a list of some of model, folder, agent, modified, messages, tokens, cost, size, '
+            "branches; the default is used.",
+        ),
+    ],
+)
+def test_what_is_wrong_inside_a_table_is_named(text: str, sentence: str):
+    assert parse_settings(text)[1] == [sentence]
+
+
+def test_one_bad_command_does_not_take_the_others_with_it():
+    settings, problems = parse_settings("commands = [{name = 'a', run = 'x'}, 4, {name = 'b', run = ['y']}]")
+    assert [command.name for command in settings.commands] == ["a", "b"]
+    assert len(problems) == 1
+    assert problems[0].startswith('"commands[2]"')
+
+
+def test_config_tells_where_the_settings_lie_and_what_is_wrong(own_home: Path, capsys):
+    assert main(["config"]) == 0
+    shown = capsys.readouterr()
+    path = own_home / ".config/sessionbrowse/config.toml"
+    assert shown.out == f"{path}\n"
+    assert "the defaults hold" in shown.err
+    path.parent.mkdir(parents=True)
+    path.write_text("thme = 'light'\n[resume]\nin = 'tmux-split'\n")
+    assert main(["config", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["path"], document["exists"]) == (str(path), True)
+    assert 'did you mean "theme"?' in document["problems"][0]
+    assert document["settings"]["resume"] == {"in": "tmux-split", "command": []}
+
+
+def test_config_prints_the_example_and_the_keys(own_home: Path, capsys):
+    assert main(["config", "--example"]) == 0
+    assert capsys.readouterr().out == example()
+    assert main(["config", "--keys"]) == 0
+    assert "resume\tr\t" in capsys.readouterr().out
+
+
+def bash_offers(line: str, tmp_path: Path) -> set[str]:
+    script = tmp_path / "completion.bash"
+    script.write_text(completion(make_parser(), "bash"))
+    words = line.split(" ")
+    last = "" if words[-1] else "''"
+    program = (
+        f"source {script}; COMP_WORDS=({line} {last}); COMP_CWORD={len(words) - 1}; _sessionbrowse; "
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stderr == ""
+    return set(done.stdout.split())
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("sessionbrowse re", {"resume", "rename", "restore", "relocate"}),
+        ("sessionbrowse list --s", {"--sort"}),
+        ("sessionbrowse list --sort t", {"threaded"}),
+        ("sessionbrowse --agent o", {"omp"}),
+        ("sessionbrowse completion ", {"bash", "zsh", "fish"}),
+        ("sessionbrowse --root pro", {"project"}),
+        ("sessionbrowse show one", {"one.jsonl"}),
+        ("sessionbrowse fork --", {"--agent", "--at", "--cwd", "--help", "--json", "--root"}),
+    ],
+)
+def test_bash_completes_commands_options_and_values(line: str, offered: set[str], tmp_path: Path):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "profile.txt").touch()
+    (tmp_path / "one.jsonl").touch()
+    assert bash_offers(line, tmp_path) == offered
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_script_of_each_shell_knows_every_command_and_is_valid(shell: str, capsys, tmp_path: Path):
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for command in ("list", "relocate", "completion", "pick"):
+        assert re.search(rf"\b{command}\b", script)
+    if shutil.which(shell) is not None:
+        (tmp_path / "script").write_text(script)
+        checked = subprocess.run([shell, "-n", tmp_path / "script"], capture_output=True, check=False)
+        assert (checked.returncode, checked.stderr) == (0, b"")

@@ -1,0 +1,87 @@
+"""What of a context the tokens are spent on, and how much a model's window holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.model.context import build
+from sessionbrowse.model.context.model_windows import context_window
+from sessionbrowse.model.context.token_parts import tokens_by_part
+from sessionbrowse.tui.reading.context_view import window_bar
+from tests.support.session_files import answer, entry, header, opened, user
+
+IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+
+
+def test_the_parts_are_together_what_the_context_takes(tmp_path: Path) -> None:
+    call = {"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "x" * 400}}
+    result = {"role": "toolResult", "toolCallId": "c1", "content": [{"type": "text", "text": "y" * 4000}, IMAGE]}
+    session = opened(
+        tmp_path,
+        header(),
+        user("u1", None, [{"type": "text", "text": "q" * 40}, IMAGE]),
+        answer(
+            "a1", "u1", content=[{"type": "thinking", "thinking": "t" * 800}, {"type": "text", "text": "a" * 80}, call]
+        ),
+        entry("message", "r1", "a1", message=result),
+        entry("message", "b1", "r1", message={"role": "bashExecution", "command": "ls", "output": "o" * 398}),
+    )
+    built = build.build(session)
+    parts = tokens_by_part(built.messages)
+    assert sum(parts.values()) == built.tokens
+    assert parts == {
+        "user": 10,
+        "assistant": 20,
+        "thinking": 200,
+        "calls": parts["calls"],
+        "results": 1100,
+        "images": 2400,
+    }
+    assert 100 <= parts["calls"] <= 110
+
+
+def test_a_summary_is_a_part_of_its_own(tmp_path: Path) -> None:
+    session = opened(
+        tmp_path,
+        header(),
+        user("u1", None),
+        entry("compaction", "k1", "u1", summary="s" * 400, firstKeptEntryId="k1", tokensBefore=9),
+        user("u2", "k1", "q" * 8),
+    )
+    assert tokens_by_part(build.build(session).messages) == {"summary": 100, "user": 2}
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "window"),
+    [
+        ("anthropic", "claude-opus-4-5-20251101", 200_000),
+        ("anthropic", "claude-opus-4-6", 1_000_000),
+        ("openai-codex", "gpt-5.5", 272_000),
+        ("openai", "gpt-5-mini", 400_000),
+        ("openai", "gpt-5.2-chat-latest", 128_000),
+        ("google", "gemini-3.8-flash", 1_048_576),
+        ("github-copilot", "gpt-5.5", None),
+        ("openai", "new-model", None),
+        (None, "gpt-5", None),
+        ("openai", None, None),
+    ],
+)
+def test_the_window_of_a_model_is_known_with_its_maker(
+    provider: str | None, model: str | None, window: int | None
+) -> None:
+    assert context_window(provider, model) == window
+
+
+@pytest.mark.parametrize("window", [None, 50, 1_000, 100_000])
+@pytest.mark.parametrize("width", [1, 7, 60])
+def test_the_bar_is_as_wide_as_its_room(window: int | None, width: int) -> None:
+    line = window_bar({"system": 1, "user": 300, "images": 1, "results": 98}, window, width)
+    assert sum([len(text) for text, _ in line]) == width
+
+
+def test_a_bar_of_a_known_window_shows_what_is_free() -> None:
+    (taken, _), (free, roles) = window_bar({"user": 250}, 1_000, 40)
+    assert (len(taken), len(free)) == (10, 30)
+    assert roles == "faint"

@@ -1,0 +1,408 @@
+"""The companion of the browser: the index at once, then the disk, then every change, each told once."""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.background.disk_monitor import FIRST_ROWS
+from sessionbrowse.services.background.events import (
+    Complete,
+    Failed,
+    Folder,
+    Found,
+    Gone,
+    Indexed,
+    Indexing,
+    InUse,
+    News,
+    Note,
+    Opening,
+    decode,
+    encode,
+)
+from sessionbrowse.services.list import summary_cache
+from sessionbrowse.services.list.summary_cache import AT_ONCE_FILES
+from sessionbrowse.store.find.discover import FoundFile
+from sessionbrowse.store.own.remembered_views import ListView, remember, scope_key
+from sessionbrowse.store.read import worker_processes
+from sessionbrowse.store.read.summarise import summaries_of
+from sessionbrowse.store.watch import Watcher, is_remote, stamps
+from tests.support.file_helpers import counted_forks
+from tests.support.live_support import PATIENCE_SECONDS, Heard, index, live, step_until
+from tests.support.session_files import answer, header, user, written
+
+
+def store(tmp_path: Path, sessions: int = 3) -> Path:
+    """A store of pi with some sessions."""
+    root = tmp_path / "store"
+    folder = root / "sessions" / "--home-dev-webshop--"
+    folder.mkdir(parents=True)
+    for number in range(sessions):
+        written(folder, header(id=f"s-{number}"), user("a", None, f"question {number}"), name=f"{number}.jsonl")
+    return root
+
+
+def session(root: Path, name: str = "0.jsonl") -> Path:
+    """One of its sessions."""
+    return root / "sessions" / "--home-dev-webshop--" / name
+
+
+def append(path: Path, *lines: bytes) -> None:
+    """Append lines as an agent does."""
+    with path.open("ab") as file:
+        for line in lines:
+            file.write(line)
+
+
+def test_without_an_index_the_files_are_read_and_indexed(tmp_path: Path) -> None:
+    root = store(tmp_path)
+    heard = index(root, tmp_path / "cache")
+    assert heard.names() == {"0.jsonl", "1.jsonl", "2.jsonl"}
+    assert heard.kinds() == ["Found", "Complete"]
+    assert (tmp_path / "cache" / "index.sqlite").exists()
+
+
+def test_with_an_index_the_first_rows_come_before_any_file_is_looked_at(tmp_path: Path) -> None:
+    root = store(tmp_path)
+    index(root, tmp_path / "cache")
+    heard = index(root, tmp_path / "cache")
+    opening = heard.news[0]
+    assert isinstance(opening, Opening)
+    assert opening.sessions == 3
+    assert opening.folders == (Folder("/home/dev/webshop", 3, 0, opening.summaries[0].modified, ("pi",)),)
+    assert heard.kinds() == ["Opening", "Found", "Indexed", "Complete"]
+
+
+def test_the_first_rows_come_in_the_order_in_which_the_list_was_left(tmp_path: Path) -> None:
+    root, state = store(tmp_path), str(tmp_path / "state")
+    append(session(root, "1.jsonl"), answer("b", "a", "long " * 100))
+    index(root, tmp_path / "cache")
+    remember(state, scope_key([str(root)], []), ListView(sort="size", given={"sort": "recent"}), {})
+
+    def first(**more: str) -> str:
+        opening = index(root, tmp_path / "cache", state=state, **more).news[0]
+        assert isinstance(opening, Opening)
+        return Path(opening.summaries[0].path).name
+
+    assert first(sort="recent") == "1.jsonl"
+    # Settings that were changed since come before what is remembered.
+    assert first(sort="name") == "0.jsonl"
+
+
+def test_what_changed_since_the_index_replaces_its_rows(tmp_path: Path) -> None:
+    root = store(tmp_path)
+    index(root, tmp_path / "cache")
+    append(session(root), answer("b", "a", "new"))
+    session(root, "1.jsonl").unlink()
+    written(session(root).parent, header(id="s-9"), user("a", None, "later"), name="9.jsonl")
+    heard = index(root, tmp_path / "cache")
+    assert heard.names() == {"0.jsonl", "2.jsonl", "9.jsonl"}
+    assert heard.rows[str(session(root))].message_count == 2
+    assert Gone((str(session(root, "1.jsonl")),)) in heard.news
+
+
+def test_more_rows_than_the_first_screen_come_in_slices(tmp_path: Path) -> None:
+    root = store(tmp_path, FIRST_ROWS + 5)
+    index(root, tmp_path / "cache")
+    heard = index(root, tmp_path / "cache")
+    opening = heard.news[0]
+    assert isinstance(opening, Opening)
+    assert len(opening.summaries) == FIRST_ROWS
+    assert len(heard.rows) == FIRST_ROWS + 5
+
+
+def test_an_appended_line_a_new_file_and_a_deleted_one_are_told(tmp_path: Path) -> None:
+    root = store(tmp_path)
+    made, heard = live(root, tmp_path / "cache")
+    path = session(root)
+    append(path, answer("b", "a", "new"))
+    step_until(made, lambda: heard.rows[str(path)].message_count == 2)
+    written(path.parent, header(id="s-9"), user("a", None, "later"), name="9.jsonl")
+    step_until(made, lambda: "9.jsonl" in heard.names())
+    path.unlink()
+    step_until(made, lambda: "0.jsonl" not in heard.names())
+    made.end()
+
+
+def test_what_comes_before_anybody_watches_is_told_without_a_watcher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Without an index the first rows are read before the watching begins.
+    monkeypatch.setattr(Watcher, "watch", lambda self, roots: None)
+    root = store(tmp_path)
+    made, heard = live(root, tmp_path / "cache")
+    append(session(root), answer("b", "a", "new"))
+    written(session(root).parent, header(id="s-9"), user("a", None, "later"), name="9.jsonl")
+    step_until(made, lambda: "9.jsonl" in heard.names())
+    assert heard.rows[str(session(root))].message_count == 2
+    made.end()
+
+
+def test_a_new_folder_and_one_that_goes_are_told(tmp_path: Path) -> None:
+    root = store(tmp_path)
+    made, heard = live(root, tmp_path / "cache")
+    folder = root / "sessions" / "--home-dev-infra--"
+    folder.mkdir()
+    written(folder, header(id="s-8", cwd="/home/dev/infra"), user("a", None, "x"), name="8.jsonl")
+    step_until(made, lambda: "8.jsonl" in heard.names())
+    shutil.rmtree(folder)
+    step_until(made, lambda: "8.jsonl" not in heard.names())
+    made.end()
+
+
+def test_a_file_that_was_rewritten_is_read_anew(tmp_path: Path) -> None:
+    root = store(tmp_path)
+    made, heard = live(root, tmp_path / "cache")
+    path = session(root)
+    fresh = written(path.parent, header(), user("a", None, "quite another"), user("c", "a", "more"), name="new.tmp")
+    os.replace(fresh, path)
+    step_until(made, lambda: heard.rows[str(path)].first_message == "quite another")
+    assert heard.rows[str(path)].message_count == 2
+    made.end()
+
+
+def test_an_unchanged_file_is_told_once_whatever_is_said_of_it(tmp_path: Path) -> None:
+    root = store(tmp_path)
+    made, heard = live(root, tmp_path / "cache")
+    before = len(heard.news)
+    made.ask("changed", frozenset([str(session(root)), str(tmp_path / "nothing.jsonl")]))
+    made.ask("scan")
+    step_until(made, lambda: len(heard.news) > before)
+    assert {type(news) for news in heard.news[before:]} <= {Complete, InUse}
+    made.end()
+
+
+def test_a_fork_keeps_its_parent_when_it_grows(tmp_path: Path) -> None:
+    root = store(tmp_path, 1)
+    path = session(root)
+    fork = written(path.parent, header(id="s-f", parentSession=str(path)), user("a", None, "forked"), name="fork.jsonl")
+    made, heard = live(root, tmp_path / "cache")
+    assert heard.rows[str(fork)].parent_path == str(path)
+    append(fork, answer("b", "a", "new"))
+    step_until(made, lambda: heard.rows[str(fork)].message_count == 2)
+    assert heard.rows[str(fork)].parent_path == str(path)
+    made.end()
+
+
+def test_subagents_are_told_only_when_asked_for(tmp_path: Path) -> None:
+    root = store(tmp_path, 1)
+    below = session(root).with_suffix("")
+    below.mkdir()
+    written(below, header(id="s-sub"), user("a", None, "sub"), name="sub.jsonl")
+    made, heard = live(root, tmp_path / "cache")
+    assert heard.names() == {"0.jsonl"}
+    made.ask("hidden", True)
+    step_until(made, lambda: "sub.jsonl" in heard.names())
+    made.ask("hidden", False)
+    step_until(made, lambda: "sub.jsonl" not in heard.names())
+    made.end()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_cache_is_said_and_nothing_else_differs(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    cache.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    heard = index(store(tmp_path), cache)
+    assert sum(isinstance(news, Note) for news in heard.news) == 1
+    assert len(heard.rows) == 3
+
+
+def test_a_cache_that_can_be_no_directory_is_said_and_nothing_else_differs(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.write_text("in the way")
+    made, heard = live(store(tmp_path), cache)
+    assert sum(isinstance(news, Note) for news in heard.news) == 1
+    assert len(heard.rows) == 3
+    append(session(tmp_path / "store"), answer("b", "a", "new"))
+    step_until(made, lambda: heard.rows[str(session(tmp_path / "store"))].message_count == 2)
+    made.end()
+
+
+def test_two_at_once_share_one_index(tmp_path: Path) -> None:
+    root = store(tmp_path)
+    one, heard_by_one = live(root, tmp_path / "cache")
+    other, heard_by_other = live(root, tmp_path / "cache")
+    path = str(session(root))
+    append(Path(path), answer("b", "a", "new"))
+    step_until(one, lambda: heard_by_one.rows[path].message_count == 2)
+    step_until(other, lambda: heard_by_other.rows[path].message_count == 2)
+    assert heard_by_one.rows == heard_by_other.rows
+    one.end()
+    other.end()
+
+
+def test_many_files_are_read_by_several_processes_and_shown_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = store(tmp_path, AT_ONCE_FILES + 30)
+    alone = index(root, tmp_path / "one")
+    monkeypatch.setattr(summary_cache, "FIRST_WAVE_BYTES", 2_000)
+    monkeypatch.setattr(summary_cache, "WAVE_BYTES", 8_000)
+    monkeypatch.setattr(summary_cache, "workers_beside_browser", lambda _: 3)
+    monkeypatch.setattr(worker_processes, "CHUNK_BYTES", 600)
+    forks = counted_forks(monkeypatch)
+    together = index(root, tmp_path / "several")
+    assert together.rows == alone.rows
+    assert len(forks) > 4
+    told = [(news.done, news.total) for news in together.news if isinstance(news, Found) and news.total]
+    assert told == sorted(told)
+    assert told[-1] == (AT_ONCE_FILES + 30, AT_ONCE_FILES + 30)
+
+
+def test_a_browser_keeps_one_of_several_cores_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    for cores, workers in ((1, 1), (2, 1), (4, 3), (64, 8)):
+        monkeypatch.setattr(worker_processes, "_cores", lambda cores=cores: cores)
+        assert worker_processes.workers_beside_browser(worker_processes.MIN_BYTES) == workers
+        assert worker_processes.workers_beside_browser(worker_processes.MIN_BYTES - 1) == 1
+
+
+def test_the_first_rows_come_as_a_screen_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # However long a file takes here.
+    monkeypatch.setattr("sessionbrowse.services.background.disk_monitor.BATCH_SECONDS", 60)
+    heard = index(store(tmp_path, AT_ONCE_FILES + 30), tmp_path / "cache")
+    first = heard.news[0]
+    assert isinstance(first, Found)
+    assert len(first.summaries) == AT_ONCE_FILES + 30
+
+
+def test_a_row_does_not_wait_for_a_long_file_behind_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = store(tmp_path, AT_ONCE_FILES + 30)
+    long = max(root.rglob("*.jsonl"), key=lambda path: path.name)
+    newest = min(root.rglob("*.jsonl"), key=lambda path: path.name)
+    long.write_bytes(long.read_bytes() + b" " * 100_000 + b"\n")
+    os.utime(long, (2_000_000_000, 2_000_000_000))
+    os.utime(newest, (2_000_000_100, 2_000_000_100))
+    monkeypatch.setattr("sessionbrowse.services.background.disk_monitor.LONG_BYTES", 50_000)
+    monkeypatch.setattr(summary_cache, "FIRST_WAVE_BYTES", 50_000)
+    monkeypatch.setattr(summary_cache, "workers_beside_browser", lambda _: 2)
+    monkeypatch.setattr("sessionbrowse.store.read.summarise.MIN_SHARED_BYTES", 50_000)
+    first = index(root, tmp_path / "cache").news[0]
+    assert isinstance(first, Found)
+    assert [summary.path for summary in first.summaries] == [str(newest)]
+
+
+def test_a_file_that_vanishes_while_several_processes_read_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = store(tmp_path, AT_ONCE_FILES + 30)
+    gone = [session(root, f"{number}.jsonl") for number in range(0, 80, 9)]
+    monkeypatch.setattr(summary_cache, "workers_beside_browser", lambda _: 2)
+    monkeypatch.setattr(worker_processes, "CHUNK_BYTES", 600)
+    read = summaries_of
+
+    def late(files: list[FoundFile], *rest: Any, **more: Any) -> Iterator[Summary | None]:
+        for path in gone:
+            path.unlink(missing_ok=True)
+        return read(files, *rest, **more)
+
+    monkeypatch.setattr("sessionbrowse.services.list.summary_cache.summaries_of", late)
+    made, heard = live(root, tmp_path / "cache")
+    made.end()
+    assert len(heard.rows) == AT_ONCE_FILES + 30 - len(gone)
+    assert not heard.names() & {path.name for path in gone}
+
+
+def test_many_files_are_shown_first_and_indexed_beside(tmp_path: Path) -> None:
+    root = store(tmp_path, AT_ONCE_FILES + 10)
+    made, heard = live(root, tmp_path / "cache")
+    assert len(heard.rows) == AT_ONCE_FILES + 10
+    made.end()
+    first = index(root, tmp_path / "other cache")
+    again = index(root, tmp_path / "other cache")
+    assert isinstance(again.news[0], Opening)
+    assert again.rows == first.rows
+
+
+SUMMARY = Summary(agent="pi", path="/x/\udcff.jsonl", name="half \ud800", tokens=2**40, cost=0.5, modified=1.5)
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        Opening((SUMMARY,), (Folder("/x", 1, 0, None, ("pi",)),), 1),
+        Found((SUMMARY,), 1, 2),
+        Indexed(),
+        Gone(("/x/\udcff.jsonl",)),
+        Complete((("/x", "no"),)),
+        Indexing(1, 2),
+        InUse(("/x",)),
+        Note("so"),
+        Failed("so"),
+    ],
+    ids=lambda news: type(news).__name__,
+)
+def test_news_survive_the_way_between_processes(news: News) -> None:
+    assert decode(encode(news)) == news
+
+
+def test_looking_again_finds_what_the_system_would_tell(tmp_path: Path) -> None:
+    root = store(tmp_path)
+    told: set[str] = set()
+    heard = Heard()
+    watcher = Watcher(told.update, poll=True)
+    watcher.watch([str(root / "sessions"), str(tmp_path / "missing")])
+    before = stamps([str(root / "sessions")])
+    append(session(root), answer("b", "a", "new"))
+    now = stamps([str(root / "sessions")])
+    assert {path for path in now if now[path] != before.get(path)} == {str(session(root))}
+    assert not watcher.has_appeared()
+    (tmp_path / "missing").mkdir()
+    assert watcher.has_appeared()
+    watcher.stop()
+    assert heard.news == []
+
+
+def test_a_root_that_goes_while_it_is_browsed_is_named_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = store(tmp_path)
+    made, heard = live(root, tmp_path / "cache")
+    # It has begun already.
+    monkeypatch.setattr(made, "begin", lambda: None)
+    root.rename(tmp_path / "elsewhere")
+    made.ask("scan")
+    made.run()
+    made.end()
+    assert heard.news[-1] == Failed(f"--root {root} does not exist.")
+
+
+@pytest.mark.parametrize(
+    ("error", "is_looked_at"),
+    [(OSError("OS file watch limit reached."), True), (PermissionError("Permission denied"), False)],
+)
+def test_directories_are_looked_at_where_the_system_watches_no_more_and_not_where_one_is_forbidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, is_looked_at: bool
+) -> None:
+    told: queue.Queue[frozenset[str]] = queue.Queue()
+    heard = str(tmp_path / "heard")
+
+    def watch(*roots: str, ignore_permission_denied: bool, stop_event: threading.Event, **_: Any) -> Iterator[Any]:
+        if not ignore_permission_denied:
+            raise error
+        yield {(1, heard)}
+        stop_event.wait()
+
+    monkeypatch.setattr("watchfiles.watch", watch)
+    watcher = Watcher(told.put)
+    watcher.watch([str(tmp_path)])
+    assert told.get(timeout=PATIENCE_SECONDS) == {str(tmp_path) if is_looked_at else heard}
+    watcher.stop()
+
+
+def test_a_network_disk_is_told_by_its_mount(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"/dev/sda1 / ext4 rw 0 0\nhost:/home {tmp_path}/far nfs4 rw 0 0\n")
+    assert is_remote(f"{tmp_path}/far/sessions", str(mounts))
+    assert not is_remote(f"{tmp_path}/near", str(mounts))
+    assert not is_remote(f"{tmp_path}/far", str(tmp_path / "no such file"))

@@ -1,0 +1,376 @@
+"""The process that answers searches: the newest question, page by page, from the index first and then from the disk."""
+
+from __future__ import annotations
+
+import io
+import os
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from sessionbrowse.services.background.search_link import SearchProcess
+from sessionbrowse.services.background.search_messages import (
+    Answer,
+    Checkpoints,
+    Find,
+    Known,
+    ListCheckpoints,
+    More,
+    Page,
+    Refresh,
+    Refused,
+    Searched,
+    Start,
+    Stop,
+    read_message,
+    write_message,
+)
+from sessionbrowse.services.background.search_server import SearchServer
+from sessionbrowse.services.list import index_access, indexed
+from sessionbrowse.services.list.snapshot import Gathered
+from sessionbrowse.store.index.index import Index
+from sessionbrowse.store.index.schema import remove_files
+from tests.support.index_support import answer, append, entry, folder, header, scope_of, user, write
+
+Wanted = TypeVar("Wanted")
+PATIENCE = 30
+
+
+class Asked:
+    """A server in a thread, and what it answered."""
+
+    def __init__(self, server: SearchServer, answers: queue.Queue[Answer]) -> None:
+        self.server = server
+        self._answers = answers
+        self.ask = server.ask
+
+    def until(self, kind: type[Wanted], is_it: Callable[[Any], bool] = lambda _: True) -> Wanted:
+        """The next answer of a kind that is as asked for."""
+        while True:
+            answered = self._answers.get(timeout=PATIENCE)
+            if isinstance(answered, kind) and is_it(answered):
+                return answered
+
+    def hits(self, stamp: int) -> list[Any]:
+        """All hits of a search, as far as it goes."""
+        found: list[Any] = []
+        while True:
+            answered = self._answers.get(timeout=PATIENCE)
+            if isinstance(answered, Page) and answered.stamp == stamp:
+                assert answered.at <= len(found), "a gap between pages"
+                found[answered.at :] = answered.hits
+            elif isinstance(answered, Searched) and answered.stamp == stamp and (answered.finished or answered.paused):
+                return found
+
+
+@contextmanager
+def asking(store: Path, cache: Path) -> Iterator[Asked]:
+    answers: queue.Queue[Answer] = queue.Queue()
+    server = SearchServer(scope_of(store, hidden=True, archived=True), cache, answers.put)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield Asked(server, answers)
+    finally:
+        server.end()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+def many(store: Path, sessions: int = 30) -> None:
+    for number in range(sessions):
+        text = f"common word {number}"
+        write(
+            folder(store) / f"{number:02}.jsonl", header(f"s{number}"), user("1", None, text), answer("2", "1", "Yes")
+        )
+
+
+def indexed_store(tmp_path: Path) -> tuple[Path, Path]:
+    store, cache = tmp_path / "store", tmp_path / "cache"
+    many(store)
+    index = index_access.open_or_create(cache, print)
+    assert index is not None
+    indexed.gather(scope_of(store), index, everything=True, may_fork=True)
+    index.close()
+    return store, cache
+
+
+def test_it_says_what_is_searched_and_then_answers(tmp_path: Path) -> None:
+    with asking(*indexed_store(tmp_path)) as asked:
+        known = asked.until(Known)
+        assert (known.sessions, known.has_index, known.has_tools) == (30, True, False)
+        asked.ask(Find(1, "common 7"))
+        assert [hit.entry_id for hit in asked.hits(1)] == ["1"]
+
+
+def test_hits_come_in_pages_and_go_on_when_more_are_wanted(tmp_path: Path) -> None:
+    with asking(*indexed_store(tmp_path)) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(1, "common", limit=10))
+        first = asked.hits(1)
+        assert len(first) == 10
+        asked.ask(More(1, 1000))
+        page = asked.until(Page)
+        assert page.at == 10
+        assert asked.until(Searched, lambda it: it.finished).finished
+
+
+def test_a_page_brings_the_sessions_of_its_hits_once(tmp_path: Path) -> None:
+    with asking(*indexed_store(tmp_path)) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(1, "common 3", limit=100))
+        page = asked.until(Page, lambda it: bool(it.hits))
+        assert {each.path for each in page.sessions} >= {hit.path for hit in page.hits}
+
+
+def test_without_an_index_every_file_is_read(tmp_path: Path) -> None:
+    many(tmp_path / "store")
+    with asking(tmp_path / "store", tmp_path / "none") as asked:
+        known = asked.until(Known, lambda known: not known.reading)
+        assert not known.has_index
+        assert known.sessions == 30
+        asked.ask(Find(1, "common", limit=100))
+        assert len(asked.hits(1)) == 30
+    assert not (tmp_path / "none").exists()
+
+
+def test_an_index_that_cannot_be_asked_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def held(index: Index) -> bool:
+        raise sqlite3.OperationalError("database is locked")
+
+    store, cache = indexed_store(tmp_path)
+    monkeypatch.setattr(Index, "is_empty", held)
+    with asking(store, cache) as asked:
+        assert asked.until(Known, lambda known: not known.reading).sessions == 30
+        asked.ask(Find(1, "common", limit=100))
+        assert len(asked.hits(1)) == 30
+
+
+def test_who_asks_again_and_again_waits_for_one_look_at_the_disk_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, cache = indexed_store(tmp_path)
+    looks: queue.Queue[bool] = queue.Queue()
+    may_end = threading.Semaphore(0)
+    gathered_by = indexed.gathered_by
+
+    def waiting(*args: Any, **kwargs: Any) -> Gathered:
+        looks.put(True)
+        assert may_end.acquire(timeout=PATIENCE)
+        return gathered_by(*args, **kwargs)
+
+    monkeypatch.setattr(indexed, "gathered_by", waiting)
+    with asking(store, cache) as asked:
+        looks.get(timeout=PATIENCE)
+        for _ in range(5):
+            asked.ask(Refresh())
+        asked.ask(ListCheckpoints(1))
+        asked.until(Checkpoints)
+        assert looks.empty()
+        append(folder(store) / "03.jsonl", user("3", "2", "zebra", 1_800_000_000_000))
+        may_end.release(2)
+        asked.until(Known, lambda known: not known.reading)
+        looks.get(timeout=PATIENCE)
+        assert looks.empty()
+        asked.ask(Find(2, "zebra"))
+        assert len(asked.hits(2)) == 1
+
+
+def test_a_root_that_is_gone_ends_the_look_at_the_disk_with_a_sentence(tmp_path: Path) -> None:
+    store, cache = indexed_store(tmp_path)
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        store.rename(tmp_path / "elsewhere")
+        asked.ask(Refresh())
+        known = asked.until(Known)
+        assert not known.reading
+        assert known.note == f"--root {store} does not exist."
+
+
+def test_what_was_appended_is_found_after_a_fresh_look_at_the_disk(tmp_path: Path) -> None:
+    store, cache = indexed_store(tmp_path)
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(1, "zebra"))
+        assert asked.hits(1) == []
+        append(folder(store) / "03.jsonl", user("3", "2", "A zebra", 1_800_000_000_000))
+        asked.ask(Refresh())
+        page = asked.until(Page, lambda it: bool(it.hits))
+        assert [(hit.entry_id, page.stamp) for hit in page.hits] == [("3", 1)]
+
+
+def anew(index: Index, store: Path) -> None:
+    index.empty()
+    indexed.gather(scope_of(store), index, everything=True)
+
+
+def with_tools(index: Index, store: Path) -> None:
+    indexed.gather(scope_of(store), index, everything=True, tools=True)
+
+
+@pytest.mark.parametrize("made", [anew, with_tools])
+def test_an_index_that_is_made_anew_while_it_is_searched_loses_no_hit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Callable[[Index, Path], None]
+) -> None:
+    # What is held in memory is searched there. Texts stand in shards.
+    monkeypatch.setattr("sessionbrowse.services.background.search_server.RECENT_CHARACTERS", 0)
+    monkeypatch.setattr("sessionbrowse.store.index.index.BULK_BYTES", 1)
+    store, cache = indexed_store(tmp_path)
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        index = index_access.open_or_create(cache, print)
+        assert index is not None
+        made(index, store)
+        index.close()
+        asked.ask(Find(1, "word", limit=100))
+        assert len(asked.hits(1)) == 30
+        asked.ask(Refresh())
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(2, "word", limit=100))
+        assert len(asked.hits(2)) == 30
+        assert not asked.server._searcher.is_outdated()
+
+
+def test_a_newer_question_makes_the_older_one_stale(tmp_path: Path) -> None:
+    with asking(*indexed_store(tmp_path)) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        for stamp, text in enumerate(["c", "co", "com", "common 11"], 1):
+            asked.ask(Find(stamp, text))
+        assert len(asked.hits(4)) == 1
+
+
+def test_what_cannot_be_asked_is_refused_with_the_reason(tmp_path: Path) -> None:
+    with asking(*indexed_store(tmp_path)) as asked:
+        asked.ask(Find(1, "re:("))
+        assert "not valid" in asked.until(Refused).sentence
+
+
+def test_a_stopped_search_says_how_far_it_came(tmp_path: Path) -> None:
+    with asking(*indexed_store(tmp_path)) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.server.ask(Stop(1))
+        asked.ask(Find(1, "re:common"))
+        searched = asked.until(Searched, lambda it: it.stamp == 1)
+        assert not searched.finished
+        assert not searched.paused
+
+
+def test_the_hits_of_before_stay_until_there_are_as_many_new_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, cache = indexed_store(tmp_path)
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(1, "common", limit=100))
+        assert len(asked.hits(1)) == 30
+        # However slowly they come.
+        monkeypatch.setattr("sessionbrowse.services.background.search_server.FIRST_PAGE_SECONDS", 0.0)
+        monkeypatch.setattr("sessionbrowse.services.background.search_server.PAGE_SECONDS", 0.0)
+        append(folder(store) / "03.jsonl", user("3", "2", "A common one", 1_800_000_000_000))
+        asked.ask(Refresh())
+        first = asked.until(Page)
+        assert (first.at, len(first.hits)) == (0, 30)
+
+
+def test_what_a_stopped_search_found_stays_when_the_disk_changes(tmp_path: Path) -> None:
+    store, cache = indexed_store(tmp_path)
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(1, "common", limit=10))
+        assert len(asked.hits(1)) == 10
+        asked.server.ask(Stop(1))
+        append(folder(store) / "03.jsonl", user("3", "2", "A common one", 1_800_000_000_000))
+        asked.ask(Refresh())
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(ListCheckpoints(2))
+        assert isinstance(asked.until(object, lambda it: isinstance(it, Page | Checkpoints)), Checkpoints)
+
+
+def test_the_hits_of_before_stay_when_the_search_behind_a_change_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, cache = indexed_store(tmp_path)
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(1, "common", limit=20))
+        assert len(asked.hits(1)) == 20
+        next_hit = SearchServer._next_hit
+
+        def stopped(server: SearchServer, hits: Iterator[Any], stamp: int) -> Any:
+            server.ask(Stop(1))
+            return next_hit(server, hits, stamp)
+
+        monkeypatch.setattr(SearchServer, "_next_hit", stopped)
+        append(folder(store) / "03.jsonl", user("3", "2", "A common one", 1_800_000_000_000))
+        asked.ask(Refresh())
+        told = asked.until(object, lambda it: isinstance(it, Page | Searched))
+        assert isinstance(told, Searched)
+        assert told.stopped
+
+
+def test_every_label_is_listed_with_its_session(tmp_path: Path) -> None:
+    store, cache = indexed_store(tmp_path)
+    append(folder(store) / "05.jsonl", entry("label", "9", "2", targetId="1", label="good here"))
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(ListCheckpoints(7))
+        found = asked.until(Checkpoints, lambda it: bool(it.checkpoints))
+        assert [(mark.label, mark.entry_id, mark.entry_index) for mark in found.checkpoints] == [("good here", "1", 0)]
+        assert [each.path for each in found.sessions] == [str(folder(store) / "05.jsonl")]
+
+
+def test_messages_keep_every_text(tmp_path: Path) -> None:
+    pipe = io.BytesIO()
+    sent = Find(3, "\ud800 \x00 日本 \udcff")
+    write_message(pipe, sent)
+    pipe.seek(0)
+    assert read_message(pipe) == sent
+    assert read_message(pipe) is None
+    assert read_message(io.BytesIO(pipe.getvalue()[:-1])) is None
+
+
+def test_the_process_answers_and_ends_when_it_is_closed(tmp_path: Path) -> None:
+    store, cache = indexed_store(tmp_path)
+    answers: queue.Queue[Answer | None] = queue.Queue()
+    environ = {"PATH": os.environ.get("PATH", "")}
+    start = Start(index_directory=str(cache), home=str(tmp_path), environ=environ, roots=(str(store),))
+    process = SearchProcess(start, answers.put)
+    try:
+        assert isinstance(answers.get(timeout=PATIENCE), Known)
+        process.ask(Find(1, "common 12"))
+        while not (isinstance(found := answers.get(timeout=PATIENCE), Page) and found.hits):
+            assert found is not None, "the process ended"
+        assert found.hits[0].entry_id == "1"
+    finally:
+        process.close()
+    process._process.wait(PATIENCE)
+
+
+def test_an_index_that_was_deleted_and_made_again_is_the_one_that_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sessionbrowse.services.background.search_server.RECENT_CHARACTERS", 0)
+    store, cache = indexed_store(tmp_path)
+    with asking(store, cache) as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(1, "word 7"))
+        assert len(asked.hits(1)) == 1
+        remove_files(cache)
+        for number in range(5):
+            write(folder(store) / f"00-{number}.jsonl", header(f"n{number}"), user("1", None, "zebra"))
+        index = index_access.open_or_create(cache, print)
+        assert index is not None
+        indexed.gather(scope_of(store), index, everything=True)
+        index.close()
+        asked.ask(Refresh())
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(2, "word 7"))
+        assert len(asked.hits(2)) == 1
+        asked.ask(Find(3, "zebra"))
+        assert len(asked.hits(3)) == 5

@@ -1,0 +1,125 @@
+"""Two branches compared: from their last common entry on, what each has of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.cli import main
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.services.inspect.compare import compare, compare_document
+from sessionbrowse.tui.layout.parts import Part
+from sessionbrowse.tui.reading.compare_view import NARROWEST_PAIR, compare_parts
+from tests.support.session_files import answer, entry, header, opened, user, written
+
+
+def call(name: str, **arguments: str) -> dict:
+    return {"type": "toolCall", "id": f"c-{name}", "name": name, "arguments": arguments}
+
+
+LINES = (
+    header(),
+    user("u1", None, "Refactor it"),
+    answer("a1", "u1", "Two ways."),
+    user("u2", "a1", "Try JWT"),
+    answer("a2", "u2", content=[{"type": "text", "text": "JWT it is."}, call("edit", path="src/jwt.py")]),
+    user("u3", "a1", "Use sessions"),
+    answer("a3", "u3", content=[call("bash", command="ls"), call("write", path="src/session.py", content="x")]),
+    answer("a4", "a3", "Migrated."),
+    entry("label", "l1", "a4", targetId="a2", label="jwt-works"),
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return written(tmp_path, *LINES)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return opened(tmp_path, *LINES)
+
+
+def test_each_side_holds_what_comes_after_the_last_common_entry(session: Session) -> None:
+    at = session.index_by_id
+    found = compare(session, at["a2"], at["a4"])
+    assert found.ancestor == at["a1"]
+    assert found.shared == 2
+    assert found.left.entries == (at["u2"], at["a2"])
+    assert found.right.entries == (at["u3"], at["a3"], at["a4"])
+    assert (found.left.messages, found.right.messages) == (2, 3)
+    assert found.left.tools == {"edit": 1}
+    assert found.right.tools == {"bash": 1, "write": 1}
+    assert found.left.files == ("src/jwt.py",)
+    assert found.right.files == ("src/session.py",)
+    assert (found.left.spent.cost, found.right.spent.cost) == (0.25, 0.5)
+
+
+def test_an_entry_on_the_way_to_the_other_has_nothing_of_its_own(session: Session) -> None:
+    at = session.index_by_id
+    found = compare(session, at["a1"], at["a4"])
+    assert found.ancestor == at["a1"]
+    assert found.left.entries == ()
+    assert len(found.right.entries) == 3
+    same = compare(session, at["a4"], at["a4"])
+    assert same.left.entries == same.right.entries == ()
+
+
+def test_two_roots_have_nothing_in_common(tmp_path: Path) -> None:
+    session = opened(tmp_path, header(), user("u1", None), user("u2", None))
+    found = compare(session, 0, 1)
+    assert found.ancestor is None
+    assert found.shared == 0
+    assert compare_document(session, found)["ancestor"] is None
+
+
+def test_a_branch_of_many_thousand_entries_is_no_recursion(tmp_path: Path) -> None:
+    chain = [user("e0", None), *[user(f"e{number}", f"e{number - 1}") for number in range(1, 20_000)]]
+    session = opened(tmp_path, header(), *chain, user("x", "e3"))
+    found = compare(session, session.index_by_id["e19999"], session.index_by_id["x"])
+    assert found.shared == 4
+    assert len(found.left.entries) == 19_996
+
+
+def test_the_command_line_prints_both_sides(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", str(path), "jwt-works", "a4", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["ancestor"] == "a1"
+    assert document["shared_entries"] == 2
+    assert document["left"]["label"] == "jwt-works"
+    assert [each["id"] for each in document["left"]["entries"]] == ["u2", "a2"]
+    assert document["right"]["files"] == ["src/session.py"]
+    assert document["right"]["cost"] == 0.5
+    assert main(["diff", str(path), "jwt-works", "a4"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("2 entries in common, up to a1\n")
+    assert "< a2 [jwt-works] · 2 messages" in text
+    assert "  files: src/session.py" in text
+    assert "user: Use sessions" in text
+
+
+def test_an_entry_that_is_not_there_is_named(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", str(path), "a2", "nope"]) == 1
+    assert "'nope'" in capsys.readouterr().err
+
+
+def shown(parts: list[Part], width: int) -> list[str]:
+    return ["".join([text for text, _ in row]).rstrip() for part in parts for row in part.rows(width)]
+
+
+def test_branches_stand_beside_each_other_where_there_is_room(session: Session) -> None:
+    found = compare(session, session.index_by_id["a2"], session.index_by_id["a4"])
+    rows = shown(compare_parts(session, found, "/home/dev", 90), 90)
+    assert any("⚑ jwt-works" in row and "│" in row and "▶ a4" in row for row in rows)
+    assert any("Try JWT" in row and "│ Use sessions" in row for row in rows)
+    assert any("files jwt.py" in row and "files session.py" in row for row in rows)
+
+
+def test_branches_stand_below_each_other_in_a_narrow_pane(session: Session) -> None:
+    found = compare(session, session.index_by_id["a2"], session.index_by_id["a4"])
+    rows = shown(compare_parts(session, found, "/home/dev", NARROWEST_PAIR - 1), NARROWEST_PAIR - 1)
+    first, second = rows.index("JWT it is."), rows.index("Use sessions")
+    assert first < second
+    assert not any("Try JWT" in row and "Use sessions" in row for row in rows)

@@ -1,0 +1,128 @@
+"""A session is found by its path, its id, or the beginning of its id, as the user knows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.agents import Surroundings
+from sessionbrowse.errors import AmbiguousReference, NoSuchSession
+from sessionbrowse.services.list.catalog import locate
+from sessionbrowse.services.list.find import header_id, header_of, looks_like_path
+from sessionbrowse.services.list.scope import Scope
+from tests.support.session_files import header, line, slot, user, written
+
+NODE = {"schema": "indus/transcript@1", "kind": "entry", "id": "1", "prev": None, "role": "user", "at": "t"}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    folder = tmp_path / "sessions" / "--home-dev--"
+    folder.mkdir(parents=True)
+    for name in ("abc-1", "abc-2", "ABD-1", "xyz"):
+        written(folder, header(id=name), user("a", None), name=f"2026_{name}.jsonl")
+    written(folder, slot(), header(id="omp-1"), name="other name.jsonl")
+    written(folder, line(NODE), name="s_1_node.ndjson")
+    (folder / "2026_xyz").mkdir()
+    written(folder / "2026_xyz", header(id="nested-1"), name="Scout.jsonl")
+    return tmp_path / "sessions"
+
+
+@pytest.fixture
+def scope(store: Path) -> Scope:
+    around = Surroundings(home=str(store.parent), environ={}, cwd=str(store))
+    return Scope(around=around, roots=(str(store),))
+
+
+@pytest.mark.parametrize(
+    ("reference", "name"),
+    [
+        ("abc-1", "2026_abc-1.jsonl"),
+        ("abd", "2026_ABD-1.jsonl"),
+        ("ABC-2", "2026_abc-2.jsonl"),
+        ("x", "2026_xyz.jsonl"),
+        ("omp", "other name.jsonl"),
+        ("s_1", "s_1_node.ndjson"),
+        ("nested", "Scout.jsonl"),
+    ],
+)
+def test_an_id_or_its_beginning_names_a_session_in_any_case(scope: Scope, reference: str, name: str):
+    assert Path(locate(reference, scope).path).name == name
+
+
+def test_an_exact_id_goes_before_longer_ones_that_begin_so(store: Path, scope: Scope):
+    written(store / "--home-dev--", header(id="abc"), name="short.jsonl")
+    assert Path(locate("abc", scope).path).name == "short.jsonl"
+
+
+def test_what_fits_several_lists_them_and_not_more_than_can_be_read(store: Path, scope: Scope):
+    with pytest.raises(AmbiguousReference, match="2 sessions fit 'abc-'") as raised:
+        locate("abc-", scope)
+    assert {Path(path).name for path in raised.value.candidates} == {"2026_abc-1.jsonl", "2026_abc-2.jsonl"}
+    for number in range(30):
+        written(store / "--home-dev--", header(id=f"many-{number}"), name=f"many{number}.jsonl")
+    with pytest.raises(AmbiguousReference) as raised:
+        locate("many", scope)
+    assert len(raised.value.candidates) == 30
+    assert len(str(raised.value).splitlines()) == 12
+    assert str(raised.value).endswith("and 20 more")
+
+
+@pytest.mark.parametrize("reference", ["nothing", "", "abc-12", "é"])
+def test_what_fits_nothing_is_said(scope: Scope, reference: str):
+    with pytest.raises(NoSuchSession):
+        locate(reference, scope)
+
+
+def test_a_path_is_one_by_its_separator_or_suffix_and_need_not_lie_in_the_store(
+    store: Path, scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    assert [looks_like_path(text) for text in ("a/b", "x.jsonl", "x.ndjson", "x", "x.json")] == [True] * 3 + [False] * 2
+    elsewhere = written(tmp_path, header(id="e"), name="elsewhere.jsonl")
+    located = locate(str(elsewhere), scope)
+    assert (located.path, located.agent, located.place) == (str(elsewhere), "pi", None)
+    monkeypatch.chdir(tmp_path)
+    assert locate("elsewhere.jsonl", scope).path == str(elsewhere)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert locate("~/elsewhere.jsonl", scope).path == str(elsewhere)
+    with pytest.raises(NoSuchSession, match=r"There is no file .*gone\.jsonl"):
+        locate("gone.jsonl", scope)
+    inside = locate(str(store / "--home-dev--" / "2026_xyz.jsonl"), scope)
+    assert inside.place is not None
+    assert inside.place.root == str(store)
+
+
+def test_the_agent_that_the_user_names_counts(store: Path):
+    around = Surroundings(home=str(store.parent), environ={}, cwd=str(store))
+    for agent in ("pi", "omp", "atomic", "indusagi"):
+        named = Scope(around=around, roots=(str(store),), agents=(agent,))
+        assert locate("omp-1", named).agent == agent
+
+
+HEADERS: list[tuple[str, bytes]] = [
+    ("first", header(id="x")),
+    ("behind a slot", slot() + header(id="x")),
+    ("behind junk", b"junk\n\n" + header(id="x")),
+    ("with a byte order mark", b"\xef\xbb\xbf" + header(id="x")),
+    ("with CRLF", header(id="x")[:-1] + b"\r\n" + user("a", None)),
+    ("with lone CR", (header(id="x") + user("a", None)).replace(b"\n", b"\r")),
+    ("of two the first", header(id="x") + header(id="y")),
+    ("behind an entry that quotes one", user("a", None, header(id="q").decode()) + header(id="x")),
+    ("without final newline", header(id="x")[:-1]),
+    ("of version 1 with a long prompt", header(None, id="x", systemPrompt="p" * 200_000)),
+    ("behind a long line", user("a", None, "y" * 200_000) + header(id="x")),
+]
+
+
+@pytest.mark.parametrize("content", [row[1] for row in HEADERS], ids=[row[0] for row in HEADERS])
+def test_the_header_is_found_in_the_files_beginning(tmp_path: Path, content: bytes):
+    assert header_id(str(written(tmp_path, content))) == "x"
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", user("a", None), header(id=5), b"\0" * 1000, b'"session"'])
+def test_a_file_without_header_has_no_id(tmp_path: Path, content: bytes):
+    path = str(written(tmp_path, content))
+    assert header_id(path) is None
+    assert header_id(path + "gone") is None
+    assert header_of(str(tmp_path)).id is None

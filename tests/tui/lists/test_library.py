@@ -1,0 +1,160 @@
+"""The rows of the first screen: folders, order, threads, filter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from sessionbrowse.store.own.pins import Pins
+from sessionbrowse.tui.lists.library import Library, SessionRow, parse_filter, same_names
+from tests.support.tui_support import NOW_MS, summary
+
+HOUR = 3_600_000
+
+
+def library(*summaries: object, here: str | None = None) -> Library:
+    made = Library(here=here)
+    made.add(summaries)  # type: ignore[arg-type]
+    return made
+
+
+def titles(rows: Sequence[SessionRow]) -> list[str]:
+    return [row.summary.title for row in rows]
+
+
+WEB = summary("/a.jsonl", cwd="/home/u/web", name="Refactor auth", modified=NOW_MS - HOUR, cost=2.0, bytes=10)
+FIX = summary("/b.jsonl", cwd="/home/u/web", first_message="fix the flaky test", parent_path="/a.jsonl")
+INFRA = summary("/c.jsonl", cwd="/srv/infra", first_message="Terraform drift", modified=NOW_MS - 3 * HOUR, bytes=500)
+STAGE = summary("/d.jsonl", cwd="/srv/infra", first_message="stage 2", hidden=True, modified=NOW_MS - 2 * HOUR)
+
+
+def test_folders_come_by_last_activity_below_all_and_here() -> None:
+    rows = library(WEB, FIX, INFRA, STAGE).projects()
+    assert [(row.cwd, row.sessions, row.named) for row in rows] == [
+        (None, 3, 1),
+        ("/home/u/web", 2, 1),
+        ("/srv/infra", 1, 0),
+    ]
+    rows = library(WEB, FIX, INFRA, here="/srv/infra").projects()
+    assert [row.cwd for row in rows] == [None, "/srv/infra", "/home/u/web"]
+    assert rows[1].is_here
+
+
+def test_folders_are_filtered_by_their_path() -> None:
+    rows = library(WEB, FIX, INFRA).projects(parse_filter("infra"))
+    assert [row.cwd for row in rows] == [None, "/srv/infra"]
+
+
+def test_sessions_are_shown_newest_first_and_by_folder() -> None:
+    made = library(INFRA, WEB, FIX, STAGE)
+    assert titles(made.sessions()) == ["fix the flaky test", "Refactor auth", "Terraform drift"]
+    assert titles(made.sessions(cwd="/srv/infra")) == ["Terraform drift"]
+    assert titles(made.sessions(cwd="/srv/infra", hidden=True)) == ["stage 2", "Terraform drift"]
+    assert titles(made.sessions(named=True)) == ["Refactor auth"]
+
+
+def test_other_orders() -> None:
+    made = library(INFRA, WEB, FIX)
+    assert titles(made.sessions(sort="cost"))[0] == "Refactor auth"
+    assert titles(made.sessions(sort="size"))[0] == "Terraform drift"
+    assert titles(made.sessions(sort="name"))[0] == "Refactor auth"
+
+
+def test_a_thread_that_holds_a_pinned_session_comes_first() -> None:
+    made = library(WEB, replace(FIX, id="fix"), replace(INFRA, modified=NOW_MS))
+    assert titles(made.sessions(sort="threaded"))[0] == "Terraform drift"
+    made.pins = Pins(own=frozenset([("pi", "fix")]))
+    rows = made.sessions(sort="threaded")
+    assert titles(rows) == ["Refactor auth", "fix the flaky test", "Terraform drift"]
+    assert [(row.prefix, row.pinned) for row in rows] == [("", False), ("╰─", True), ("", False)]
+
+
+def test_forks_hang_on_their_parent_and_carry_it_up_by_their_newest() -> None:
+    grandchild = summary("/e.jsonl", name="deeper", parent_path="/b.jsonl", modified=NOW_MS - 4 * HOUR)
+    sibling = summary("/f.jsonl", name="sibling", parent_path="/a.jsonl", modified=NOW_MS - 5 * HOUR)
+    rows = library(INFRA, WEB, FIX, grandchild, sibling).sessions(sort="threaded")
+    assert [(row.prefix, row.summary.title) for row in rows] == [
+        ("", "Refactor auth"),
+        ("├─", "fix the flaky test"),
+        ("│ ╰─", "deeper"),
+        ("╰─", "sibling"),
+        ("", "Terraform drift"),
+    ]
+
+
+def test_sessions_that_are_each_others_parents_are_still_shown() -> None:
+    one = summary("/1.jsonl", name="one", parent_path="/2.jsonl")
+    two = summary("/2.jsonl", name="two", parent_path="/1.jsonl")
+    own = summary("/3.jsonl", name="own", parent_path="/3.jsonl")
+    assert sorted(titles(library(one, two, own).sessions(sort="threaded"))) == ["one", "own", "two"]
+
+
+def test_a_filter_needs_all_words_and_says_what_is_wrong_with_a_pattern() -> None:
+    made = library(WEB, FIX, INFRA)
+    assert titles(made.sessions(filter=parse_filter("flaky fix"))) == ["fix the flaky test"]
+    assert titles(made.sessions(filter=parse_filter('"flaky fix"'))) == []
+    assert titles(made.sessions(filter=parse_filter("re:T.*drift$"))) == ["Terraform drift"]
+    broken = parse_filter("re:(")
+    assert broken.problem is not None
+    assert list(made.sessions(filter=broken)) == []
+    assert not broken.is_empty
+
+
+def test_a_rescan_forgets_what_is_gone_and_keeps_what_was_found() -> None:
+    made = library(WEB, FIX, INFRA)
+    made.keep_only(["/a.jsonl", "/c.jsonl"])
+    assert titles(made.sessions()) == ["Refactor auth", "Terraform drift"]
+    assert made.get("/b.jsonl") is None
+    assert made.counts() == (2, 2)
+
+
+def test_folders_are_counted_anew_when_sessions_or_repositories_change() -> None:
+    known = library(WEB, INFRA)
+    assert (known.counts(), [row.cwd for row in known.projects()]) == ((2, 2), [None, "/home/u/web", "/srv/infra"])
+    known.add([FIX, STAGE])
+    assert (known.counts(), known.counts(hidden=True)) == ((3, 2), (4, 2))
+    known.replace([replace(INFRA, modified=NOW_MS)], [FIX.path])
+    assert [(row.cwd, row.sessions) for row in known.projects()] == [(None, 2), ("/srv/infra", 1), ("/home/u/web", 1)]
+    known.know_repositories({"/srv/infra": "/home/u/web"})
+    known.group_by_repository(True)
+    assert [(row.cwd, row.sessions) for row in known.projects()] == [(None, 2), ("/home/u/web", 2)]
+    known.keep_only([WEB.path])
+    assert known.counts() == (1, 1)
+
+
+def test_folders_of_the_same_name_are_told_apart() -> None:
+    assert same_names(["/a/web", "/b/web", "/c/infra"]) == {"/a/web", "/b/web"}
+
+
+def test_a_filter_typed_letter_by_letter_finds_what_it_finds_at_once() -> None:
+    names = ["Refactor auth", "author list", "a12 release", "12a release", "Terraform drift", "auth re: tests", ""]
+    many = [summary(f"/{number}.jsonl", name=name, cwd=f"/p/{name}") for number, name in enumerate(names)]
+    for text in ("auth re", "a12", "12a", "re:au", 'au "th l', "aut  l"):
+        typed = library(*many)
+        for end in range(1, len(text) + 1):
+            for sort in ("recent", "relevance"):
+                filter = parse_filter(text[:end])
+                assert titles(typed.sessions(filter=filter, sort=sort)) == titles(
+                    library(*many).sessions(filter=filter, sort=sort)
+                )
+
+
+def test_a_session_that_arrives_while_a_filter_is_typed_is_found() -> None:
+    made = library(WEB)
+    assert titles(made.sessions(filter=parse_filter("au"))) == ["Refactor auth"]
+    made.add([summary("/new.jsonl", name="auth again")])
+    assert len(made.sessions(filter=parse_filter("aut"))) == 2
+
+
+def test_the_rows_that_are_kept_follow_pins_the_day_and_what_arrives() -> None:
+    made = library(summary("/new.jsonl", id="new", modified=NOW_MS), summary("/old.jsonl", id="old", modified=1.0))
+    kept = made.sessions(now_ms=NOW_MS)
+    made.sessions(filter=parse_filter("new"))
+    assert made.sessions(now_ms=NOW_MS) is kept
+    assert [row.group for row in kept] == ["Today", "Older"]
+    assert next(row.group for row in made.sessions(now_ms=NOW_MS + 24 * HOUR)) == "Yesterday"
+    made.pins = Pins(own=frozenset({("pi", "old")}))
+    assert [row.summary.id for row in made.sessions(now_ms=NOW_MS)] == ["old", "new"]
+    made.add([summary("/newer.jsonl", id="newer", modified=NOW_MS + 1)])
+    assert [row.summary.id for row in made.sessions(now_ms=NOW_MS)] == ["old", "newer", "new"]

@@ -1,0 +1,365 @@
+"""Searching everything, as a user meets it: hits while typing, the preview at the match, there and back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessionbrowse.services.background.search_messages import Known, Page, Searched
+from sessionbrowse.tui.changes.reread import read_again
+from sessionbrowse.tui.lists.rows import ListStyle
+from sessionbrowse.tui.paint.spans import line_width
+from sessionbrowse.tui.search.examples import LESSONS
+from sessionbrowse.tui.search.hit_rows import hit_row, snippet_spans
+from sessionbrowse.tui.search.match_spans import marks_of
+from sessionbrowse.tui.search.screen import SearchScreen
+from tests.support.index_support import append, folder, header, user, write
+from tests.support.search_support import index_of, searched_source
+from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    target = tmp_path_factory.mktemp("store") / "demo"
+    options = demo_options(target)
+    index_of(target, target.parent / "cache")
+    return {"source": searched_source(options, target, target.parent / "cache"), **options}
+
+
+@asynccontextmanager
+async def searching(demo: dict[str, Any], text: str = "", size: tuple[int, int] = (120, 40)) -> AsyncIterator[Driven]:
+    async with browsing(size=size, **demo) as browser:
+        await browser.press("ctrl+f")
+        assert browser.screen_name == "search"
+        await browser.type(text)
+        yield browser
+
+
+def status(browser: Driven) -> str:
+    return " ".join(browser.screen_text().split("\n")[1].split())
+
+
+async def test_an_empty_line_shows_what_can_be_asked_and_enter_takes_an_example(demo: dict[str, Any]) -> None:
+    async with searching(demo) as browser:
+        rows = "\n".join(browser.rows("#found-rows"))
+        assert all(lesson.example in rows for lesson in LESSONS)
+        await browser.press("down", "enter")
+        assert '"next to each other"' in status(browser)
+
+
+async def test_hits_appear_while_typing_with_role_session_and_the_match_marked(demo: dict[str, Any]) -> None:
+    async with searching(demo, "cookie") as browser:
+        rows = [row for row in browser.rows("#found-rows") if row.strip()]
+        assert rows
+        assert all("cookie" in row.lower() for row in rows)
+        assert any("assistant" in row for row in rows)
+        assert any("⌥ abandoned" in row for row in rows)
+        assert f"{len(rows)} hits" in status(browser)
+        line = browser.row_list("#found-rows")
+        strip = line.render_line(0)
+        marked = {segment.text.lower() for segment in strip if segment.style and segment.style.bgcolor is not None}
+        assert "cookie" in marked
+
+
+async def test_each_letter_searches_anew_and_fewer_letters_find_more(demo: dict[str, Any]) -> None:
+    async with searching(demo, "cookie sess") as browser:
+        few = browser.row_list("#found-rows").count
+        for _ in range(5):
+            await browser.press("backspace")
+        assert browser.row_list("#found-rows").count > few > 0
+
+
+async def test_enter_that_comes_before_the_answer_opens_what_is_found_for_the_words(demo: dict[str, Any]) -> None:
+    async with searching(demo, "deploy") as browser:
+        assert browser.row_list("#found-rows").count
+        for words, opened in (("fired", "Alert noise"), ("cookie", "Refactor auth"), ("nothingsuch", "")):
+            await browser.press_at_once("ctrl+u", *words, "enter")
+            await browser.settle()
+            assert browser.screen_name == ("session" if opened else "search")
+            if opened:
+                assert opened in browser.screen_text().splitlines()[0]
+                await browser.press("escape")
+
+
+async def test_keys_that_come_at_once_are_all_kept(demo: dict[str, Any]) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press_at_once("ctrl+f", *"cookie")
+        assert "cookie" in status(browser)
+        assert "cookie" in "\n".join(browser.rows("#found-rows")).lower()
+
+
+async def test_the_preview_stands_at_the_match(demo: dict[str, Any]) -> None:
+    async with searching(demo, "cookie", size=(200, 50)) as browser:
+        assert "cookie" in browser.words("#found-view").lower()
+
+
+async def test_the_preview_stands_at_what_was_said_not_at_a_fact_with_the_same_word(demo: dict[str, Any]) -> None:
+    async with searching(demo, "token", size=(80, 24)) as browser:
+        # The compaction's heading says how many tokens there were before it.
+        assert "Tokens are stored as SHA-256" in browser.words("#found-view")
+
+
+async def test_the_entry_that_enter_lands_on_stands_at_the_match_until_another_is_looked_at(
+    demo: dict[str, Any],
+) -> None:
+    async with searching(demo, "stored token", size=(100, 14)) as browser:
+        await browser.press("enter")
+        assert browser.screen_name == "session"
+        assert "Tokens are stored as SHA-256" in browser.words("#view")
+        await browser.press("tab", "shift+tab")
+        assert "Tokens are stored as SHA-256" in browser.words("#view")
+        await browser.press("up")
+        assert browser.rows("#view")[1].split()[0] == "id", "another entry shows from its top"
+
+
+async def test_enter_lands_on_the_entry_and_escape_comes_back_to_the_same_hit(demo: dict[str, Any]) -> None:
+    async with searching(demo, "cookie") as browser:
+        await browser.press("down")
+        key = browser.row_list("#found-rows").key
+        assert isinstance(key, tuple)
+        await browser.press("enter")
+        assert browser.screen_name == "session"
+        assert browser.row_list("#tree").key == key[1]
+        await browser.press("escape")
+        assert browser.screen_name == "search"
+        assert browser.row_list("#found-rows").key == key
+        await browser.press("escape")
+        assert browser.screen_name == "browse"
+        await browser.press("ctrl+f")
+        assert "cookie" in status(browser)
+        assert browser.row_list("#found-rows").key == key
+
+
+async def test_rows_that_the_tree_hides_are_shown_when_a_hit_is_one(demo: dict[str, Any], tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    labelled = [
+        header(),
+        user("1", None, "one"),
+        {"type": "custom_message", "id": "2", "parentId": "1", "customType": "x", "content": "zebra", "display": False},
+        user("3", "2", "three"),
+    ]
+    write(folder(store) / "a.jsonl", *labelled)
+    options: dict[str, Any] = {"roots": [str(store)], "home": str(tmp_path)}
+    source = searched_source(options, store, tmp_path / "cache")
+    async with browsing(source=source, **options) as browser:
+        await browser.press("ctrl+f")
+        await browser.type("zebra")
+        await browser.press("enter")
+        assert browser.row_list("#tree").key == 1
+
+
+async def test_tab_gives_the_keys_to_the_results_where_letters_are_commands(demo: dict[str, Any]) -> None:
+    async with searching(demo, "cookie") as browser:
+        await browser.press("tab", "j")
+        assert browser.row_list("#found-rows").cursor == 1
+        await browser.press("tab")
+        assert browser.app.screen.focused is browser.app.screen.query_one("#found-view")
+        await browser.press("left", "slash")
+        await browser.type("s")
+        assert "cookies" in status(browser)
+
+
+async def test_what_is_typed_in_a_filter_is_searched_for(demo: dict[str, Any]) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("slash")
+        await browser.type("cookie")
+        await browser.press("ctrl+f")
+        assert "cookie" in status(browser)
+        assert browser.row_list("#found-rows").count > 1
+
+
+async def test_from_a_tree_the_search_is_another_key_and_comes_back_there(demo: dict[str, Any]) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("enter", "F")
+        assert browser.screen_name == "search"
+        await browser.press("escape")
+        assert browser.screen_name == "session"
+
+
+async def test_a_search_that_leads_to_itself_goes_back_instead_of_deeper(demo: dict[str, Any]) -> None:
+    async with searching(demo, "cookie") as browser:
+        await browser.press("enter", "F")
+        assert browser.screen_name == "search"
+        await browser.press("escape")
+        assert browser.screen_name == "browse"
+
+
+async def test_a_wrong_pattern_says_so_while_it_is_typed(demo: dict[str, Any]) -> None:
+    async with searching(demo, "re:(coo") as browser:
+        assert "The pattern is not valid" in browser.screen_text()
+        # What `re` found a letter before is no answer to this.
+        assert browser.row_list("#found-rows").count == 0
+        await browser.type("kie)")
+        assert "not valid" not in browser.screen_text()
+        assert browser.row_list("#found-rows").count > 0
+
+
+async def test_what_was_said_of_the_letters_before_goes_with_them(
+    demo: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with searching(demo, "re:(") as browser:
+        assert "not valid" in browser.words("#found-rows")
+        monkeypatch.setattr(browser.app.searching, "ask", lambda request: None)
+        screen = browser.app.screen
+        assert isinstance(screen, SearchScreen)
+        screen.search_for("re:(x)")
+        await browser.settle(background=False)
+        assert "not valid" not in browser.words("#found-rows")
+        assert "Searching …" in browser.words("#found-rows")
+
+
+async def test_tools_are_searched_on_request_and_their_absence_from_the_index_is_said(demo: dict[str, Any]) -> None:
+    async with searching(demo, "replaced 1 block") as browser:
+        assert "Nothing matches" in browser.words("#found-rows")
+        await browser.press("ctrl+t")
+        assert "replaced 1 block" in browser.words("#found-rows")
+        assert "tools too" in status(browser)
+        assert any("--tools" in toast for toast in browser.toasts())
+
+
+async def test_without_an_index_the_screen_says_so_and_finds_the_same(demo: dict[str, Any], tmp_path: Path) -> None:
+    source = searched_source({key: demo[key] for key in ("roots", "home")}, Path(demo["roots"][0]), tmp_path / "none")
+    async with searching({**demo, "source": source}, "cookie") as browser:
+        assert "no index: every file is read" in browser.screen_text()
+        assert "cookie" in browser.words("#found-rows").lower()
+
+
+async def test_where_nothing_can_be_searched_the_screen_says_so() -> None:
+    async with browsing(fixed_source([summary("/x/a.jsonl")])) as browser:
+        await browser.press("ctrl+f")
+        await browser.type("x")
+        assert "There is nothing to search here." in browser.screen_text()
+
+
+async def test_a_search_that_ended_says_so_and_starts_again(demo: dict[str, Any]) -> None:
+    async with searching(demo) as browser:
+        browser.app.searching._receive(None)
+        await browser.settle()
+        assert "ended unexpectedly" in browser.screen_text()
+        await browser.press("f5")
+        await browser.type("cookie")
+        assert browser.row_list("#found-rows").count > 0
+
+
+async def test_answers_to_older_questions_are_dropped(demo: dict[str, Any]) -> None:
+    async with searching(demo, "cookie") as browser:
+        screen = browser.app.screen
+        assert isinstance(screen, SearchScreen)
+        before = browser.row_list("#found-rows").keys
+        screen.take_answer(Page(screen._stamp - 1, 0, []))
+        screen.take_answer(Searched(screen._stamp - 1, 0, 0))
+        assert browser.row_list("#found-rows").keys == before
+
+
+async def test_a_search_under_way_says_how_far_it_is(demo: dict[str, Any]) -> None:
+    async with searching(demo, "cookie") as browser:
+        screen = browser.app.screen
+        assert isinstance(screen, SearchScreen)
+        screen.take_answer(Searched(screen._stamp, 12, 3_000))
+        assert "searching … 12/3,000" in status(browser)
+        screen.take_answer(Searched(screen._stamp, 12, 3_000, stopped=True))
+        assert "stopped" in status(browser)
+        browser.app.searching._receive(Known(sessions=7, has_index=True, has_tools=False, reading=True))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert "looking at the disk" in browser.screen_text()
+        screen.take_answer(Searched(screen._stamp, 12, 3_000, finished=True))
+        browser.app.searching._receive(Known(sessions=7, has_index=True, has_tools=False, reading=False))
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36), (200, 50)])
+async def test_every_size_shows_hits_and_their_session(demo: dict[str, Any], size: tuple[int, int]) -> None:
+    async with searching(demo, "cookie", size=size) as browser:
+        lines = browser.screen_text().split("\n")
+        assert all(len(line.rstrip()) <= size[0] for line in lines)
+        assert sum("cookie" in line.lower() for line in lines[2:]) >= 2
+        assert "Refactor auth" in browser.screen_text()
+
+
+async def test_a_hit_of_a_hostile_text_is_shown_clean(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    write(folder(store) / "a.jsonl", header(), user("1", None, "[red]zebra\x1b]52;c;x\x07 \u202ez[/] \ud800"))
+    options: dict[str, Any] = {"roots": [str(store)], "home": str(tmp_path)}
+    async with browsing(source=searched_source(options, store, tmp_path / "cache"), **options) as browser:
+        await browser.press("ctrl+f")
+        await browser.type("zebra")
+        shown = browser.screen_text()
+        assert "[red]zebra" in shown
+        assert not {"\x1b", "\x07", "\u202e", "\ud800"} & set(shown)
+
+
+def made_hit(snippet: str, marks: tuple[tuple[int, int], ...]) -> Any:
+    from sessionbrowse.services.search.hits import Hit
+
+    return Hit(
+        path="/x", id="x", agent="pi", cwd="/w", name="n", entry_index=0, entry_id="1", role="user", state="abandoned",
+        snippet=snippet, marks=marks, score=1.0, time_ms=float(NOW_MS),
+    )  # fmt: skip
+
+
+def test_a_row_keeps_the_match_in_view_and_its_width() -> None:
+    hit = made_hit("a" * 90 + " needle " + "b" * 90, ((91, 97),))
+    style = ListStyle(now_ms=float(NOW_MS), home="/h")
+    for width in range(30, 200):
+        line = hit_row(hit, summary("/x", name="A name"), width, style, first_of_session=True)
+        assert line_width(line) == width
+        if width >= 40:
+            assert ("needle", "match") in line, width
+    assert snippet_spans(made_hit("\x1bneedle", ((1, 7),)), 40)
+
+
+def test_a_pattern_that_finds_no_end_in_a_row_is_marked_nowhere_from_then_on() -> None:
+    marks = marks_of("re:wombat|(a+)+b")
+    assert marks is not None
+    assert marks("a wombat") == [(2, 8)]
+    assert marks("a" * 60) == []
+    assert marks("a wombat") == []
+
+
+def test_marks_of_a_query_are_its_words_phrases_and_pattern_wherever_they_stand() -> None:
+    marks = marks_of('cat "two words" re:x+')
+    assert marks is not None
+    assert marks("cat concat Cats two  words xxx") == [(0, 3), (11, 14), (16, 26), (27, 30)]
+    assert marks_of("role:user") is None
+    assert marks_of("re:(") is None
+
+
+@asynccontextmanager
+async def searching_a_store(store: Path, text: str) -> AsyncIterator[Driven]:
+    index_of(store, store.parent / "cache")
+    options: dict[str, Any] = {"roots": [str(store)], "home": str(store.parent)}
+    source = searched_source(options, store, store.parent / "cache")
+    async with searching({"source": source, **options}, text) as browser:
+        yield browser
+
+
+async def test_what_is_written_while_the_search_stands_there_is_found_and_the_cursor_stays(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    path = folder(store) / "a.jsonl"
+    write(path, header(), user("1", None, "a zebra"), user("2", "1", "a zebra too"))
+    async with searching_a_store(store, "zebra") as browser:
+        await browser.press("down")
+        key = browser.row_list("#found-rows").key
+        append(path, user("3", "2", "one more zebra"))
+        browser.app.desk.publish(read_again([str(path)], browser.app.library.get))
+        await browser.until(lambda: browser.row_list("#found-rows").count == 3)
+        assert browser.row_list("#found-rows").key == key
+
+
+async def test_a_hit_whose_entry_is_gone_says_so_beside_the_list_and_in_the_tree(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    path = folder(store) / "a.jsonl"
+    write(path, header(), user("1", None, "one"), user("2", "1", "zebra one"), user("3", "2", "zebra two"))
+    async with searching_a_store(store, "zebra") as browser:
+        write(path, header(), user("7", None, "quite another"))
+        await browser.press("down")
+        assert "The entry is not in the session any more" in browser.words("#found-view")
+        assert "quite another" not in browser.words("#found-view")
+        await browser.press("enter")
+        assert browser.row_list("#tree").key == 0
+        assert [said for said in browser.toasts() if "The entry is not in the session any more" in said]

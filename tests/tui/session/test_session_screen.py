@@ -1,0 +1,518 @@
+"""A session's screen, as a user meets it: tree, entry, context, raw, folds, rows, search."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.segment import Segment
+
+from sessionbrowse.tui.session.tree_search import make_rows
+from sessionbrowse.tui.widgets.text_view import TextView
+from tests.support.tui_support import Driven, browsing, demo_options, fixed_source, summary
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    return demo_options(tmp_path_factory.mktemp("store") / "demo")
+
+
+async def enter(browser: Driven, title: str) -> None:
+    """Go into the session with this title."""
+    await browser.press("slash")
+    await browser.type(title)
+    await browser.press("enter", "enter")
+    assert browser.screen_name == "session"
+
+
+AUTH = "Refactor auth"
+
+
+async def test_the_tree_opens_on_the_leaf_with_the_active_branch_first(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        rows = browser.rows("#tree")
+        at = next(number for number, row in enumerate(rows) if row.startswith("▌"))
+        assert "← leaf" in rows[at]
+        assert "•" in rows[at]
+        abandoned = next(number for number, row in enumerate(rows) if "Try JWT first" in row)
+        assert abandoned > at
+        assert "•" not in rows[abandoned]
+        assert "├⊟" in "".join(rows)
+        assert "╰⊟" in rows[abandoned]
+
+
+async def test_labels_stand_beside_their_entries_and_their_times_on_request(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        row = next(row for row in browser.rows("#tree") if "⚑ two-ways" in row)
+        assert ":" not in row.split("⚑")[1]
+        await browser.press("T")
+        row = next(row for row in browser.rows("#tree") if "⚑ two-ways" in row)
+        assert ":" in row.split("⚑")[1]
+
+
+async def test_the_entry_is_shown_in_full(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        text = browser.words("#view")
+        assert "assistant ← leaf" in text
+        assert "model anthropic/claude-opus-4-5 ended stop" in text
+        assert "Nothing reads SECRET any more" in text
+
+
+async def test_a_tool_result_is_shown_with_the_call_it_answers(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("slash")
+        await browser.type("replaced 1 block")
+        await browser.press("enter")
+        text = browser.words("#view")
+        assert "⚙ edit" in text
+        assert "path src/shop" in text
+        assert "╰ result" in text
+        assert "│ + " in text
+        assert "Successfully replaced" in text
+
+
+async def test_an_answer_is_shown_with_what_its_tools_gave_back(demo: dict) -> None:
+    async with browsing(size=(120, 60), **demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("g", "down")
+        text = browser.words("#view")
+        assert "⚙ read path src/shop/auth.py" in text
+        assert "╰ result" in text
+
+
+async def test_tab_goes_through_entry_context_raw_and_diff(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("tab")
+        text = browser.words("#view")
+        assert "tokens of 200k (<1%) estimated" in text
+        assert "∑ compaction summary" in text
+        assert "before the compaction" in text
+        await browser.press("tab")
+        assert '"parentId"' in browser.words("#view")
+        await browser.press("tab")
+        assert "in common 34 entries" in browser.words("#view")
+        await browser.press("tab")
+        assert "ended stop" in browser.words("#view")
+        await browser.press("shift+tab")
+        assert "in common 34 entries" in browser.words("#view")
+
+
+async def test_the_context_follows_the_cursor(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("tab", "g")
+        text = browser.words("#view")
+        assert "1 message to the model" in text
+        assert "compaction" not in text
+
+
+async def test_folding_a_branch_hides_what_is_below_and_the_cursor_stays(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        before = browser.row_list("#tree").count
+        await browser.press("right_square_bracket", "space")
+        key = browser.row_list("#tree").key
+        assert browser.row_list("#tree").count < before
+        assert any("⊞" in row and row.startswith("▌") for row in browser.rows("#tree"))
+        await browser.press("l")
+        assert browser.row_list("#tree").count == before
+        assert browser.row_list("#tree").key == key
+
+
+async def test_the_key_that_folds_a_row_unfolds_it_again(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        before = browser.row_list("#tree").count
+        for way in ("g", "right_square_bracket"):
+            await browser.press(way, "space")
+            assert browser.row_list("#tree").count < before
+            await browser.press("space")
+            assert browser.row_list("#tree").count == before
+
+
+async def test_in_60_columns_a_view_that_is_not_seen_is_shown_before_it_is_switched(demo: dict) -> None:
+    async with browsing(size=(60, 20), **demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("tab")
+        assert "Migrated. The dialog lists every device" in browser.words("#view")
+        await browser.press("tab")
+        assert "tokens of 200k" in browser.words("#view")
+        await browser.press("escape", "G", "D")
+        assert "in common" in browser.screen_text()
+
+
+async def test_in_60_columns_the_header_tells_of_damage_before_it_counts(demo: dict) -> None:
+    async with browsing(size=(60, 20), **demo) as browser:
+        await enter(browser, "Import the product feed")
+        assert "✗ 4 problems (!)" in browser.screen_text().split("\n")[0]
+
+
+async def test_fold_keys_jump_where_there_is_nothing_to_fold(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("ctrl+left")
+        rows = browser.rows("#tree")
+        assert "├⊟" in next(row for row in rows if row.startswith("▌"))
+        await browser.press("alt+left")
+        assert any("├⊞" in row and row.startswith("▌") for row in browser.rows("#tree"))
+        await browser.press("ctrl+right", "ctrl+right")
+        assert "← leaf" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
+
+
+async def test_a_row_without_a_branch_says_why_it_cannot_be_folded(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("space")
+        assert browser.toasts() == ["This row has nothing to fold: only branch points and roots do."]
+
+
+CHOICES = [
+    (("2",), "no-tools", "user:", "[read:"),
+    (("ctrl+t",), "no-tools", "user:", "[read:"),
+    (("alt+t",), "no-tools", "user:", "[read:"),
+    (("3",), "user-only", "user:", "assistant:"),
+    (("ctrl+u",), "user-only", "user:", "assistant:"),
+    (("4",), "labeled-only", "⚑", "[read:"),
+    (("ctrl+l",), "labeled-only", "⚑", "[read:"),
+    (("5",), "all", "[label:", "nothing like this"),
+    (("ctrl+a",), "all", "[model:", "nothing like this"),
+    (("ctrl+o", "ctrl+o"), "user-only", "user:", "assistant:"),
+    (("ctrl+shift+o",), "all", "[label:", "nothing like this"),
+]
+
+
+async def test_the_five_choices_of_rows(demo: dict) -> None:
+    async with browsing(size=(140, 70), **demo) as browser:
+        await enter(browser, AUTH)
+        for keys, name, present, absent in CHOICES:
+            await browser.press(*keys)
+            rows = "\n".join(browser.rows("#tree"))
+            assert f"· {name}" in browser.screen_text()
+            assert present in rows
+            assert absent not in rows
+            await browser.press("ctrl+d")
+            assert f"· {name}" not in browser.screen_text()
+
+
+async def test_choosing_the_same_rows_again_goes_back_to_the_usual_ones(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("2", "2")
+        assert "· no-tools" not in browser.screen_text()
+
+
+async def test_the_cursor_goes_to_the_nearest_row_above_when_its_own_is_hidden(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("3")
+        assert "Ask before signing out" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
+
+
+async def test_a_search_keeps_the_branch_points_above_its_hits(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("slash")
+        await browser.type("twice")
+        rows = [row for row in browser.rows("#tree") if row.strip()]
+        assert "Does it also work when somebody presses it twice" in " ".join(browser.rows("#tree")) or len(rows) > 1
+        assert "1 match" in browser.screen_text()
+        assert len(rows) > 1
+        await browser.press("escape")
+        assert browser.row_list("#tree").count > 20
+
+
+async def frames_of_a_letter(browser: Driven, meanwhile: threading.Event) -> list[tuple[bool, bool]]:
+    """Search for `~`, and say of each frame whether it shows that letter, and whether it shows what is found: nothing.
+
+    `meanwhile` is set when there was a first frame.
+    """
+    frames: list[tuple[bool, bool]] = []
+    screen = browser.app.screen
+    paint = screen._compositor_refresh
+
+    def noted() -> None:
+        paint()
+        text = browser.screen_text()
+        frames.append((" /~ " in text, "No entry matches" in text))
+        meanwhile.set()
+
+    await browser.press("slash")
+    screen._compositor_refresh = noted  # type: ignore[method-assign]
+    await browser.type("~")
+    return frames
+
+
+async def test_a_letter_and_the_rows_it_finds_are_one_frame(demo: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sessionbrowse.tui.shell.command_screen.ANSWER_SECONDS", 60.0)
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        frames = await frames_of_a_letter(browser, threading.Event())
+        assert frames[0] == (True, True)
+
+
+async def test_a_letter_does_not_wait_long_for_its_rows(demo: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    was_painted = threading.Event()
+
+    def late(*arguments: Any) -> Any:
+        was_painted.wait(60)
+        return make_rows(*arguments)
+
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        monkeypatch.setattr("sessionbrowse.tui.session.screen.make_rows", late)
+        frames = await frames_of_a_letter(browser, was_painted)
+        assert frames[0] == (True, False)
+        assert frames[-1] == (True, True)
+
+
+async def test_the_cursor_is_back_on_its_row_when_a_search_that_found_nothing_is_cleared(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("home", "down", "down", "down")
+        stood = browser.row_list("#tree").key
+        await browser.press("slash")
+        await browser.type("zzzz")
+        assert browser.row_list("#tree").count == 0
+        await browser.press("escape")
+        assert browser.row_list("#tree").key == stood
+
+
+async def test_a_search_finds_what_tools_gave_back_and_shows_it_marked(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("slash")
+        await browser.type("replaced 1 block")
+        await browser.press("enter")
+        assert "hit 3/4" in browser.footer()
+        assert "[edit:" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
+        view = browser.app.screen.query_one("#view", TextView)
+        marked = [
+            segment.text for y in range(view.size.height) for segment in view.render_line(y) if is_marked(segment)
+        ]
+        assert "replaced" in marked
+        await browser.press("n")
+        assert "hit 4/4" in browser.footer()
+
+
+def is_marked(segment: Segment) -> bool:
+    plain = segment.style is None or segment.style.bgcolor is None
+    return not plain and bool(segment.text.strip())
+
+
+async def test_n_goes_from_hit_to_hit_and_around(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("n")
+        assert browser.toasts() == ["Nothing is being searched: press / first."]
+        await browser.press("slash")
+        await browser.type("cookie")
+        await browser.press("enter")
+        seen = []
+        for _ in range(12):
+            await browser.press("n")
+            seen.append(browser.row_list("#tree").key)
+        assert len(set(seen)) > 1
+        assert seen[0] in seen[1:]
+        await browser.press("N")
+        assert browser.row_list("#tree").key == seen[-2]
+
+
+async def test_arrows_wrap_around_the_tree_as_in_pi(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("g", "up")
+        assert browser.row_list("#tree").cursor == browser.row_list("#tree").count - 1
+        await browser.press("down")
+        assert browser.row_list("#tree").cursor == 0
+
+
+async def test_moving_by_turns_branches_and_to_the_leaf(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("g", "alt+down")
+        assert "assistant: I look at" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
+        await browser.press("alt+up")
+        assert browser.row_list("#tree").cursor == 0
+        await browser.press("right_square_bracket")
+        assert "├⊟" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
+        await browser.press("full_stop")
+        assert "← leaf" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
+
+
+async def test_enter_goes_to_the_entry_and_escape_back_to_tree_and_list(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("enter")
+        assert browser.app.focused is browser.app.screen.query_one("#view")
+        await browser.press("escape")
+        assert browser.app.focused is browser.row_list("#tree")
+        await browser.press("escape")
+        assert browser.screen_name == "browse"
+
+
+async def test_every_size_shows_tree_and_entry(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        for width, height in ((60, 20), (80, 24), (120, 40), (200, 50)):
+            await browser.pilot.resize_terminal(width, height)
+            await browser.settle()
+            assert "← leaf" in "\n".join(browser.rows("#tree"))
+            await browser.press("enter")
+            assert "← leaf" in browser.words("#view")
+            await browser.press("escape")
+            assert browser.row_list("#tree").size.width > 30
+
+
+async def test_copying_takes_the_text_of_the_entry(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await browser.press("y")
+        assert "Nothing reads `SECRET` any more" in browser.app.clipboard
+
+
+# ---- odd files --------------------------------------------------------------------------------------------------
+
+
+def write_session(path: Path, *entries: dict, header: dict | None = None) -> Path:
+    lines = [
+        header or {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-18T09:00:00.000Z", "cwd": "/p"}
+    ]
+    lines += list(entries)
+    path.write_text("".join([json.dumps(line) + "\n" for line in lines]))
+    return path
+
+
+def user(number: int, parent: str | None, text: str) -> dict:
+    return {
+        "type": "message",
+        "id": f"{number:08x}",
+        "parentId": parent,
+        "timestamp": "2026-11-18T09:00:00.000Z",
+        "message": {"role": "user", "content": text, "timestamp": 1},
+    }
+
+
+async def open_file(browser: Driven) -> None:
+    await browser.press("enter")
+    assert browser.screen_name == "session"
+
+
+async def test_a_damaged_file_opens_and_says_where_it_is_damaged(tmp_path: Path) -> None:
+    path = write_session(tmp_path / "a.jsonl", user(1, None, "one"), user(2, "00000001", "two"))
+    path.write_bytes(path.read_bytes() + b'{"type":"message","id":"torn')
+    async with browsing(fixed_source([summary(str(path), name="torn", problem_count=1)])) as browser:
+        assert "✗" in browser.rows("#sessions")[0]
+        assert "✗ line 4" in browser.words("#preview")
+        await open_file(browser)
+        assert "✗ 1 problem" in browser.screen_text()
+        assert "user: two" in browser.words("#tree")
+
+
+async def test_a_session_without_entries_says_so(tmp_path: Path) -> None:
+    path = write_session(tmp_path / "a.jsonl")
+    async with browsing(fixed_source([summary(str(path), name="empty")])) as browser:
+        await open_file(browser)
+        assert "This session has no entries." in browser.words("#tree")
+        await browser.press("enter")
+        assert browser.toasts() == ["There is nothing to open here."]
+
+
+async def test_a_file_that_is_gone_says_so(tmp_path: Path) -> None:
+    async with browsing(fixed_source([summary(str(tmp_path / "gone.jsonl"), name="gone")])) as browser:
+        assert "cannot be read" in browser.words("#preview")
+        await open_file(browser)
+        assert "cannot be read" in browser.words("#tree")
+
+
+async def test_a_file_that_vanishes_while_it_is_read_ends_nothing(tmp_path: Path) -> None:
+    path = write_session(tmp_path / "a.jsonl", user(1, None, "one"), user(2, "00000001", "two"))
+    async with browsing(fixed_source([summary(str(path), name="vanishing")])) as browser:
+        await open_file(browser)
+        path.unlink()
+        await browser.press("up", "tab", "tab", "tab")
+        assert "cannot be read" in browser.words("#view")
+        assert browser.screen_name == "session"
+
+
+async def test_a_file_that_grew_is_read_again_on_request(tmp_path: Path) -> None:
+    path = write_session(tmp_path / "a.jsonl", user(1, None, "one"), user(2, "00000001", "two"))
+    async with browsing(fixed_source([summary(str(path), name="growing")])) as browser:
+        await open_file(browser)
+        await browser.press("up")
+        with path.open("a") as file:
+            file.write(json.dumps(user(3, "00000002", "three")) + "\n")
+        await browser.press("f5")
+        assert "user: three" in browser.words("#tree")
+        assert "user: one" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
+
+
+async def test_deep_branches_scroll_sideways_so_that_the_text_can_be_read(tmp_path: Path) -> None:
+    entries: list[dict] = []
+    parent: str | None = None
+    for number in range(1, 121, 2):
+        entries += [user(number, parent, f"left {number}"), user(number + 1, parent, f"right {number + 1}")]
+        parent = f"{number + 1:08x}"
+    path = write_session(tmp_path / "deep.jsonl", *entries)
+    async with browsing(fixed_source([summary(str(path), name="deep")]), size=(80, 24)) as browser:
+        await open_file(browser)
+        row = next(row for row in browser.rows("#tree") if row.startswith("▌"))
+        assert "user: right 120" in row
+        assert "…" in row
+
+
+async def test_a_chain_of_twenty_thousand_entries_opens(tmp_path: Path) -> None:
+    entries = [user(n, f"{n - 1:08x}" if n > 1 else None, f"message {n}") for n in range(1, 20_001)]
+    path = write_session(tmp_path / "chain.jsonl", *entries)
+    async with browsing(fixed_source([summary(str(path), name="chain")])) as browser:
+        await open_file(browser)
+        assert "message 20000" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
+        await browser.press("g", "G", "pageup")
+        assert browser.row_list("#tree").count == 20_000
+
+
+async def test_unknown_types_are_shown_by_their_name(tmp_path: Path) -> None:
+    entry = {
+        "type": "hologram",
+        "id": "0000000a",
+        "parentId": None,
+        "timestamp": "2026-11-18T09:00:00.000Z",
+        "depth": 3,
+    }
+    path = write_session(tmp_path / "a.jsonl", entry)
+    async with browsing(fixed_source([summary(str(path), name="new")])) as browser:
+        await open_file(browser)
+        assert "hologram" in browser.words("#tree")
+        assert '"depth": 3' in browser.words("#view")
+
+
+# ---- the real files ---------------------------------------------------------------------------------------------
+
+
+async def test_every_real_session_can_be_walked_through_in_every_view(corpus: Path) -> None:
+    roots = [str(path) for path in sorted(corpus.iterdir()) if path.is_dir()]
+    async with browsing(roots=roots) as browser:
+        count = browser.row_list("#sessions").count
+        assert count > 10
+        for _ in range(count):
+            await browser.press("enter")
+            assert browser.screen_name == "session"
+            await browser.press("5", "tab", "tab", "tab", "G", "escape", "down")
+            assert browser.screen_name == "browse"
+
+
+async def test_a_click_on_the_name_of_a_view_shows_it(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        titles = next(line for line in browser.screen_text().split("\n") if "Context" in line)
+        row = browser.screen_text().split("\n").index(titles)
+        await browser.pilot.click(offset=(titles.index("Raw") + 1, row))
+        await browser.settle()
+        assert '"type": "message"' in browser.words("#view")

@@ -1,0 +1,180 @@
+"""What stands beside the tree, as a user reads it: folds, images, comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support.session_files import answer, entry, header, user, written
+from tests.support.tui_support import Driven, browsing, fixed_source, summary
+
+
+def answer_of(entry_id: str, parent: str, *blocks: dict[str, Any]) -> bytes:
+    return answer(entry_id, parent, content=list(blocks))
+
+
+def tool_result(entry_id: str, parent: str, call_id: str, text: str, **more: Any) -> bytes:
+    message = {"role": "toolResult", "toolCallId": call_id, "content": [{"type": "text", "text": text}], **more}
+    return entry("message", entry_id, parent, message=message)
+
+
+@asynccontextmanager
+async def reading(tmp_path: Path, *lines: bytes, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Driven]:
+    """Open a session of these entries."""
+    path = written(tmp_path, header(), *lines)
+    async with browsing(fixed_source([summary(str(path))]), size=size) as browser:
+        await browser.press("enter")
+        assert browser.screen_name == "session"
+        yield browser
+
+
+async def test_folds_open_with_enter_and_all_of_them_with_one_key(tmp_path: Path) -> None:
+    output = "\n".join([f"row {number}" for number in range(1, 61)])
+    lines = [
+        user("u1", None, "Look."),
+        answer_of(
+            "a1",
+            "u1",
+            {"type": "thinking", "thinking": "first\nsecond thought"},
+            {"type": "text", "text": "Let me see."},
+            {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}},
+        ),
+        tool_result("t1", "a1", "c1", output),
+    ]
+    async with reading(tmp_path, *lines) as browser:
+        await browser.press("k")
+        text = browser.words("#view")
+        assert "▸ ✧ thinking 2 lines" in text
+        assert "row 20 ▸ 40 more lines" in text
+        await browser.press("o")
+        assert "▾ ✧ thinking" in browser.words("#view")
+        await browser.press("enter", "right_square_bracket", "enter")
+        assert "▾ 40 more lines row 21" in browser.words("#view")
+        await browser.press("O")
+        text = browser.words("#view")
+        assert "▸ ✧ thinking" in text
+        assert "▸ 40 more lines" in text
+        await browser.press("O", "G")
+        assert "row 60" in browser.words("#view")
+
+
+async def test_a_key_that_finds_no_fold_says_so(tmp_path: Path) -> None:
+    async with reading(tmp_path, user("u1", None, "Look.")) as browser:
+        await browser.press("o")
+        assert browser.toasts() == ["Nothing is folded on this page."]
+        await browser.press("i")
+        assert browser.toasts()[-1] == "No image is on this page."
+
+
+async def test_the_marked_fold_moves_and_is_brought_on_screen(tmp_path: Path) -> None:
+    blocks = [
+        block
+        for number in range(12)
+        for block in (
+            {"type": "thinking", "thinking": f"thought {number}\nmore"},
+            {"type": "text", "text": "text\n\n" * 6},
+        )
+    ]
+    async with reading(tmp_path, user("u1", None, "Look."), answer_of("a1", "u1", *blocks), size=(100, 24)) as browser:
+        await browser.press("enter", *["right_square_bracket"] * 11, "enter")
+        assert "▾ ✧ thinking 2 lines │ thought 11" in browser.words("#view")
+        await browser.press(*["left_square_bracket"] * 11, "enter")
+        assert "▾ ✧ thinking 2 lines │ thought 0" in browser.words("#view")
+
+
+async def test_a_click_on_a_fold_opens_it(tmp_path: Path) -> None:
+    thought = {"type": "thinking", "thinking": "first\nsecond"}
+    async with reading(
+        tmp_path, user("u1", None, "Look."), answer_of("a1", "u1", thought, {"type": "text", "text": "x"})
+    ) as browser:
+        row = next(number for number, text in enumerate(browser.rows("#view")) if "▸ ✧" in text)
+        await browser.pilot.click("#view", offset=(6, row + 1))
+        await browser.settle()
+        assert "▾ ✧ thinking" in browser.words("#view")
+
+
+async def test_a_result_of_megabytes_is_paged_through(tmp_path: Path) -> None:
+    output = "".join([f"line {number:08d} of a very long output\n" for number in range(300_000)])
+    lines = [
+        user("u1", None, "Look."),
+        answer_of("a1", "u1", {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}),
+        tool_result("t1", "a1", "c1", output),
+    ]
+    async with reading(tmp_path, *lines) as browser:
+        await browser.press("enter", "G")
+        assert "line 00299999" in browser.words("#view")
+        await browser.press("pageup", "g")
+        assert "$ ls" in browser.words("#view")
+
+
+# ---- comparing -------------------------------------------------------------------------------------------------
+
+BRANCHES = (
+    user("u1", None, "Refactor it"),
+    answer("a1", "u1", "Two ways."),
+    user("u2", "a1", "Try JWT"),
+    answer("a2", "u2", "JWT it is."),
+    user("u3", "a1", "Use sessions"),
+    answer("a3", "u3", "Migrated."),
+)
+
+
+async def test_an_entry_is_marked_and_compared_with_another(tmp_path: Path) -> None:
+    async with reading(tmp_path, *BRANCHES, size=(130, 40)) as browser:
+        await browser.press("d")
+        assert "◆ marked" in browser.words("#tree")
+        assert browser.toasts()[-1].startswith("Marked. Go to another entry: d there compares")
+        await browser.press("G", "d")
+        text = browser.words("#view")
+        assert "in common 2 entries, up to a1" in text
+        assert "◀ a3 ← leaf │ ▶ a2" in text
+        assert "Use sessions │ Try JWT" in text
+        await browser.press("tab", "d")
+        assert "in common 2 entries" in browser.words("#view")
+
+
+async def test_the_mark_is_taken_away_by_the_same_key(tmp_path: Path) -> None:
+    async with reading(tmp_path, *BRANCHES) as browser:
+        await browser.press("d", "d")
+        assert "◆" not in browser.words("#tree")
+        assert "ended stop" in browser.words("#view")
+
+
+async def test_an_entry_is_compared_with_the_leaf_at_once(tmp_path: Path) -> None:
+    async with reading(tmp_path, *BRANCHES, size=(130, 40)) as browser:
+        await browser.press("G", "D")
+        assert "◀ a3 ← leaf │ ▶ a2" in browser.words("#view")
+        await browser.press("g")
+        assert "Nothing parts here: u1 lies on the way to a3." in browser.words("#view")
+
+
+async def test_a_comparison_takes_another_shape_when_the_room_changes(tmp_path: Path) -> None:
+    async with reading(tmp_path, *BRANCHES, size=(130, 40)) as browser:
+        await browser.press("G", "D")
+        assert "Use sessions │ Try JWT" in browser.words("#view")
+        await browser.pilot.resize_terminal(90, 40)
+        await browser.settle()
+        text = browser.words("#view")
+        assert "Use sessions │ Try JWT" not in text
+        assert text.index("Use sessions") < text.index("Try JWT")
+
+
+# ---- the context -----------------------------------------------------------------------------------------------
+
+
+async def test_the_context_says_how_much_of_the_window_is_taken_and_by_what(tmp_path: Path) -> None:
+    thought = {"type": "thinking", "thinking": "hm " * 4000}
+    lines = [
+        user("u1", None, "question " * 2000),
+        answer("a1", "u1", model="claude-opus-4-5", content=[thought, {"type": "text", "text": "word " * 4000}]),
+    ]
+    async with reading(tmp_path, *lines) as browser:
+        await browser.press("tab")
+        text = browser.words("#view").replace("\xa0", " ")
+        assert "tokens of 200k (" in text
+        assert "user 4.5k" in text
+        assert "assistant 5k" in text
+        assert "thinking 3k" in text
+        assert "░ free 188k" in text
