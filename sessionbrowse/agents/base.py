@@ -49,16 +49,11 @@ class Place(Struct, frozen=True):
 
 
 class Disk(Struct, frozen=True):
-    """The few questions that finding places asks the disk. None of them raises.
-
-    Where they have a limit in time, `unlimited` is the same disk without, for who asks everything in one go and gives
-    that a limit.
-    """
+    """The few questions that finding places asks the disk. None of them raises."""
 
     read: Callable[[str], bytes | None]
     is_directory: Callable[[str], bool]
     names: Callable[[str], list[str]]
-    unlimited: Disk | None = None
 
 
 def plain_disk() -> Disk:

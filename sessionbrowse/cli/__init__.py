@@ -12,14 +12,9 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from sessionbrowse.cli.lean_imports import import_msgspec
-
 if TYPE_CHECKING:
     import argparse
 
-
-_LISTS = ("list", "projects", "labels", "search")
-"""The commands that look at every session file, whatever else they do."""
 
 _HOMES = {
     None: "interface",
@@ -51,14 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if not words:
             return _browse()
-        if is_program and words[0] in _LISTS:
-            gc.set_threshold(100_000)
-            _look_ahead()
         from sessionbrowse.cli.parser import INTERFACES, parse
 
         arguments = parse(words)
-        if is_program:
-            import_msgspec()
         if not has_output and arguments.command not in (None, "demo"):
             print("sessionbrowse: Standard output is closed: there is nowhere to write to.", file=sys.stderr)
             return 1
@@ -109,14 +99,6 @@ def _is_written() -> bool:
     return True
 
 
-def _look_ahead() -> None:
-    """Have the disk asked meanwhile by another process: importing takes as long as ten thousand files."""
-    from sessionbrowse.store.find.prefetch import AHEAD, STORES
-
-    home = os.path.expanduser("~")
-    AHEAD.start([f"{home}/{store}" for store in STORES])
-
-
 def _run_of(command: str | None) -> Callable[[argparse.Namespace], int]:
     """Return what carries out a command; what the others need is not imported."""
     commands: dict[str | None, Callable[[argparse.Namespace], int]]
@@ -128,7 +110,6 @@ def _browse() -> int:
     """Open the interface; where nothing is asked there is nothing to parse, and argparse takes long to import."""
     # Nothing of what is imported is ever thrown away; looking for it among all that costs a tenth of the start.
     gc.disable()
-    import_msgspec()
     from sessionbrowse.cli.interface import browse
 
     return browse()

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from sessionbrowse.cli.lean_imports import import_asyncio
 from sessionbrowse.config import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -87,7 +86,6 @@ def _open_interface(
     )
     companion = start(options.request())
     gc.disable()
-    import_asyncio()
     try:
         from sessionbrowse.tui.shell.app import run
 

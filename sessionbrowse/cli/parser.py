@@ -18,20 +18,7 @@ SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the parsed command line, its `command` None for none. Leaves by SystemExit as argparse does."""
-    return make_parser(_asked_for(argv)).parse_args(argv)
-
-
-def _asked_for(argv: Sequence[str]) -> str | None:
-    """Return the command's name if it is plain to see, "" for none."""
-    words = iter(argv)
-    for word in words:
-        if word in ("--agent", "--root"):
-            next(words, None)
-        elif not word.startswith("-"):
-            return word
-        elif not word.startswith(("--agent=", "--root=")):
-            return None
-    return ""
+    return make_parser().parse_args(argv)
 
 
 class Help(argparse.HelpFormatter):
@@ -55,26 +42,8 @@ def columns() -> int:
 _COLUMNS = 80
 
 
-class _NotAsked(argparse.ArgumentParser):
-    """Stands for a command that was not asked for: making its parser takes time."""
-
-    def __init__(self) -> None:
-        pass
-
-    def add_argument(self, *_: object, **__: object) -> argparse.Action:
-        """Take no notice."""
-        return _NOTHING
-
-    def add_mutually_exclusive_group(self, **_: object) -> _NotAsked:  # type: ignore[override]
-        """Take no notice of what comes into the group either."""
-        return self
-
-
-_NOTHING = argparse.Action([], "")
-
-
-def make_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of all commands, or of one, if there is one of this name, or of none for ""."""
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="sessionbrowse",
         description="Browse the sessions of pi, omp, atomic and indusagi. Without a command: the terminal interface.",
@@ -91,8 +60,6 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="sessionbrowse")
 
     def add(name: str, help_text: str, *, json: bool = True, reads: bool = True) -> argparse.ArgumentParser:
-        if only not in (None, name):
-            return _NotAsked()
         command = commands.add_parser(
             name,
             help=help_text,
@@ -226,7 +193,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
 
     add("demo", "Open a made-up store in a temporary directory, to try things without fear.", json=False, reads=False)
-    return parser if not only or commands.choices else make_parser()
+    return parser
 
 
 def _where() -> argparse.ArgumentParser:

@@ -27,8 +27,6 @@ def newest(
     cwd = os.path.abspath(arguments.cwd) if arguments.cwd is not None else None
 
     def choose(found: Overview) -> Sequence[Brief]:
-        # The arguments live as long as the program: taking ten thousand sessions apart takes longer than to print.
-        arguments.found = found
         return documents.newest(found.briefs, cwd=cwd, named=arguments.named, limit=arguments.limit)
 
     return newest_sessions(scope, cache_dir(), choose, skipped=warn, note=note)

@@ -32,8 +32,6 @@ def run_search(arguments: argparse.Namespace) -> int:
         from sessionbrowse.services.list.indexed import gathered_by
 
         gathered = gathered_by(scope, index, skipped=warn, note=output.note)
-    # The arguments live as long as the program: taking ten thousand sessions apart takes longer than to print.
-    arguments.gathered = gathered
     tools = arguments.tools or settings.index_tools
     hits = list(islice(Searcher(gathered, index).find(query, tools=tools), arguments.limit))
     if arguments.json:

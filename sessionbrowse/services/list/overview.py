@@ -19,10 +19,8 @@ from sessionbrowse.services.list.first_messages import CutMessages
 from sessionbrowse.services.list.index_access import MAX_UPDATE_BYTES, Note, open_if_there
 from sessionbrowse.services.list.scope import Scope, scan_of
 from sessionbrowse.store.find.discover import TRANSCRIPT_SUFFIX, FoundFile, Skipped
-from sessionbrowse.store.find.listing_digest import look_no_further, sight_of, was_everything
-from sessionbrowse.store.find.parent_links import is_out_of_place, link_parents, placed
-from sessionbrowse.store.find.roots import more_places
-from sessionbrowse.store.find.scan_passes import Scan, turns
+from sessionbrowse.store.find.parent_links import link_parents, placed
+from sessionbrowse.store.find.scan_passes import turns
 from sessionbrowse.store.index.file_row import TRANSCRIPT, found_marks, unread_bytes
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.overview import Brief
@@ -106,14 +104,7 @@ def _asked(
 def overview_of(scope: Scope, index: Index, skipped: Callable[[Skipped], None]) -> Overview | None:
     """Return every session of the scope, what little changed read into the index; None if it cannot tell."""
     what = scan_of(scope)
-    # Before the files, whose listings may still be under way in another process.
     briefs = index.overview()
-    sight = sight_of(what)
-    if briefs is not None and sight is not None and index.saw(sight) and not _leads_on(what, briefs):
-        look_no_further()
-        shown = [brief for brief in briefs if not brief.hidden]
-        return Overview(_of_agents(scope, shown), [shown], {})
-    is_ordinary = False
     everyone: list[list[Brief]] = []
     files_by_path: dict[str, FoundFile] = {}
     told: list[Skipped] = []
@@ -124,8 +115,6 @@ def overview_of(scope: Scope, index: Index, skipped: Callable[[Skipped], None]) 
         if known is None:
             return None
         current, briefs = known
-        # All that the index knows is found, by the first look, and nothing else is said of it.
-        is_ordinary = not everyone and len(current) == len(briefs) and not any(map(is_out_of_place, files))
         shown = []
         for file, brief in zip(files, current, strict=True):
             if scope.hidden or not (brief.hidden or file.hidden):
@@ -134,15 +123,7 @@ def overview_of(scope: Scope, index: Index, skipped: Callable[[Skipped], None]) 
         everyone.append(shown)
     for each in told:
         skipped(each)
-    if sight is not None and is_ordinary and not told and was_everything(what):
-        index.note_sight(sight)
     return Overview(_of_agents(scope, list(chain(*everyone))), everyone, files_by_path)
-
-
-def _leads_on(what: Scan, briefs: list[Brief]) -> bool:
-    """Whether the sessions' directories name places to look at beside those of the scan."""
-    projects = sorted({brief.cwd for brief in briefs if brief.cwd and not brief.hidden})
-    return what.follow_projects and bool(more_places(what.around, projects, what.places, what.agents))
 
 
 def _of_agents(scope: Scope, briefs: list[Brief]) -> list[Brief]:

@@ -9,23 +9,30 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Marks, Place, attribute
 from sessionbrowse.agents.base import names_in
-from sessionbrowse.store.find.prefetch import AHEAD, SUFFIXES, File, Listing, file_of
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many, read_many, stat_many
 
 SUFFIX = ".jsonl"
 TRANSCRIPT_SUFFIX = ".ndjson"
 PACKED_SUFFIX = ".jsonl.gz"
+SUFFIXES = (SUFFIX, TRANSCRIPT_SUFFIX, PACKED_SUFFIX)
+"""Suffixes of the names that session files may have."""
 ARCHIVE_FOLDER = "archive"
 """Name of the folder below a project's to which archivers move sessions, out of the agents' sight."""
 
 # Shared by all sessions of a folder (atomic): event logs and tool output, no sessions.
 NO_SESSION_FOLDERS = frozenset({"subagent-artifacts", "tool-results"})
 NO_SESSION_FILES = frozenset({"run-history.jsonl"})
+
+File: TypeAlias = tuple[str, int, int, int, int, int]
+"""Name, size, `mtime_ns`, `ctime_ns`, inode, device."""
+Listing: TypeAlias = tuple[list[File], list[str]]
+"""The files of a directory that may be sessions, and its folders, both sorted by name."""
 
 
 class FoundFile(Struct, frozen=True, gc=False):
@@ -275,7 +282,7 @@ class _Walk:
             if status is None:
                 self._skip(path, _why(status))
             elif isinstance(status, os.stat_result) and stat.S_ISREG(status.st_mode):
-                yield from self._found(os.path.dirname(path), file_of(os.path.basename(path), status), places, "")
+                yield from self._found(os.path.dirname(path), _file_of(os.path.basename(path), status), places, "")
 
     def _found(
         self,
@@ -326,9 +333,6 @@ class _Walk:
         )
 
     def _listing(self, directory: str) -> Listing:
-        known = AHEAD.take(directory)
-        if known is not None:
-            return known
         files: list[File] = []
         folders: list[str] = []
         links: list[str] = []
@@ -339,7 +343,7 @@ class _Walk:
                     if name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
                         # Most entries are this; their directory told already what they are.
                         try:
-                            files.append(file_of(name, entry.stat(follow_symlinks=False)))
+                            files.append(_file_of(name, entry.stat(follow_symlinks=False)))
                         except OSError as error:
                             self._skip(entry.path, _why(error))
                     elif entry.is_symlink():
@@ -360,7 +364,7 @@ class _Walk:
 
     def _keep_regular(self, path: str, status: os.stat_result | OSError | None, files: list[File]) -> None:
         if isinstance(status, os.stat_result) and stat.S_ISREG(status.st_mode):
-            files.append(file_of(os.path.basename(path), status))
+            files.append(_file_of(os.path.basename(path), status))
         elif isinstance(status, os.stat_result):
             self._skip(path, "it is not a regular file")
         else:
@@ -408,6 +412,10 @@ def _is_session_name(name: str, places: Sequence[Place]) -> bool:
 
 def _takes_transcript(place: Place, name: str) -> bool:
     return name.endswith(TRANSCRIPT_SUFFIX) and (place.agent == "indusagi" or place.source == "--root")
+
+
+def _file_of(name: str, status: os.stat_result) -> File:
+    return name, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
 
 
 def _why(error: OSError | None) -> str:

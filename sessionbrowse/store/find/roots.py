@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from sessionbrowse.agents import AGENTS, Place, Surroundings
-from sessionbrowse.agents.base import Disk
 from sessionbrowse.errors import NotFound
-from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many, in_one_go, patient_disk, read_many
+from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many, patient_disk, read_many
 
 
 def real_surroundings() -> Surroundings:
@@ -42,14 +41,7 @@ def find_places(around: Surroundings, roots: Sequence[str] = (), agents: Sequenc
 def own_places(around: Surroundings, agents: Iterable[str]) -> list[Place]:
     """Return the places of these agents, in the order of owners."""
     named = set(agents)
-
-    def places(disk: Disk) -> list[Place]:
-        asking = msgspec.structs.replace(around, disk=disk)
-        return [place for name, agent in AGENTS.items() if name in named for place in agent.places(asking)]
-
-    unlimited = around.disk.unlimited
-    found = in_one_go(lambda: places(unlimited)) if unlimited is not None else None
-    return found if found is not None else places(around.disk)
+    return [place for name, agent in AGENTS.items() if name in named for place in agent.places(around)]
 
 
 def more_places(
@@ -70,12 +62,8 @@ def more_places(
         return []
     names = {name for agent in AGENTS.values() for name in agent.project_settings}
     contents = read_many([os.path.join(path, name) for path in projects for name in sorted(names)], timeout_s)
-
-    def informed(disk: Disk) -> Disk:
-        return msgspec.structs.replace(disk, read=lambda path: contents[path] if path in contents else disk.read(path))
-
-    unlimited = around.disk.unlimited
-    disk = msgspec.structs.replace(informed(around.disk), unlimited=unlimited and informed(unlimited))
+    read = around.disk.read
+    disk = msgspec.structs.replace(around.disk, read=lambda path: contents[path] if path in contents else read(path))
     wider = msgspec.structs.replace(around, projects=projects, disk=disk)
     seen = {(place.agent, place.root, place.kind) for place in known}
     return [

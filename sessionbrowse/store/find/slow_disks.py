@@ -10,11 +10,10 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from time import monotonic
 from typing import Generic, TypeVar
 
-from sessionbrowse.agents.base import Disk, names_in, plain_disk, read_small_file
+from sessionbrowse.agents.base import Disk, names_in, read_small_file
 
 T = TypeVar("T")
 
@@ -126,33 +125,7 @@ def patient_disk() -> Disk:
         read=lambda path: read_many([path])[path],
         is_directory=lambda path: bool(exists_many([path], fresh=True)[path]),
         names=lambda path: _NAMES.many([path], fresh=True)[path] or [],
-        unlimited=plain_disk(),
     )
-
-
-def in_one_go(work: Callable[[], T], timeout_s: float = TIMEOUT_S) -> T | None:
-    """Return what comes of asking many questions one after the other, by one thread, and without a limit for each.
-
-    Handing over each question takes longer than its answer. None where it took too long or failed: then each has to be
-    asked with a limit, and so it stays as long as that thread hangs.
-    """
-    global _going
-    if _going is not None and _going.is_alive():
-        return None
-    made: list[T] = []
-
-    def go() -> None:
-        with suppress(Exception):
-            made.append(work())
-
-    _going = thread = threading.Thread(target=go, name="sessionbrowse-ask", daemon=True)
-    thread.start()
-    thread.join(timeout_s)
-    return made[0] if made else None
-
-
-_going: threading.Thread | None = None
-"""What was last done in one go."""
 
 
 def _spread(paths: list[str]) -> list[str]:

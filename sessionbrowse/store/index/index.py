@@ -15,7 +15,7 @@ from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.index.file_row import Held, held_of, unread_bytes
-from sessionbrowse.store.index.overview import Brief, last_sight, note_sight, read_overview, renew_overview
+from sessionbrowse.store.index.overview import Brief, read_overview, renew_overview
 from sessionbrowse.store.index.packed_summary import first_message, unpack_summary
 from sessionbrowse.store.index.schema import (
     SHARD_PREFIX,
@@ -75,7 +75,6 @@ class Index:
         self.directory = directory
         self.connection = connection
         self._open_shards: dict[str, sqlite3.Connection] = {}
-        self._overview_version = 0
 
     def close(self) -> None:
         """Close the database and its shards."""
@@ -120,7 +119,6 @@ class Index:
 
     def overview(self) -> list[Brief] | None:
         """Return every session in brief, brought up to date if need be; None if another process is writing now."""
-        self._overview_version = self._version()
         found = read_overview(self.connection)
         if found is None:
             try:
@@ -130,26 +128,6 @@ class Index:
                 return None
             found = read_overview(self.connection)
         return found
-
-    def saw(self, sight: bytes) -> bool:
-        """Whether who saw this of the disk found all sessions of the last `overview` as they are, and no other."""
-        return last_sight(self.connection) == sight and self._version() == self._overview_version
-
-    def note_sight(self, sight: bytes) -> None:
-        """Note that who sees this of the disk finds all sessions of the last `overview` as they are, and no other.
-
-        Where the index cannot be written, or was by another process meanwhile, nothing is noted.
-        """
-        with suppress(IndexUnavailable), self._writing():
-            self.connection.execute("BEGIN IMMEDIATE")
-            if self._version() == self._overview_version:
-                note_sight(self.connection, sight)
-            self.connection.execute("COMMIT")
-
-    def _version(self) -> int:
-        """Return a number that is another one when another process has written."""
-        version: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
-        return version
 
     def summaries_of(self, briefs: Sequence[Brief]) -> dict[str, tuple[Summary, tuple[int, int] | None]]:
         """Return by path what the index knows of some sessions, and where a first message that was cut stands.

@@ -18,7 +18,7 @@ from sessionbrowse.store.index.packed_summary import unpack_summary
 
 TABLES = """
 CREATE TABLE overview (id INTEGER PRIMARY KEY CHECK (id = 0), packed BLOB NOT NULL);
-CREATE TABLE overview_is_current (id INTEGER PRIMARY KEY CHECK (id = 0), sight BLOB);
+CREATE TABLE overview_is_current (id INTEGER PRIMARY KEY CHECK (id = 0));
 CREATE TRIGGER overview_on_insert AFTER INSERT ON files BEGIN DELETE FROM overview_is_current; END;
 CREATE TRIGGER overview_on_update AFTER UPDATE ON files BEGIN DELETE FROM overview_is_current; END;
 CREATE TRIGGER overview_on_delete AFTER DELETE ON files BEGIN DELETE FROM overview_is_current; END;
@@ -67,19 +67,8 @@ def renew_overview(connection: sqlite3.Connection) -> None:
     # As files are found: who compares them goes through memory once, from one end to the other.
     kept.sort(key=attrgetter("path"))
     connection.execute("INSERT OR REPLACE INTO overview VALUES (0, ?)", (msgspec.msgpack.encode(kept),))
-    connection.execute("INSERT OR REPLACE INTO overview_is_current VALUES (0, NULL)")
+    connection.execute("INSERT OR REPLACE INTO overview_is_current VALUES (0)")
     connection.execute("COMMIT")
-
-
-def last_sight(connection: sqlite3.Connection) -> bytes | None:
-    """Return what a look at the disk saw that found every session of the overview as it is, and no other."""
-    found = connection.execute("SELECT sight FROM overview_is_current").fetchone()
-    return found[0] if found is not None else None
-
-
-def note_sight(connection: sqlite3.Connection, sight: bytes) -> None:
-    """Note that a look at the disk found every session of the overview as it is, and no other."""
-    connection.execute("UPDATE overview_is_current SET sight = ?", (sight,))
 
 
 def _made(connection: sqlite3.Connection, rows: Sequence[int]) -> list[Brief]:

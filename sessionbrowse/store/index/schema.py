@@ -14,7 +14,7 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.index import overview
 
 APPLICATION_ID = 0x5E551085
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 _WAIT_S = 2.0

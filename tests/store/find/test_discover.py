@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from sessionbrowse.agents import AGENTS, Marks, Place, Surroundings
@@ -516,6 +517,20 @@ def test_the_patient_disk_answers_as_the_plain_one(tmp_path: Path):
     assert disk.read(str(tmp_path / "c")) is None
     assert disk.names(str(tmp_path)) == ["a", "b"]
     assert (disk.is_directory(str(tmp_path)), disk.is_directory(str(tmp_path / "a"))) == (True, False)
+
+
+def test_an_error_in_an_agents_rules_is_not_hidden(monkeypatch: pytest.MonkeyPatch):
+    rules = AGENTS["pi"].places
+    answers = iter([TypeError("a mistake in the rules")])
+
+    def wrong_at_first(around: Surroundings) -> list[Place]:
+        for error in answers:
+            raise error
+        return rules(around)
+
+    monkeypatch.setitem(AGENTS, "pi", msgspec.structs.replace(AGENTS["pi"], places=wrong_at_first))
+    with pytest.raises(TypeError):
+        own_places(real_surroundings(), ["pi"])
 
 
 # ---- real files --------------------------------------------------------------------------------------------
