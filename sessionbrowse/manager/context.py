@@ -1,7 +1,7 @@
-"""What the model would get, as the file's own objects; pi's functions over lists of entries (pi 1.5.2).
+"""The context of a session as the file's own JSON objects, and pi's functions over lists of entries (pi 1.5.2).
 
-omp and atomic choose, join and drop messages by rules of their own: those come from `model/context`, and here only
-get back the objects they were read from.
+`model/context` decides by each program's rules which messages the model receives; this module turns each of them back
+into the object it was read from.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from sessionbrowse.agents import AGENTS
 from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.entries import Compaction
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.format.lines import line_blocks
-from sessionbrowse.manager.memory_session import EntryObject, Log, id_of, role_of, time_ms
+from sessionbrowse.manager.memory_session import CURRENT_SESSION_VERSION, EntryObject, Log, id_of, time_ms
 from sessionbrowse.manager.to_json import plain
 from sessionbrowse.model.context import build as model_context
-from sessionbrowse.model.context.message import ContextMessage, context_message, stored_message
+from sessionbrowse.model.context.message import ContextMessage, ModelRef, context_message, stored_message
+from sessionbrowse.model.context.pi import entries_taking_part
 from sessionbrowse.model.fork import ReadLine
 from sessionbrowse.model.session.rules import Rules
 from sessionbrowse.model.session.session import Session, build_session
@@ -29,6 +31,8 @@ Json = Any
 MessageObject = dict[str, Json]
 """One message as it stands in a file, or as the program makes it of a summary: keys in camelCase."""
 
+_PI = AGENTS["pi"].rules
+_HEADER: EntryObject = {"type": "session", "version": CURRENT_SESSION_VERSION, "id": "", "timestamp": "", "cwd": ""}
 _REPAIRED_ROLES = frozenset({"user", "assistant", "toolResult"})
 _EDITABLE_ROLES = frozenset({"user", "assistant", "toolResult", "custom"})
 _BLOCK_ROLES = frozenset({"assistant", "toolResult"})
@@ -76,14 +80,8 @@ class SessionProjection(Struct, frozen=True, kw_only=True):
 
 
 def context_of(log: Log) -> SessionContext:
-    """Return what the program would send at the log's leaf."""
-    if log.rules.context in ("pi", "indusagi"):
-        edits = log.rules.context == "pi"
-        projection = _projection(log.branch(log.leaf), is_newest=edits)
-        return SessionContext(
-            messages=projection.messages, thinking_level=projection.thinking_level, model=projection.model
-        )
-    return _modelled(log)
+    """Return what the program would send at the log's leaf, by its own rules."""
+    return _context(log.rules, log.header, log.branch(log.leaf))
 
 
 # ---- pi's functions over entries -----------------------------------------------------------------------------
@@ -121,7 +119,9 @@ def build_context_entries(
 
     `leaf_id` None is the place before the first entry; left away, or unknown, it is the last entry.
     """
-    return _context_entries(_path(entries, leaf_id, by_id))
+    path = _path(entries, leaf_id, by_id)
+    session, _ = session_of(_PI, [_HEADER, *path])
+    return [path[index] for index in entries_taking_part(session, session.branch(session.leaf))]
 
 
 def build_session_projection(
@@ -130,7 +130,22 @@ def build_session_projection(
     by_id: Mapping[str, EntryObject] | None = None,
 ) -> SessionProjection:
     """Return pi's context at a leaf together with the entry that each message comes from."""
-    return _projection(_path(entries, leaf_id, by_id))
+    path = _path(entries, leaf_id, by_id)
+    session, _ = session_of(_PI, [_HEADER, *path])
+    made = model_context.build(session)
+    messages = _objects(session, path, made.messages)
+    by_index: dict[int | None, list[MessageObject]] = {}
+    for message, as_object in zip(made.messages, messages, strict=True):
+        by_index.setdefault(message.index, []).append(as_object)
+    return SessionProjection(
+        entries=[
+            ProjectedEntry(source_entry=path[index], messages=by_index.get(index, []))
+            for index in entries_taking_part(session, session.branch(session.leaf))
+        ],
+        messages=messages,
+        thinking_level=made.thinking_level,
+        model=_choice(made.model),
+    )
 
 
 def build_session_context(
@@ -139,10 +154,7 @@ def build_session_context(
     by_id: Mapping[str, EntryObject] | None = None,
 ) -> SessionContext:
     """Return pi's context at a leaf: messages, thinking level, model."""
-    projection = _projection(_path(entries, leaf_id, by_id))
-    return SessionContext(
-        messages=projection.messages, thinking_level=projection.thinking_level, model=projection.model
-    )
+    return _context(_PI, _HEADER, _path(entries, leaf_id, by_id))
 
 
 def session_entry_to_context_messages(entry: EntryObject) -> list[MessageObject]:
@@ -199,36 +211,6 @@ def _path(
     return path
 
 
-def _projection(path: list[EntryObject], *, is_newest: bool = True) -> SessionProjection:
-    """Project a path; before pi 0.87 there were no edits, no system messages and no repair of null contents."""
-    selected = _context_entries(path, keeps_system=not is_newest)
-    edits: dict[Json, EntryObject] = {}
-    if is_newest:
-        edits = {entry.get("targetId"): entry for entry in selected if entry.get("type") == "context_edit"}
-    projected: list[ProjectedEntry] = []
-    for place, entry in enumerate(selected):
-        # An older compaction inside the kept range has no effect any more.
-        hidden = entry.get("type") == "compaction" and place > 0
-        made = [] if hidden else _messages_of(entry, repairs=is_newest)
-        edit = edits.get(id_of(entry)) if id_of(entry) else None
-        projected.append(ProjectedEntry(source_entry=entry, messages=_edited(made, edit) if edit else made))
-    level, model = _settings(path)
-    messages = [message for entry in projected for message in entry.messages]
-    return SessionProjection(entries=projected, messages=messages, thinking_level=level, model=model)
-
-
-def _context_entries(path: list[EntryObject], *, keeps_system: bool = False) -> list[EntryObject]:
-    compaction = get_latest_compaction_entry(path)
-    if compaction is None:
-        return path
-    place = next(at for at, entry in enumerate(path) if entry is compaction)
-    kept_id = compaction.get("firstKeptEntryId")
-    before = path[:place]
-    start = next((at for at, entry in enumerate(before) if kept_id is not None and id_of(entry) == kept_id), place)
-    kept = [entry for entry in before[start:] if keeps_system or role_of(entry) != "system"]
-    return [compaction, *kept, *path[place + 1 :]]
-
-
 def _messages_of(entry: EntryObject, *, repairs: bool) -> list[MessageObject]:
     timestamp = time_ms(entry.get("timestamp"))
     match entry.get("type"):
@@ -258,35 +240,6 @@ def _messages_of(entry: EntryObject, *, repairs: bool) -> list[MessageObject]:
             return []
 
 
-def _edited(messages: list[MessageObject], edit: EntryObject) -> list[MessageObject]:
-    replacement = edit.get("replacement")
-    if not isinstance(replacement, dict):
-        return []
-    made = []
-    for message in messages:
-        if message.get("role") in _EDITABLE_ROLES:
-            content = replacement.get("content")
-            if message["role"] in _BLOCK_ROLES and isinstance(content, str):
-                content = [{"type": "text", "text": content}]
-            message = {**message, "content": content}
-        made.append(message)
-    return made
-
-
-def _settings(path: list[EntryObject]) -> tuple[str | None, ModelChoice | None]:
-    level: str | None = "off"
-    model: ModelChoice | None = None
-    for entry in path:
-        if entry.get("type") == "thinking_level_change":
-            level = entry.get("thinkingLevel")
-        elif entry.get("type") == "model_change":
-            model = ModelChoice(provider=entry.get("provider"), model_id=entry.get("modelId"))
-        elif role_of(entry) == "assistant":
-            message = entry["message"]
-            model = ModelChoice(provider=message.get("provider"), model_id=message.get("model"))
-    return level, model
-
-
 def _content_text(content: Json) -> str:
     if isinstance(content, str):
         return content
@@ -294,21 +247,18 @@ def _content_text(content: Json) -> str:
     return "\n".join(block.get("text", "") for block in blocks if isinstance(block, dict) and block["type"] == "text")
 
 
-# ---- omp and atomic ------------------------------------------------------------------------------------------
+# ---- the model's context as objects --------------------------------------------------------------------------
 
 
-def _modelled(log: Log) -> SessionContext:
-    session, _ = session_of(log.rules, [log.header, *log.entries])
-    at = session.index_by_id.get(log.leaf) if log.leaf else None
-    if at is None:
+def _context(rules: Rules, header: EntryObject, path: list[EntryObject]) -> SessionContext:
+    if not path:
         return SessionContext(messages=[])
-    made = model_context.build(session, at)
-    named = made.model
-    model = ModelChoice(provider=named.provider, model_id=named.model_id) if named is not None else None
+    session, _ = session_of(rules, [header, *path])
+    made = model_context.build(session)
     context = SessionContext(
-        messages=[_object_of(log, session, message) for message in made.messages],
+        messages=_objects(session, path, made.messages),
         thinking_level=made.thinking_level,
-        model=model,
+        model=_choice(made.model),
     )
     if made.omp is None:
         return context
@@ -323,6 +273,10 @@ def _modelled(log: Log) -> SessionContext:
     )
 
 
+def _choice(model: ModelRef | None) -> ModelChoice | None:
+    return ModelChoice(provider=model.provider, model_id=model.model_id) if model is not None else None
+
+
 def session_of(rules: Rules, objects: Iterable[EntryObject]) -> tuple[Session, ReadLine]:
     """Read objects as that program would read them from a file; also return what reads their lines."""
     content = b"".join(json_line(value) for value in objects)
@@ -333,12 +287,32 @@ def session_of(rules: Rules, objects: Iterable[EntryObject]) -> tuple[Session, R
     return build_session(line_blocks([content]), rules, "memory", read), read
 
 
-def _object_of(log: Log, session: Session, message: ContextMessage) -> MessageObject:
+def _objects(session: Session, path: list[EntryObject], messages: Iterable[ContextMessage]) -> list[MessageObject]:
+    """Return the messages of a context as objects; pi's context edits are taken from the entries of the path."""
+    edits = {
+        entry.get("targetId"): entry["replacement"].get("content")
+        for entry in path
+        if entry.get("type") == "context_edit" and isinstance(entry.get("replacement"), dict)
+    }
+    return [_object_of(session, path, message, edits) for message in messages]
+
+
+def _object_of(
+    session: Session, path: list[EntryObject], message: ContextMessage, edits: Mapping[Json, Json]
+) -> MessageObject:
     """Return a message of a context as an object: the file's own where the program sends it unchanged."""
     index = message.index
-    entry: EntryObject = log.entries[index] if index is not None else {}
-    source = _messages_of(entry, repairs=log.rules.agent == "atomic")
+    entry: EntryObject = path[index] if index is not None else {}
+    is_pi = session.rules.context == "pi"
+    source = _messages_of(entry, repairs=is_pi or session.rules.agent == "atomic")
     kind = entry.get("type")
+    if is_pi or session.rules.context == "indusagi":
+        made = source[0] if message.role == "system" else source[-1]
+        if not is_pi or entry.get("id") not in edits or message.role not in _EDITABLE_ROLES:
+            return made
+        content = edits[entry["id"]]
+        in_blocks = message.role in _BLOCK_ROLES and isinstance(content, str)
+        return {**made, "content": [{"type": "text", "text": content}] if in_blocks else content}
     if kind == "message" and index is not None and source:
         stored = stored_message(session, index)
         if stored is not None and context_message(session, index, message.role, stored).message == message.message:

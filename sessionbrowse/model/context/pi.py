@@ -153,6 +153,11 @@ def is_sent(role: str, message: Message, roles: frozenset[str]) -> bool:
     return role in roles
 
 
+def entries_taking_part(session: Session, path: list[int]) -> list[int]:
+    """Return the entries of a path that pi's context is made of: the last compaction, what it keeps, what follows."""
+    return _selected(Draft(session, path), keeps_system=False)
+
+
 def _selected(draft: Draft, *, keeps_system: bool) -> list[int]:
     """Return the entries that take part: without a compaction the path, else the compaction, kept and later ones."""
     session, path = draft.session, draft.path
