@@ -1,0 +1,179 @@
+"""Messages between two processes of this program: msgpack frames over a socket pair that only they hold.
+
+A channel has no address, so nothing else can connect. The death of a process ends its channels.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+import sessionbrowse
+
+Received = TypeVar("Received")
+
+_PLAIN, _WITH_SURROGATES = b"\0", b"\1"
+"""First byte of a frame: whether its texts are plain, or UTF-8 that stands in Latin-1."""
+
+
+class Channel(Generic[Received]):
+    """One end of a channel, and the program at the other end if this process started it.
+
+    Messages are msgspec structs, tagged if there are several kinds; `receives` is the union of those that come in.
+    Several threads may send; only one may receive.
+    """
+
+    def __init__(
+        self, descriptor: int, receives: Any, program: subprocess.Popen[bytes] | None = None, *, process_id: int = 0
+    ) -> None:
+        self._connection = Connection(descriptor)
+        self._decoder: msgspec.msgpack.Decoder[Received] = msgspec.msgpack.Decoder(receives)
+        self._receives = receives
+        self._sending = threading.Lock()
+        self._program = program
+        self.process_id = program.pid if program is not None else process_id
+        """The process at the other end if it was started here, else 0."""
+        self.is_over = False
+        """Whether the other end is gone: nothing more is received."""
+
+    def send(self, message: object) -> bool:
+        """Send a message from any thread; return False if the other end is gone."""
+        frame = encode(message)
+        try:
+            with self._sending:
+                self._connection.send_bytes(frame)
+        except OSError:
+            return False
+        return True
+
+    def receive(self, seconds: float | None = None) -> Received | None:
+        """Return the next message; None at the end, which sets `is_over`, or if none comes within some seconds."""
+        try:
+            if seconds is not None and not self._connection.poll(seconds):
+                return None
+            frame = self._connection.recv_bytes()
+        except (EOFError, OSError):
+            self.is_over = True
+            return None
+        return decode(frame, self._decoder, self._receives)
+
+    def listen(self, take: Callable[[Received], object], ended: Callable[[], object]) -> None:
+        """Pass every message to `take` from a thread of its own; call `ended` once the other end is gone."""
+
+        def work() -> None:
+            while (message := self.receive()) is not None:
+                take(message)
+            ended()
+
+        threading.Thread(target=work, name="sessionbrowse-channel", daemon=True).start()
+
+    def kill(self) -> None:
+        """End the channel at both ends, and kill the program at the other end with all that it started."""
+        # Closing would not wake a thread that is receiving; shutting down does.
+        with suppress(OSError), socket.socket(fileno=os.dup(self._connection.fileno())) as both_ways:
+            both_ways.shutdown(socket.SHUT_RDWR)
+        if self.process_id:
+            with suppress(OSError):
+                os.killpg(self.process_id, signal.SIGKILL)
+        if self._program is not None:
+            self._program.wait()
+        elif self.process_id:
+            with suppress(OSError):
+                os.waitpid(self.process_id, 0)
+        self.process_id = 0
+
+
+def start_program(module: str, *arguments: str, receives: Any) -> Channel[Any]:
+    """Start `python -m module DESCRIPTOR ARGUMENTS…` and return the channel to it.
+
+    The program opens its end with `inherited`. It leads a process group of its own, so that keys which interrupt the
+    terminal do not reach it.
+
+    Raises:
+        OSError: no process can be started.
+    """
+    ours, theirs = socket.socketpair()
+    # The program must find the package where this process found it, and nothing in the current directory.
+    package = str(Path(sessionbrowse.__file__).resolve().parents[1])
+    search_path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
+    with theirs:
+        try:
+            program = subprocess.Popen(
+                [sys.executable, "-P", "-m", module, str(theirs.fileno()), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                env=os.environ | {"PYTHONPATH": search_path},
+                start_new_session=True,
+            )
+        except BaseException:
+            ours.close()
+            raise
+    return Channel(ours.detach(), receives, program)
+
+
+def inherited(arguments: Sequence[str], receives: Any) -> Channel[Any]:
+    """Return the channel to the process that started this program with `start_program`, given `sys.argv[1:]`."""
+    return Channel(int(arguments[0]), receives)
+
+
+def channel_pair(first_receives: Any, second_receives: Any) -> tuple[Channel[Any], Channel[Any]]:
+    """Return both ends of a new channel: for a fork, or for two threads."""
+    first, second = socket.socketpair()
+    return Channel(first.detach(), first_receives), Channel(second.detach(), second_receives)
+
+
+def encode(message: object) -> bytes:
+    """Return a message as the bytes of a frame.
+
+    File names that are not UTF-8 come as lone surrogates, which msgpack refuses: only then every text is rewritten.
+    """
+    try:
+        return _PLAIN + msgspec.msgpack.encode(message)
+    except UnicodeEncodeError:
+        return _WITH_SURROGATES + msgspec.msgpack.encode(_map_texts(_as_latin_1, _plain_values(message)))
+
+
+def decode(frame: bytes, decoder: msgspec.msgpack.Decoder[Received], receives: Any) -> Received:
+    """Return the message of a frame."""
+    if frame[:1] == _PLAIN:
+        return decoder.decode(memoryview(frame)[1:])
+    values = _map_texts(_from_latin_1, msgspec.msgpack.decode(memoryview(frame)[1:]))
+    message: Received = msgspec.convert(values, receives)
+    return message
+
+
+def _plain_values(message: object) -> Any:
+    return msgspec.to_builtins(message, builtin_types=(bytes,))
+
+
+def _as_latin_1(text: str) -> str:
+    return text.encode("utf-8", "surrogatepass").decode("latin-1")
+
+
+def _from_latin_1(text: str) -> str:
+    return text.encode("latin-1").decode("utf-8", "surrogatepass")
+
+
+def _map_texts(change: Callable[[str], str], value: Any) -> Any:
+    match value:
+        case str():
+            return change(value)
+        case list() | tuple():
+            return [_map_texts(change, each) for each in value]
+        case dict():
+            return {_map_texts(change, key): _map_texts(change, each) for key, each in value.items()}
+        case _:
+            return value
