@@ -30,8 +30,14 @@ from sessionbrowse.manager.context import (
     session_entry_to_context_messages,
     session_of,
 )
-from sessionbrowse.manager.environment import Means, agent_named, default_session_dir, resolved
-from sessionbrowse.manager.memory_session import CURRENT_SESSION_VERSION, EntryObject, Log, SessionTreeNode, log_of
+from sessionbrowse.manager.environment import Environment, agent_named, default_session_dir, resolved
+from sessionbrowse.manager.memory_session import (
+    CURRENT_SESSION_VERSION,
+    EntryObject,
+    MemorySession,
+    SessionTreeNode,
+    memory_session_of,
+)
 from sessionbrowse.manager.memory_session import migrate_session_entries as _migrate
 from sessionbrowse.manager.moving import SessionMover
 from sessionbrowse.manager.session_file import SessionFile, first_lines, lines_of
@@ -76,13 +82,15 @@ class SessionManager(SessionMover, SessionLists):
     written by the safe writer; what other programs add meanwhile is read before the next entry is added.
     """
 
-    def __init__(self, log: Log, file: SessionFile | None, cwd: str, session_dir: str, means: Means) -> None:
-        self._log = log
+    def __init__(
+        self, memory: MemorySession, file: SessionFile | None, cwd: str, session_dir: str, environment: Environment
+    ) -> None:
+        self._memory = memory
         self._file = file
         self._cwd = cwd
         self._dir = session_dir
-        self._means = means
-        self._title_updated_at = str(log.header.get("timestamp", ""))
+        self._environment = environment
+        self._title_updated_at = str(memory.header.get("timestamp", ""))
 
     def __enter__(self) -> SessionManager:
         return self
@@ -109,7 +117,7 @@ class SessionManager(SessionMover, SessionLists):
         parent_session: str | None = None,
         internal: bool = False,
         workflow: dict[str, str] | None = None,
-        means: Means | None = None,
+        environment: Environment | None = None,
     ) -> SessionManager:
         """Begin a session in a working directory; nothing is written before its first message.
 
@@ -122,13 +130,13 @@ class SessionManager(SessionMover, SessionLists):
         Raises:
             RefusedWrite: the id is not one.
         """
-        means = means or Means.real()
+        environment = environment or Environment.real()
         agent_named(agent)
-        place = resolved(cwd, means.around)
-        directory = resolved(session_dir, means.around) if session_dir is not None else None
-        directory = directory or default_session_dir(place, agent, means.around)
-        header = _new_header(agent, place, means, id, parent_session, internal, workflow)
-        return cls._beginning(header, agent, directory, means)
+        place = resolved(cwd, environment.around)
+        directory = resolved(session_dir, environment.around) if session_dir is not None else None
+        directory = directory or default_session_dir(place, agent, environment.around)
+        header = _new_header(agent, place, environment, id, parent_session, internal, workflow)
+        return cls._beginning(header, agent, directory, environment)
 
     @classmethod
     def open(
@@ -139,7 +147,7 @@ class SessionManager(SessionMover, SessionLists):
         *,
         agent: str | None = None,
         force: bool = False,
-        means: Means | None = None,
+        environment: Environment | None = None,
     ) -> SessionManager:
         """Open a session file. Nothing is written: no repair, no migration, no folder.
 
@@ -154,26 +162,26 @@ class SessionManager(SessionMover, SessionLists):
         Raises:
             NotASession: the file cannot be read, or its program would not open it.
         """
-        means = means or Means.real()
-        file_path = resolved(path, means.around)
-        directory = resolved(session_dir, means.around) if session_dir is not None else os.path.dirname(file_path)
-        cwd = resolved(cwd_override, means.around) if cwd_override is not None else None
+        environment = environment or Environment.real()
+        file_path = resolved(path, environment.around)
+        directory = resolved(session_dir, environment.around) if session_dir is not None else os.path.dirname(file_path)
+        cwd = resolved(cwd_override, environment.around) if cwd_override is not None else None
         if not os.path.lexists(file_path) or (os.path.isfile(file_path) and os.path.getsize(file_path) == 0):
             name = agent or agent_of_path(file_path)
             agent_named(name)
-            header = _new_header(name, cwd or means.around.cwd, means, None, None, False, None)
-            made = cls._beginning(header, name, directory, means)
-            made._file = SessionFile(file_path, name, means, exists=False)
+            header = _new_header(name, cwd or environment.around.cwd, environment, None, None, False, None)
+            made = cls._beginning(header, name, directory, environment)
+            made._file = SessionFile(file_path, name, environment, exists=False)
             return made
-        log = _loaded(file_path, agent)
-        recorded = log.header.get("cwd")
+        memory = _loaded(file_path, agent)
+        recorded = memory.header.get("cwd")
         if cwd is None and isinstance(recorded, str) and recorded:
             # omp 17.1.5 stays where it is when the recorded directory cannot be entered.
-            usable = log.rules.agent != "omp" or os.path.isdir(recorded)
-            cwd = resolved(recorded, means.around) if usable else None
-        file = SessionFile(file_path, log.rules.agent, means, exists=True, force=force)
+            usable = memory.rules.agent != "omp" or os.path.isdir(recorded)
+            cwd = resolved(recorded, environment.around) if usable else None
+        file = SessionFile(file_path, memory.rules.agent, environment, exists=True, force=force)
         file.read()
-        return cls(log, file, cwd or means.around.cwd, directory, means)
+        return cls(memory, file, cwd or environment.around.cwd, directory, environment)
 
     @classmethod
     def continue_recent(
@@ -184,27 +192,27 @@ class SessionManager(SessionMover, SessionLists):
         agent: str = "pi",
         include_internal: bool = False,
         force: bool = False,
-        means: Means | None = None,
+        environment: Environment | None = None,
     ) -> SessionManager:
         """Open the session of a directory that was changed last, or begin one where there is none.
 
         The programs' own rule: the newest time of change among the files with a valid header; in a folder of several
         projects the header's directory decides (pi, atomic). omp's note of a terminal's last session is not asked.
         """
-        means = means or Means.real()
+        environment = environment or Environment.real()
         agent_named(agent)
-        place = resolved(cwd, means.around)
+        place = resolved(cwd, environment.around)
         chosen = os.fspath(session_dir) if session_dir is not None else None
-        directory, is_shared = agent_lists.directory_of(place, chosen, agent, means.around)
+        directory, is_shared = agent_lists.directory_of(place, chosen, agent, environment.around)
 
         def is_wanted(header: Header) -> bool:
-            return not is_shared or agent_lists.is_of(header.cwd or "", place, means.around)
+            return not is_shared or agent_lists.is_of(header.cwd or "", place, environment.around)
 
         found = agent_lists.most_recent(directory, agent, is_wanted, internal=include_internal)
         if found is None:
-            return cls.create(place, directory, agent=agent, means=means)
+            return cls.create(place, directory, agent=agent, environment=environment)
         override = None if agent == "omp" else place
-        return cls.open(found, directory, override, agent=agent, force=force, means=means)
+        return cls.open(found, directory, override, agent=agent, force=force, environment=environment)
 
     @classmethod
     def in_memory(
@@ -215,23 +223,23 @@ class SessionManager(SessionMover, SessionLists):
         entries: Iterable[EntryObject] | None = None,
         id: str | None = None,
         parent_session: str | None = None,
-        means: Means | None = None,
+        environment: Environment | None = None,
     ) -> SessionManager:
         """Begin a session without a file, from entries held elsewhere if there are any (pi 0.85).
 
         Entries may begin with a header; version 1 and 2 are brought to version 3, in copies.
         """
-        means = means or Means.real()
+        environment = environment or Environment.real()
         rules = agent_named(agent).rules
-        place = resolved(cwd, means.around) if cwd is not None else means.around.cwd
+        place = resolved(cwd, environment.around) if cwd is not None else environment.around.cwd
         objects = [dict(entry) for entry in entries or ()]
         header = next((entry for entry in objects if entry.get("type") == "session"), None)
         if header is None:
-            header = _new_header(agent, place, means, id, parent_session, False, None)
+            header = _new_header(agent, place, environment, id, parent_session, False, None)
         else:
-            _migrate(objects, lambda taken: ids.entry_id(taken, means.random_bytes))
-        log = Log(rules, header, [entry for entry in objects if entry.get("type") != "session"])
-        return cls(log, None, place, "", means)
+            _migrate(objects, lambda taken: ids.entry_id(taken, environment.random_bytes))
+        memory = MemorySession(rules, header, [entry for entry in objects if entry.get("type") != "session"])
+        return cls(memory, None, place, "", environment)
 
     @classmethod
     def fork_from(
@@ -244,7 +252,7 @@ class SessionManager(SessionMover, SessionLists):
         internal: bool = False,
         workflow: dict[str, str] | None = None,
         agent: str | None = None,
-        means: Means | None = None,
+        environment: Environment | None = None,
     ) -> SessionManager:
         """Make a new session of a directory with the whole history of another, and open it.
 
@@ -256,20 +264,20 @@ class SessionManager(SessionMover, SessionLists):
             RefusedWrite: the id is not one, or atomic or indusagi could not go on with such a fork.
             WriteFailed: the disk refused; there is no new file.
         """
-        means = means or Means.real()
-        source = forking.opened_source(resolved(source_path, means.around), agent)
+        environment = environment or Environment.real()
+        source = forking.opened_source(resolved(source_path, environment.around), agent)
         if source.agent in ("atomic", "indusagi"):
             forking.refuse_without_answer(source, None)
-        cwd = resolved(target_cwd, means.around)
-        directory = resolved(session_dir, means.around) if session_dir is not None else None
-        directory = directory or default_session_dir(cwd, source.agent, means.around)
-        begun = _new_header(source.agent, cwd, means, id, None, internal, workflow)
+        cwd = resolved(target_cwd, environment.around)
+        directory = resolved(session_dir, environment.around) if session_dir is not None else None
+        directory = directory or default_session_dir(cwd, source.agent, environment.around)
+        begun = _new_header(source.agent, cwd, environment, id, None, internal, workflow)
         header = forking.new_header(source, begun["id"], begun["timestamp"], cwd, whole=True)
         header |= {mark: begun[mark] for mark in ("internal", "workflow") if mark in begun}
         path = os.path.join(directory, ids.file_name(header["timestamp"], header["id"]))
         forking.make_folder(directory)
-        forking.write_fork(source, path, header, None, header["timestamp"], cls._ids(means))
-        return cls.open(path, directory, cwd, agent=source.agent, force=True, means=means)
+        forking.write_fork(source, path, header, None, header["timestamp"], cls._ids(environment))
+        return cls.open(path, directory, cwd, agent=source.agent, force=True, environment=environment)
 
     # ---- this session's file -------------------------------------------------------------------------------
 
@@ -282,9 +290,9 @@ class SessionManager(SessionMover, SessionLists):
         workflow: dict[str, str] | None = None,
     ) -> str | None:
         """Begin a fresh session in the same directory, and return its file, which is not written yet."""
-        header = _new_header(self.agent, self._cwd, self._means, id, parent_session, internal, workflow)
-        fresh = self._beginning(header, self.agent, self._dir, self._means)
-        self._log, self._title_updated_at = fresh._log, fresh._title_updated_at
+        header = _new_header(self.agent, self._cwd, self._environment, id, parent_session, internal, workflow)
+        fresh = self._beginning(header, self.agent, self._dir, self._environment)
+        self._memory, self._title_updated_at = fresh._memory, fresh._title_updated_at
         if self._file is not None:
             self._file = fresh._file
         return self.get_session_file()
@@ -295,8 +303,8 @@ class SessionManager(SessionMover, SessionLists):
         Raises:
             NotASession: the file cannot be read, or its program would not open it.
         """
-        other = self.open(path, self._dir, self._cwd, agent=self.agent, means=self._means)
-        self._log, self._file, self._title_updated_at = other._log, other._file, other._title_updated_at
+        other = self.open(path, self._dir, self._cwd, agent=self.agent, environment=self._environment)
+        self._memory, self._file, self._title_updated_at = other._memory, other._file, other._title_updated_at
 
     def flush(self) -> None:
         """Write the session now, whatever it holds (atomic).
@@ -305,7 +313,7 @@ class SessionManager(SessionMover, SessionLists):
             WriteFailed: the disk refused; nothing is there.
         """
         if self._file is not None and not self._file.exists:
-            self._file.create(lines_of(self._log, self._title_updated_at))
+            self._file.create(lines_of(self._memory, self._title_updated_at))
 
     def create_branched_session(self, leaf_id: str) -> str | None:
         """Make a session of the path to an entry, go over to it, and return its file; None in memory.
@@ -320,39 +328,39 @@ class SessionManager(SessionMover, SessionLists):
         if not self.get_branch(leaf_id):
             raise NoSuchEntry(f"The session has no entry {leaf_id!r}.")
         before = self.get_session_file()
-        header = _new_header(self.agent, self._cwd, self._means, None, before, False, None)
+        header = _new_header(self.agent, self._cwd, self._environment, None, before, False, None)
         if self.agent == "omp":
-            inherited = {key: self._log.header.get(key) for key in ("title", "titleSource", "additionalDirectories")}
+            inherited = {key: self._memory.header.get(key) for key in ("title", "titleSource", "additionalDirectories")}
             parent = header.pop("parentSession", None)
             header |= {"title": inherited["title"], "titleSource": inherited["titleSource"], "parentSession": parent}
             header |= {"additionalDirectories": inherited["additionalDirectories"]}
             header = {key: value for key, value in header.items() if value is not None}
         source, read = self._source()
         path = os.path.join(self._dir, ids.file_name(header["timestamp"], header["id"]))
-        kept = b"".join(path_lines(source, source.index_by_id[leaf_id], read, self._ids(self._means)))
-        log = Log(self._log.rules, header, parse_session_entries(kept))
-        file = SessionFile(path, self.agent, self._means, exists=False) if self._file is not None else None
-        if file is not None and (log.has_conversation() or self.agent == "omp"):
-            file.create([*first_lines(log, header["timestamp"]), kept])
-        self._log, self._file, self._title_updated_at = log, file, header["timestamp"]
+        kept = b"".join(path_lines(source, source.index_by_id[leaf_id], read, self._ids(self._environment)))
+        memory = MemorySession(self._memory.rules, header, parse_session_entries(kept))
+        file = SessionFile(path, self.agent, self._environment, exists=False) if self._file is not None else None
+        if file is not None and (memory.has_conversation() or self.agent == "omp"):
+            file.create([*first_lines(memory, header["timestamp"]), kept])
+        self._memory, self._file, self._title_updated_at = memory, file, header["timestamp"]
         return file.path if file is not None else None
 
     # ---- shared --------------------------------------------------------------------------------------------
 
     @classmethod
-    def _beginning(cls, header: EntryObject, agent: str, directory: str, means: Means) -> SessionManager:
+    def _beginning(cls, header: EntryObject, agent: str, directory: str, environment: Environment) -> SessionManager:
         path = os.path.join(directory, ids.file_name(header["timestamp"], header["id"]))
-        file = SessionFile(path, agent, means, exists=False)
-        return cls(Log(agent_named(agent).rules, header), file, header["cwd"], directory, means)
+        file = SessionFile(path, agent, environment, exists=False)
+        return cls(MemorySession(agent_named(agent).rules, header), file, header["cwd"], directory, environment)
 
     @staticmethod
-    def _ids(means: Means) -> Callable[[set[str]], str]:
-        return lambda taken: ids.entry_id(taken, means.random_bytes)
+    def _ids(environment: Environment) -> Callable[[set[str]], str]:
+        return lambda taken: ids.entry_id(taken, environment.random_bytes)
 
     def _source(self) -> tuple[Session, ReadLine]:
         """Return the session as its lines stand: those of the file, or of memory before it is written."""
         if self._file is None or not self._file.exists:
-            return session_of(self._log.rules, [self._log.header, *self._log.entries])
+            return session_of(self._memory.rules, [self._memory.header, *self._memory.entries])
         path = self._file.path
         return open_session(path, self.agent), lambda offset, size: _bytes_at(path, offset, size)
 
@@ -365,7 +373,7 @@ def migrate_session_entries(entries: list[EntryObject]) -> None:
 def _new_header(
     agent: str,
     cwd: str,
-    means: Means,
+    environment: Environment,
     id: str | None,
     parent_session: str | None,
     internal: bool,
@@ -378,8 +386,8 @@ def _new_header(
     header: EntryObject = {
         "type": "session",
         "version": CURRENT_SESSION_VERSION,
-        "id": id if id is not None else means.session_id(agent),
-        "timestamp": iso_ms(means.now_ms()),
+        "id": id if id is not None else environment.session_id(agent),
+        "timestamp": iso_ms(environment.now_ms()),
         "cwd": cwd,
     }
     if parent_session is not None:
@@ -392,13 +400,13 @@ def _new_header(
     return header
 
 
-def _loaded(path: str, agent: str | None) -> Log:
+def _loaded(path: str, agent: str | None) -> MemorySession:
     session = open_session(path, agent)
     if session.is_transcript:
         raise NotASession(f"{shown_name(path)} is a transcript of the newer indusagi; it has no session header.")
     if session.refusal is not None:
         raise NotASession(f"{shown_name(path)}: {session.agent} {session.refusal}.")
-    return log_of(session)
+    return memory_session_of(session)
 
 
 def _bytes_at(path: str, offset: int, size: int) -> bytes:

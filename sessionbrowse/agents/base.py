@@ -89,7 +89,7 @@ class Surroundings(Struct, frozen=True):
         return cls(home=home, environ=environ, cwd=cwd, platform=sys.platform, tmpdir=tmpdir.rstrip("/") or "/")
 
 
-class Traces(Struct, frozen=True):
+class RuntimeDirectories(Struct, frozen=True):
     """Directories in which a running program leaves word of itself, absolute; they need not exist.
 
     `runs` hold `*/clients/*.json`, one file for each process; `terminals` one file for each terminal, which names
@@ -100,9 +100,9 @@ class Traces(Struct, frozen=True):
     terminals: tuple[str, ...] = ()
 
 
-def no_traces(_: Surroundings) -> Traces:
+def no_runtime_directories(_: Surroundings) -> RuntimeDirectories:
     """Answer for programs that leave no word of themselves."""
-    return Traces()
+    return RuntimeDirectories()
 
 
 def rename_by_entry(name: str, _: bool) -> RenamePlan:
@@ -135,7 +135,7 @@ class Agent(Struct, frozen=True):
     project_settings: tuple[str, ...] = ()
     process_names: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
-    traces: Callable[[Surroundings], Traces] = no_traces
+    runtime_directories: Callable[[Surroundings], RuntimeDirectories] = no_runtime_directories
     clean_name: Callable[[str], str] = line_name
     rename: Callable[[str, bool], RenamePlan] = rename_by_entry
     bears_appends: bool = True

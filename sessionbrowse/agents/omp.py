@@ -20,8 +20,8 @@ from sessionbrowse.agents.attribution import is_omp_folder
 from sessionbrowse.agents.base import (
     Agent,
     Place,
+    RuntimeDirectories,
     Surroundings,
-    Traces,
     absolute,
     beside,
     dashed_folder,
@@ -46,7 +46,7 @@ _PROFILE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}(?<!\.)")
 _DEVICE_NAME = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 
 
-class Store(Struct, frozen=True):
+class ProfileDirectories(Struct, frozen=True):
     """The directories of one profile under one environment."""
 
     agent_dir: str
@@ -144,7 +144,7 @@ def companions(path: str | Path) -> list[Path]:
     return beside(path, lambda other: other == stem or bool(leftover.fullmatch(other)))
 
 
-def traces(around: Surroundings) -> Traces:
+def runtime_directories(around: Surroundings) -> RuntimeDirectories:
     """Return where a running omp registers itself and remembers its terminals, of every profile (omp 17 … 18)."""
     around = msgspec.structs.replace(around, environ=effective_environment(around))
     root = _config_root(around, around.environ)
@@ -156,7 +156,7 @@ def traces(around: Surroundings) -> Traces:
             roots.append(state)
     stores = _stores(around)
     states = [state for store in stores for state in (store.state, store.agent_dir)]
-    return Traces(
+    return RuntimeDirectories(
         runs=tuple(os.path.join(path, "run", "daemons") for path in dict.fromkeys(roots)),
         terminals=tuple(os.path.join(path, "terminal-sessions") for path in dict.fromkeys(states)),
     )
@@ -175,7 +175,7 @@ def _real(path: str) -> str:
         return path
 
 
-def _stores(around: Surroundings) -> list[Store]:
+def _stores(around: Surroundings) -> list[ProfileDirectories]:
     environ = around.environ
     profile = active_profile(environ)
     without = {name: value for name, value in environ.items() if name not in (AGENT_DIR, DATA_HOME, STATE_HOME)}
@@ -185,13 +185,13 @@ def _stores(around: Surroundings) -> list[Store]:
     for name in _profile_names(around):
         stores.append(_store(around, name, environ))
         stores.append(_store(around, name, without))
-    by_directory: dict[str, Store] = {}
+    by_directory: dict[str, ProfileDirectories] = {}
     for store in stores:
         by_directory.setdefault(store.data, store)
     return list(by_directory.values())
 
 
-def _store(around: Surroundings, profile: str | None, environ: Mapping[str, str]) -> Store:
+def _store(around: Surroundings, profile: str | None, environ: Mapping[str, str]) -> ProfileDirectories:
     root = _config_root(around, environ)
     default = os.path.join(root, "profiles", profile, "agent") if profile else os.path.join(root, "agent")
     override = environ.get(AGENT_DIR, "")
@@ -203,7 +203,7 @@ def _store(around: Surroundings, profile: str | None, environ: Mapping[str, str]
     xdg = _xdg(environ) if agent_dir == default and around.platform in ("linux", "darwin") else {}
     data = _xdg_directory(around, xdg.get(DATA_HOME), profile)
     state = _xdg_directory(around, xdg.get(STATE_HOME), profile)
-    return Store(
+    return ProfileDirectories(
         agent_dir=agent_dir,
         data=data or agent_dir,
         state=state or agent_dir,
@@ -265,7 +265,7 @@ def _profile_names(around: Surroundings) -> list[str]:
     return [name for name in dict.fromkeys(names) if profile_name(name) == name]
 
 
-def _place(store: Store, kind: str, root: str) -> Place:
+def _place(store: ProfileDirectories, kind: str, root: str) -> Place:
     blobs = os.path.join(store.data, "blobs")
     return Place("omp", root, kind, store.source, store.env, store.agent_dir, blobs)  # type: ignore[arg-type]
 
@@ -285,7 +285,7 @@ OMP = Agent(
     companions=companions,
     process_names=("omp",),
     packages=("@oh-my-pi/pi-coding-agent",),
-    traces=traces,
+    runtime_directories=runtime_directories,
     clean_name=title_name,
     rename=rename,
     bears_appends=False,

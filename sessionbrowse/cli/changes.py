@@ -10,7 +10,7 @@ import msgspec
 from sessionbrowse.cli import output
 from sessionbrowse.errors import InUse
 from sessionbrowse.services.list import catalog
-from sessionbrowse.services.transaction.change import Changed, target_of
+from sessionbrowse.services.transaction.change import ChangeResult, target_of
 from sessionbrowse.text import clean, clean_lines, parse_time
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _what(row: Undoable) -> str:
     return row.summary if row.count == 1 else f"{row.count} at once, the last: {row.summary}"
 
 
-def _say(arguments: argparse.Namespace, changed: Changed, sentence: str) -> None:
+def _say(arguments: argparse.Namespace, changed: ChangeResult, sentence: str) -> None:
     for note in changed.notes:
         output.note(note)
     if arguments.json:
@@ -87,7 +87,7 @@ def _say(arguments: argparse.Namespace, changed: Changed, sentence: str) -> None
         output.note(sentence)
 
 
-def document_of(changed: Changed) -> dict[str, Any]:
+def document_of(changed: ChangeResult) -> dict[str, Any]:
     """Return what `--json` prints of a change."""
     document: dict[str, Any] = msgspec.to_builtins(changed)
     return document

@@ -23,7 +23,7 @@ class Option(Struct, frozen=True):
     choices: tuple[str, ...] = ()
 
 
-class Words(Struct, frozen=True):
+class WordList(Struct, frozen=True):
     """What can follow a command: its options, and the words that its arguments may be."""
 
     help: str
@@ -37,7 +37,7 @@ def completion(parser: argparse.ArgumentParser, shell: str) -> str:
     return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](top, commands)
 
 
-def _commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, Words]]:
+def _commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, WordList]]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             helps = {choice.dest: choice.help or "" for choice in action._choices_actions}
@@ -45,7 +45,7 @@ def _commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, Words]]:
                 yield name, _words(command, helps[name])
 
 
-def _words(parser: argparse.ArgumentParser, help_text: str) -> Words:
+def _words(parser: argparse.ArgumentParser, help_text: str) -> WordList:
     options: list[Option] = []
     choices: list[str] = []
     for action in parser._actions:
@@ -57,14 +57,14 @@ def _words(parser: argparse.ArgumentParser, help_text: str) -> Words:
             )
         elif not isinstance(action, argparse._SubParsersAction):
             choices += values
-    return Words(help_text, tuple(options), tuple(choices))
+    return WordList(help_text, tuple(options), tuple(choices))
 
 
-def _flags(words: Words) -> str:
+def _flags(words: WordList) -> str:
     return " ".join([name for option in words.options for name in option.names])
 
 
-def _values(top: Words, commands: dict[str, Words]) -> Iterator[tuple[str, Option]]:
+def _values(top: WordList, commands: dict[str, WordList]) -> Iterator[tuple[str, Option]]:
     """Yield command ("" for any) and option of every option that a value follows."""
     for name, words in {"": top, **commands}.items():
         shared = {option.names for option in top.options} if name else set()
@@ -73,7 +73,7 @@ def _values(top: Words, commands: dict[str, Words]) -> Iterator[tuple[str, Optio
                 yield name, option
 
 
-def _bash(top: Words, commands: dict[str, Words]) -> str:
+def _bash(top: WordList, commands: dict[str, WordList]) -> str:
     values = []
     for command, option in _values(top, commands):
         names = "|".join([f"{command or '*'}:{name}" for name in option.names])
@@ -116,7 +116,7 @@ def _bash(top: Words, commands: dict[str, Words]) -> str:
     )
 
 
-def _zsh(top: Words, commands: dict[str, Words]) -> str:
+def _zsh(top: WordList, commands: dict[str, WordList]) -> str:
     described = " ".join([quote(f"{name}:{_plain(one.help)}") for name, one in commands.items()])
     cases = []
     for name, one in commands.items():
@@ -158,7 +158,7 @@ def _zsh_option(option: Option) -> str:
     return " ".join([quote(f"{name}[{told}]{value}") for name in option.names])
 
 
-def _fish(top: Words, commands: dict[str, Words]) -> str:
+def _fish(top: WordList, commands: dict[str, WordList]) -> str:
     lines = [
         "# fish completion for sessionbrowse; to use it: sessionbrowse completion fish | source",
         "complete -c sessionbrowse -n __fish_use_subcommand -f",

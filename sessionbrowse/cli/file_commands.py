@@ -15,14 +15,14 @@ from sessionbrowse.errors import NotFound, RefusedWrite
 from sessionbrowse.services.list import catalog
 from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.services.transaction.bulk import in_bulk
-from sessionbrowse.services.transaction.change import Changed, target_of
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change import ChangeResult, target_of
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean, clean_lines, parse_time, size
 
 T = TypeVar("T")
-C = TypeVar("C", bound=Changed)
+C = TypeVar("C", bound=ChangeResult)
 
 
 def run_fork(arguments: argparse.Namespace, located: catalog.Located) -> int:
@@ -46,17 +46,17 @@ def run_delete(arguments: argparse.Namespace, located: Sequence[catalog.Located]
     from sessionbrowse.services.change import delete as service
 
     targets = [target_of(one, reference) for one, reference in zip(located, arguments.refs, strict=True)]
-    bench = Bench.real()
+    context = ChangeContext.real()
     if not arguments.yes:
         summaries = [] if arguments.json else catalog.all_summaries(scope)
-        units = [service.unit_of(target, bench, summaries) for target in targets]
-        if not _confirmed(units, arguments.permanent):
+        plans = [service.plan_delete(target, context, summaries) for target in targets]
+        if not _confirmed(plans, arguments.permanent):
             raise RefusedWrite("Nothing was deleted. On a terminal you are asked; elsewhere name --yes.")
     into: service.Into = "nowhere" if arguments.permanent else "own" if arguments.own_trash else "trash"
 
-    def remove(target: Target, bench: Bench, group: str | None) -> service.Deleted:
+    def remove(target: Target, context: ChangeContext, group: str | None) -> service.Deleted:
         try:
-            return service.delete(target, into=into, force=arguments.force, bench=bench, group=group)
+            return service.delete(target, into=into, force=arguments.force, context=context, group=group)
         except NoTrash as error:
             if into == "own":
                 raise
@@ -70,9 +70,9 @@ def run_restore(arguments: argparse.Namespace) -> int:
     from sessionbrowse.services.change.delete import restorable
     from sessionbrowse.services.change.restore import restore
 
-    bench = Bench.real()
+    context = ChangeContext.real()
     if arguments.list:
-        changes = restorable(bench)
+        changes = restorable(context)
         if arguments.json:
             output.print_json(
                 [
@@ -87,7 +87,7 @@ def run_restore(arguments: argparse.Namespace) -> int:
     return _each(
         arguments,
         wanted,
-        lambda change_id, bench, _: restore(change_id, bench=bench),
+        lambda change_id, context, _: restore(change_id, context=context),
         lambda restored: f"restored: {clean(restored.path)}",
     )
 
@@ -98,10 +98,10 @@ def run_archive(arguments: argparse.Namespace, located: Sequence[catalog.Located
 
     targets = [target_of(one, reference) for one, reference in zip(located, arguments.refs, strict=True)]
 
-    def move(target: Target, bench: Bench, group: str | None) -> Archived:
+    def move(target: Target, context: ChangeContext, group: str | None) -> Archived:
         if arguments.command == "unarchive":
-            return unarchive(target, bench=bench, group=group)
-        return archive(target, force=arguments.force, bench=bench, group=group)
+            return unarchive(target, context=context, group=group)
+        return archive(target, force=arguments.force, context=context, group=group)
 
     return _each(arguments, targets, move, lambda moved: f"{moved.done}d: {clean(moved.path)}")
 
@@ -146,14 +146,14 @@ def _print_candidates(arguments: argparse.Namespace, scope: Scope) -> int:
 def _each(
     arguments: argparse.Namespace,
     items: Sequence[T],
-    change: Callable[[T, Bench, str | None], C],
+    change: Callable[[T, ChangeContext, str | None], C],
     sentence: Callable[[C], str],
 ) -> int:
     """Change one after another; what fails is said, and does not stop the others."""
 
-    def forced(item: T, bench: Bench, group: str | None) -> C:
+    def forced(item: T, context: ChangeContext, group: str | None) -> C:
         with ForceNamed():
-            return change(item, bench, group)
+            return change(item, context, group)
 
     bulk = in_bulk(items, forced)
     if len(items) == 1 and bulk.failed:
@@ -170,20 +170,20 @@ def _each(
     return 1 if bulk.failed else 0
 
 
-def _confirmed(units: Sequence[msgspec.Struct], permanent: bool) -> bool:
-    from sessionbrowse.services.change.delete import Unit
+def _confirmed(plans: Sequence[msgspec.Struct], permanent: bool) -> bool:
+    from sessionbrowse.services.change.delete import DeletePlan
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    for unit in units:
-        assert isinstance(unit, Unit)
-        more = f" and {len(unit.companions)} more that belong to it" if unit.companions else ""
-        output.note(f"{clean(unit.path)}: {size(unit.size)}{more}")
-        if unit.children:
-            one = len(unit.children) == 1
-            forks = "1 session was" if one else f"{len(unit.children):,} sessions were"
+    for plan in plans:
+        assert isinstance(plan, DeletePlan)
+        more = f" and {len(plan.companions)} more that belong to it" if plan.companions else ""
+        output.note(f"{clean(plan.path)}: {size(plan.size)}{more}")
+        if plan.children:
+            one = len(plan.children) == 1
+            forks = "1 session was" if one else f"{len(plan.children):,} sessions were"
             output.note(f"  {forks} forked from it; {'it stays' if one else 'they stay'}.")
-        for reason in unit.used.reasons:
+        for reason in plan.used.reasons:
             output.note(f"  {clean(reason)}")
     if permanent:
         sys.stderr.write('Gone for good, without trash. Type "permanent" to go on: ')
@@ -198,6 +198,6 @@ def _into(into: str) -> str:
     return {"trash": "in the trash", "own": "in sessionbrowse's own trash"}.get(into, "gone for good")
 
 
-def _notes(changed: Changed) -> None:
+def _notes(changed: ChangeResult) -> None:
     for note in changed.notes:
         output.note(note)

@@ -16,7 +16,7 @@ from sessionbrowse.errors import NoSuchEntry, RefusedWrite
 from sessionbrowse.format import ids
 from sessionbrowse.format.title_slot import Source
 from sessionbrowse.manager.context import current_system_message
-from sessionbrowse.manager.memory_session import EntryObject, log_of, role_of
+from sessionbrowse.manager.memory_session import EntryObject, memory_session_of, role_of
 from sessionbrowse.manager.reading import SessionReader
 from sessionbrowse.manager.session_file import SessionFile, entry_of, lines_of
 from sessionbrowse.manager.to_json import plain
@@ -99,7 +99,7 @@ class SessionAppender(SessionReader):
         `fromExtension`; atomic takes only compactions whose `details.strategy` is `verbatim-lines` into account.
         """
         entry_id = self._new_id()
-        now = self._means.now_ms()
+        now = self._environment.now_ms()
         fields: EntryObject = {"summary": summary}
         if self.agent == "omp":
             if first_kept_entry_id is None:
@@ -176,7 +176,7 @@ class SessionAppender(SessionReader):
         """Record what a call outside the conversation cost, and return the entry (pi 0.86)."""
         self._only("append_usage", "pi")
         fields = {"kind": kind, "provider": provider, "model": model, "usage": plain(usage)}
-        return self._log.by_id[self._append("usage", fields | ({"note": note} if note else {}))]
+        return self._memory.by_id[self._append("usage", fields | ({"note": note} if note else {}))]
 
     def append_context_edit(self, target_id: str, replacement: Json) -> str:
         """Change what the model sees of an earlier message: None omits it, `{"content": …}` replaces its content.
@@ -189,7 +189,7 @@ class SessionAppender(SessionReader):
         content = replacement.get("content") if isinstance(replacement, dict) else None
         if replacement is not None and not isinstance(content, str | list):
             raise RefusedWrite("A context edit replaces an entry by nothing, or by text or blocks as its content.")
-        target = self._log.by_id[self._known(target_id)]
+        target = self._memory.by_id[self._known(target_id)]
         if not any(entry is target for entry in self.get_branch()):
             raise NoSuchEntry(f"The entry {target_id!r} is not on the active branch.")
         role = role_of(target)
@@ -220,7 +220,7 @@ class SessionAppender(SessionReader):
         `usage` has the entry's own keys: `purpose`, `role`, `api`, `provider`, `model`, `usage`, `stopReason`, …
         """
         self._only("append_model_usage", "omp")
-        if parent_id == self._log.leaf:
+        if parent_id == self._memory.leaf:
             return self._append("model_usage", plain(usage))
         return self._append_aside("model_usage", plain(usage), parent_id)
 
@@ -262,7 +262,7 @@ class SessionAppender(SessionReader):
         """
         self._only("ingest_replicated_entry", "omp")
         entry_id = entry.get("id")
-        if not isinstance(entry_id, str) or entry_id in self._log.by_id:
+        if not isinstance(entry_id, str) or entry_id in self._memory.by_id:
             raise RefusedWrite("A replicated entry needs an id that the session does not have yet.")
         rest = {key: value for key, value in entry.items() if key not in ("type", "id", "parentId", "timestamp")}
         stamp = parse_time(str(entry.get("timestamp")))
@@ -281,17 +281,17 @@ class SessionAppender(SessionReader):
         if not title or (self.title_source == "user" and source == "auto"):
             return False
         previous = self.get_session_name()
-        now = self._means.now_ms()
+        now = self._environment.now_ms()
         fields = {"title": title, "source": source, **_given(previousTitle=previous, trigger=trigger)}
         file = self._file
         if file is None or not file.exists:
-            self._log.header |= {"title": title, "titleSource": source}
+            self._memory.header |= {"title": title, "titleSource": source}
             self._title_updated_at = iso_ms(now)
             self._append("title_change", fields, now_ms=now)
             return True
         self._append("title_change", fields, now_ms=now)
         file.set_title(title, source, iso_ms(now))
-        self._log.header |= {"title": title, "titleSource": source}
+        self._memory.header |= {"title": title, "titleSource": source}
         return True
 
     # ---- moving --------------------------------------------------------------------------------------------
@@ -302,11 +302,11 @@ class SessionAppender(SessionReader):
         Raises:
             NoSuchEntry: there is no such entry.
         """
-        self._log.leaf = self._known(entry_id)
+        self._memory.leaf = self._known(entry_id)
 
     def reset_leaf(self) -> None:
         """Go before the first entry: the next entry becomes a root. Only memory changes."""
-        self._log.leaf = None
+        self._memory.leaf = None
 
     def branch_with_summary(
         self,
@@ -326,7 +326,7 @@ class SessionAppender(SessionReader):
         """
         if entry_id is not None:
             self._known(entry_id)
-        left = self._log.leaf if self.agent == "pi" else entry_id
+        left = self._memory.leaf if self.agent == "pi" else entry_id
         fields: EntryObject = {"fromId": left or "root", "summary": summary, **_set(details=details)}
         if self.agent in ("pi", "atomic"):
             fields |= _set(usage=usage)
@@ -346,12 +346,12 @@ class SessionAppender(SessionReader):
         now_ms: float | None = None,
     ) -> str:
         """Add an entry to memory and file, below the leaf unless a parent is given; return its id."""
-        now = self._means.now_ms() if now_ms is None else now_ms
+        now = self._environment.now_ms() if now_ms is None else now_ms
         file = self._file
         if file is not None and file.exists and file.changed():
             self._reload(file)
-        wanted = entry_id if entry_id and entry_id not in self._log.by_id else self._new_id()
-        parent = self._log.leaf if parent_id is UNSET else parent_id
+        wanted = entry_id if entry_id and entry_id not in self._memory.by_id else self._new_id()
+        parent = self._memory.leaf if parent_id is UNSET else parent_id
         keeps_place = file is not None and file.exists and parent_id is UNSET and self._is_at_end()
         plan = AppendLine(
             type=kind,
@@ -362,11 +362,11 @@ class SessionAppender(SessionReader):
         )
         if file is not None and file.exists:
             return self._append_to_file(file, plan, wanted, now)
-        take_back = self._log.without_last()
-        self._log.add(entry_of(plan, wanted, parent, now))
-        if file is not None and self._log.has_conversation():
+        take_back = self._memory.without_last()
+        self._memory.add(entry_of(plan, wanted, parent, now))
+        if file is not None and self._memory.has_conversation():
             try:
-                file.create(lines_of(self._log, self._title_updated_at))
+                file.create(lines_of(self._memory, self._title_updated_at))
             except Exception:
                 take_back()
                 raise
@@ -375,34 +375,34 @@ class SessionAppender(SessionReader):
     def _append_to_file(self, file: SessionFile, plan: AppendLine, wanted: str, now: float) -> str:
         placed = file.append(plan, wanted, now)
         if placed.others_wrote:
-            self._log = log_of(open_session(file.path, self.agent))
+            self._memory = memory_session_of(open_session(file.path, self.agent))
             file.read()
-            self._log.leaf = placed.entry_id
+            self._memory.leaf = placed.entry_id
         else:
-            self._log.add(entry_of(plan, placed.entry_id, placed.parent_id, now))
+            self._memory.add(entry_of(plan, placed.entry_id, placed.parent_id, now))
         return placed.entry_id
 
     def _append_aside(self, kind: str, fields: EntryObject, parent_id: str | None) -> str:
         if parent_id is not None:
             self._known(parent_id)
-        leaf = self._log.leaf
+        leaf = self._memory.leaf
         entry_id = self._append(kind, fields, parent_id=parent_id)
-        self._log.leaf = leaf
+        self._memory.leaf = leaf
         return entry_id
 
     def _reload(self, file: SessionFile) -> None:
         """Read what other programs wrote; a manager that stood at the end stands at the new end."""
-        stood_at, was_at_end = self._log.leaf, self._is_at_end()
-        self._log = log_of(open_session(file.path, self.agent))
+        stood_at, was_at_end = self._memory.leaf, self._is_at_end()
+        self._memory = memory_session_of(open_session(file.path, self.agent))
         file.read()
-        if not was_at_end and (stood_at is None or stood_at in self._log.by_id):
-            self._log.leaf = stood_at
+        if not was_at_end and (stood_at is None or stood_at in self._memory.by_id):
+            self._memory.leaf = stood_at
 
     def _is_at_end(self) -> bool:
-        return self._log.leaf == self._log.last_id
+        return self._memory.leaf == self._memory.last_id
 
     def _new_id(self) -> str:
-        return ids.entry_id(self._log.by_id, self._means.random_bytes)
+        return ids.entry_id(self._memory.by_id, self._environment.random_bytes)
 
     def _only(self, method: str, *agents: str) -> None:
         if self.agent not in agents:

@@ -18,7 +18,7 @@ from sessionbrowse.format.entries import Compaction
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.format.lines import line_blocks
-from sessionbrowse.manager.memory_session import CURRENT_SESSION_VERSION, EntryObject, Log, id_of, time_ms
+from sessionbrowse.manager.memory_session import CURRENT_SESSION_VERSION, EntryObject, MemorySession, id_of, time_ms
 from sessionbrowse.manager.to_json import plain
 from sessionbrowse.model.context import build as model_context
 from sessionbrowse.model.context.message import ContextMessage, ModelRef, context_message, stored_message
@@ -79,9 +79,9 @@ class SessionProjection(Struct, frozen=True, kw_only=True):
     model: ModelChoice | None
 
 
-def context_of(log: Log) -> SessionContext:
+def context_of(memory: MemorySession) -> SessionContext:
     """Return what the program would send at the log's leaf, by its own rules."""
-    return _context(log.rules, log.header, log.branch(log.leaf))
+    return _context(memory.rules, memory.header, memory.branch(memory.leaf))
 
 
 # ---- pi's functions over entries -----------------------------------------------------------------------------

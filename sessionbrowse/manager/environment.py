@@ -14,12 +14,12 @@ from sessionbrowse.agents.base import absolute, expand_home
 from sessionbrowse.config import state_dir
 from sessionbrowse.errors import NotFound
 from sessionbrowse.format import ids
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.store.write.in_use import PROC
 
 
-class Means(Struct, frozen=True, kw_only=True):
+class Environment(Struct, frozen=True, kw_only=True):
     """Surroundings, clock in milliseconds since 1970, chance, and where processes are listed."""
 
     around: Surroundings
@@ -28,15 +28,15 @@ class Means(Struct, frozen=True, kw_only=True):
     proc: str = PROC
 
     @classmethod
-    def real(cls) -> Means:
+    def real(cls) -> Environment:
         """Return those of this process."""
         return cls(around=real_surroundings(), now_ms=lambda: time.time() * 1000, random_bytes=os.urandom)
 
     @property
-    def bench(self) -> Bench:
+    def context(self) -> ChangeContext:
         """What changes of whole files are made and noted with."""
         directory = str(state_dir(self.around.environ, Path(self.around.home)))
-        return Bench.at(self.around, directory, self.now_ms, lambda: self.random_bytes(4).hex(), self.proc)
+        return ChangeContext.at(self.around, directory, self.now_ms, lambda: self.random_bytes(4).hex(), self.proc)
 
     def session_id(self, agent: str) -> str:
         """Return a new session's id in the form that the program gives it."""

@@ -42,7 +42,7 @@ class SessionTreeNode:
         return f"<SessionTreeNode {self.entry.get('type')} {self.entry.get('id')}, {len(self.children)} children>"
 
 
-class Log:
+class MemorySession:
     """Header and entries of one session, kept linked while entries are added."""
 
     def __init__(self, rules: Rules, header: EntryObject, entries: Iterable[EntryObject] = ()) -> None:
@@ -145,7 +145,7 @@ class Log:
         return take_back
 
 
-def log_of(session: Session) -> Log:
+def memory_session_of(session: Session) -> MemorySession:
     """Return what a session file holds, v1 and v2 in migrated form; lines that are no objects are left out."""
     found = {index: entry for index, entry in session.fields_of_many(range(len(session.ids))) if entry}
     header = dict(_header_object(session))
@@ -153,10 +153,10 @@ def log_of(session: Session) -> Log:
     entries = [_migrated(session, index, found[index], generation) for index in sorted(found)]
     if generation < CURRENT_SESSION_VERSION:
         header["version"] = CURRENT_SESSION_VERSION
-    log = Log(session.rules, header, entries)
+    memory = MemorySession(session.rules, header, entries)
     if session.envelopes and session.leaf_id is None:
-        log.leaf = None
-    return log
+        memory.leaf = None
+    return memory
 
 
 def id_of(entry: EntryObject) -> str | None:

@@ -13,7 +13,7 @@ from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.manager.appending import SessionAppender
 from sessionbrowse.manager.environment import default_session_dir, resolved, sessions_root
-from sessionbrowse.manager.memory_session import EntryObject, log_of
+from sessionbrowse.manager.memory_session import EntryObject, memory_session_of
 from sessionbrowse.manager.session_file import SessionFile
 from sessionbrowse.services.change import fork as forking
 from sessionbrowse.services.change import relocate
@@ -51,8 +51,8 @@ class SessionMover(SessionAppender):
             self.agent,
             cwd=self._cwd,
             session_dir=os.path.dirname(file.path),
-            bench=self._means.bench,
-            random_bytes=self._means.random_bytes,
+            context=self._environment.context,
+            random_bytes=self._environment.random_bytes,
         )
         self._go_over(made.path)
         return made.path
@@ -63,16 +63,16 @@ class SessionMover(SessionAppender):
         What belongs to the session moves along, and the header remembers the older path. `undo` takes it back.
         """
         self._only("move_to", "omp")
-        cwd = resolved(new_cwd, self._means.around)
+        cwd = resolved(new_cwd, self._environment.around)
         file = self._file
         # A folder of the user's own choice stays the session's.
-        stays = os.path.dirname(self._dir) != sessions_root(self.agent, self._means.around)
-        folder = self._dir if stays else default_session_dir(cwd, self.agent, self._means.around)
+        stays = os.path.dirname(self._dir) != sessions_root(self.agent, self._environment.around)
+        folder = self._dir if stays else default_session_dir(cwd, self.agent, self._environment.around)
         if file is None or not file.exists:
-            self._log.header["cwd"] = cwd
+            self._memory.header["cwd"] = cwd
             if file is not None:
                 path = os.path.join(folder, os.path.basename(file.path))
-                self._file = SessionFile(path, self.agent, self._means, exists=False)
+                self._file = SessionFile(path, self.agent, self._environment, exists=False)
         else:
             target = os.path.join(folder, os.path.basename(file.path))
             self._move_file(file, target, cwd)
@@ -92,9 +92,9 @@ class SessionMover(SessionAppender):
         file = self._file
         if file is not None and file.exists:
             file.set_header([("internal", b"true"), ("workflow", json_line(names)[:-1])])
-            self._log = log_of(open_session(file.path, self.agent))
+            self._memory = memory_session_of(open_session(file.path, self.agent))
         else:
-            self._log.header |= {"internal": True, "workflow": names}
+            self._memory.header |= {"internal": True, "workflow": names}
 
     def write_backup_snapshot(self, label: str) -> str | None:
         """Copy the file as it is now beside itself, and return the copy; None for a session without one (atomic).
@@ -105,7 +105,7 @@ class SessionMover(SessionAppender):
         file = self._file
         if file is None or not file.exists:
             return None
-        stamp = iso_ms(self._means.now_ms()).replace(":", "-").replace(".", "-")
+        stamp = iso_ms(self._environment.now_ms()).replace(":", "-").replace(".", "-")
         path = f"{file.path}.{stamp}.{re.sub('[^a-z0-9_-]', '-', label)}.bak"
         descriptor = open_regular(file.path)
         try:
@@ -118,24 +118,24 @@ class SessionMover(SessionAppender):
         line, offset = file.header_line()
         new_line = with_member(line, "cwd", _json(cwd))
         if target != file.path:
-            earlier = self._log.header.get("previousSessionFiles")
+            earlier = self._memory.header.get("previousSessionFiles")
             former = [*(earlier if isinstance(earlier, list) else []), file.path]
             new_line = with_member(new_line, "previousSessionFiles", _json(former))
         own: Iterable[str] = map(str, AGENTS[self.agent].companions(file.path)) if target != file.path else ()
         here = os.path.dirname(target)
         folders = [(path, os.path.join(here, os.path.basename(path))) for path in own if not is_lock(path)]
         one = Replacement(file.path, target, offset, line, new_line)
-        bench = self._means.bench
-        with changing(bench):
-            relocate.carry_out([one], folders, self._cwd, cwd, bench, "relocate", self.agent)
+        context = self._environment.context
+        with changing(context):
+            relocate.carry_out([one], folders, self._cwd, cwd, context, "relocate", self.agent)
 
     def _go_over(self, path: str) -> None:
         """Take the session of another file of ours for this manager's."""
         session = open_session(path, self.agent)
         if session.refusal is not None:
             raise NotASession(f"{path}: {session.agent} {session.refusal}.")
-        self._log = log_of(session)
-        self._file = SessionFile(path, self.agent, self._means, exists=True, force=True)
+        self._memory = memory_session_of(session)
+        self._file = SessionFile(path, self.agent, self._environment, exists=True, force=True)
         self._file.read()
 
 

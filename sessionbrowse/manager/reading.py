@@ -12,8 +12,8 @@ from sessionbrowse.manager.context import (
     build_session_projection,
     context_of,
 )
-from sessionbrowse.manager.environment import Means, default_session_dir
-from sessionbrowse.manager.memory_session import EntryObject, Log, SessionTreeNode, role_of, time_ms
+from sessionbrowse.manager.environment import Environment, default_session_dir
+from sessionbrowse.manager.memory_session import EntryObject, MemorySession, SessionTreeNode, role_of, time_ms
 from sessionbrowse.manager.session_file import SessionFile
 
 Json = Any
@@ -22,18 +22,18 @@ Json = Any
 class SessionReader:
     """A session held in memory; see `SessionManager`."""
 
-    _log: Log
+    _memory: MemorySession
     _file: SessionFile | None
     _cwd: str
     _dir: str
-    _means: Means
+    _environment: Environment
 
     # ---- state ---------------------------------------------------------------------------------------------
 
     @property
     def agent(self) -> str:
         """The program by whose rules the session is kept: pi, omp, atomic or indusagi."""
-        return self._log.rules.agent
+        return self._memory.rules.agent
 
     def is_persisted(self) -> bool:
         """Tell whether the session has, or will have, a file."""
@@ -49,7 +49,7 @@ class SessionReader:
 
     def get_recorded_cwd(self) -> str | None:
         """Return the header's working directory as it stands, None where there is none (omp 17)."""
-        cwd = self._log.header.get("cwd")
+        cwd = self._memory.header.get("cwd")
         return cwd if isinstance(cwd, str) else None
 
     def get_session_dir(self) -> str:
@@ -58,11 +58,11 @@ class SessionReader:
 
     def uses_default_session_dir(self) -> bool:
         """Tell whether that folder is the program's own for this working directory (pi, atomic)."""
-        return self._dir == default_session_dir(self._cwd, self.agent, self._means.around)
+        return self._dir == default_session_dir(self._cwd, self.agent, self._environment.around)
 
     def get_session_id(self) -> str:
         """Return the session's id."""
-        return str(self._log.header.get("id"))
+        return str(self._memory.header.get("id"))
 
     def get_session_file(self) -> str | None:
         """Return the session's file, which may not be written yet; None for a session in memory."""
@@ -70,11 +70,11 @@ class SessionReader:
 
     def get_header(self) -> EntryObject:
         """Return a copy of the header as the file has it, for omp with the title slot folded in."""
-        return dict(self._log.header)
+        return dict(self._memory.header)
 
     def get_entry_count(self) -> int:
         """Return how many entries there are, two with the same id counted once (pi 1.x)."""
-        return len(self._log.by_id)
+        return len(self._memory.by_id)
 
     # ---- entries and tree ----------------------------------------------------------------------------------
 
@@ -83,38 +83,38 @@ class SessionReader:
 
         v1 and v2 files come in migrated form; ids given to v1 entries are the same at every opening.
         """
-        return list(self._log.entries)
+        return list(self._memory.entries)
 
     def get_entry(self, entry_id: str) -> EntryObject | None:
         """Return an entry by its id, the last one where two have it; None if there is none."""
-        return self._log.by_id.get(entry_id)
+        return self._memory.by_id.get(entry_id)
 
     def get_leaf_id(self) -> str | None:
         """Return the id of the current place; None before the first entry, or where the last line has no id."""
-        return self._log.leaf
+        return self._memory.leaf
 
     def get_leaf_entry(self) -> EntryObject | None:
         """Return the entry at the current place."""
-        return self._log.by_id.get(self._log.leaf) if self._log.leaf else None
+        return self._memory.by_id.get(self._memory.leaf) if self._memory.leaf else None
 
     def get_branch(self, from_id: str | None = None) -> list[EntryObject]:
         """Return the path from the root to an entry, or to the leaf; empty for an unknown id.
 
         A parent that is missing begins the path. A cycle of parents is cut at the first repeat, where pi never ends.
         """
-        return self._log.branch(from_id or self._log.leaf)
+        return self._memory.branch(from_id or self._memory.leaf)
 
     def get_children(self, parent_id: str | None) -> list[EntryObject]:
         """Return an entry's direct children in file order; for None the entries without parent."""
-        return self._log.children(parent_id)
+        return self._memory.children(parent_id)
 
     def get_tree(self) -> list[SessionTreeNode]:
         """Return the roots of the tree: first entries and orphans, in file order; children are sorted by time."""
-        return self._log.tree()
+        return self._memory.tree()
 
     def get_label(self, entry_id: str) -> str | None:
         """Return an entry's label: the last one set in file order, over all branches."""
-        return self._log.labels.get(entry_id, (None, None))[0]
+        return self._memory.labels.get(entry_id, (None, None))[0]
 
     # ---- names ---------------------------------------------------------------------------------------------
 
@@ -124,33 +124,33 @@ class SessionReader:
         pi, atomic: the last `session_info` in file order, blank clears. indusagi: the last that is not empty. omp: the
         title slot, and the header's title where there is no slot.
         """
-        return self._log.name()
+        return self._memory.name()
 
     def get_session_name_state(self) -> str:
         """Return "named", "cleared" or "unnamed", which atomic 0.9.14 tells apart."""
         if self.get_session_name() is not None:
             return "named"
-        return "cleared" if any(entry.get("type") == "session_info" for entry in self._log.entries) else "unnamed"
+        return "cleared" if any(entry.get("type") == "session_info" for entry in self._memory.entries) else "unnamed"
 
     @property
     def title_source(self) -> str | None:
         """Who gave omp's title, "auto" or "user"; None where unknown (omp 14.1)."""
-        source = self._log.header.get("titleSource")
+        source = self._memory.header.get("titleSource")
         return source if isinstance(source, str) else None
 
     # ---- context -------------------------------------------------------------------------------------------
 
     def build_context_entries(self) -> list[EntryObject]:
         """Return the entries that take part at the leaf: the latest compaction, what it keeps, what follows (pi)."""
-        return build_context_entries(self._log.entries, self._log.leaf, self._log.by_id)
+        return build_context_entries(self._memory.entries, self._memory.leaf, self._memory.by_id)
 
     def build_session_projection(self) -> SessionProjection:
         """Return pi's context with the entry that each message comes from (pi 0.87)."""
-        return build_session_projection(self._log.entries, self._log.leaf, self._log.by_id)
+        return build_session_projection(self._memory.entries, self._memory.leaf, self._memory.by_id)
 
     def build_session_context(self) -> SessionContext:
         """Return what the program would send at the leaf, by its own rules: messages, thinking level, model."""
-        return context_of(self._log)
+        return context_of(self._memory)
 
     # ---- omp -----------------------------------------------------------------------------------------------
 
@@ -182,11 +182,11 @@ class SessionReader:
 
     def get_additional_directories(self) -> list[str]:
         """Return the further workspace directories of the header (omp 17.1)."""
-        return list(self._log.header.get("additionalDirectories") or ())
+        return list(self._memory.header.get("additionalDirectories") or ())
 
     # ---- shared --------------------------------------------------------------------------------------------
 
     def _known(self, entry_id: str) -> str:
-        if entry_id not in self._log.by_id:
+        if entry_id not in self._memory.by_id:
             raise NoSuchEntry(f"The session has no entry {entry_id!r}.")
         return entry_id

@@ -17,14 +17,14 @@ from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
 from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.format.title_slot import Source, parse_slot, slot_line
-from sessionbrowse.manager.environment import Means
-from sessionbrowse.manager.memory_session import EntryObject, Log
+from sessionbrowse.manager.environment import Environment
+from sessionbrowse.manager.memory_session import EntryObject, MemorySession
 from sessionbrowse.services.transaction.change import consent_to_append
 from sessionbrowse.store.read.content import HEAD_BYTES, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write import whole_files, writer
 from sessionbrowse.store.write.admission import Target, refuse_old_version
-from sessionbrowse.store.write.in_use import usage
+from sessionbrowse.store.write.in_use import file_usage
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.text import clean, iso_ms
 
@@ -40,12 +40,12 @@ class Placed(Struct, frozen=True):
 class SessionFile:
     """One session file that a manager writes; `exists` says whether it has been written."""
 
-    def __init__(self, path: str, agent: str, means: Means, *, exists: bool, force: bool = False) -> None:
+    def __init__(self, path: str, agent: str, environment: Environment, *, exists: bool, force: bool = False) -> None:
         self.path = path
         self.exists = exists
         self.force = force
         self._agent = AGENTS[agent]
-        self._means = means
+        self._environment = environment
         self._opened: writer.OpenedFile | None = None
         self._left: Fingerprint | None = None
         self._is_ours = False
@@ -101,7 +101,7 @@ class SessionFile:
                 plan,
                 entry_id,
                 now_ms=lambda: timestamp_ms,
-                new_id=lambda: self._means.random_bytes(4).hex(),
+                new_id=lambda: self._environment.random_bytes(4).hex(),
                 under_lock=not self._agent.bears_appends,
             )
             status = os.fstat(descriptor)
@@ -180,13 +180,13 @@ class SessionFile:
         return self._opened
 
     def _ask(self, file: writer.OpenedFile) -> None:
-        used = usage(
+        used = file_usage(
             file.path,
             self._agent,
             file.session.cwd,
-            self._means.around,
-            now_ms=self._means.now_ms(),
-            proc=self._means.proc,
+            self._environment.around,
+            now_ms=self._environment.now_ms(),
+            proc=self._environment.proc,
         )
         consent_to_append(file, used, "the new entry", asks=False, force=self.force)
 
@@ -208,18 +208,18 @@ def _header_of(file: writer.OpenedFile) -> tuple[bytes, int]:
     return line, offset
 
 
-def first_lines(log: Log, title_updated_at: str) -> Iterator[bytes]:
+def first_lines(memory: MemorySession, title_updated_at: str) -> Iterator[bytes]:
     """Yield what a file begins with: the header, for omp the title slot before it."""
-    if log.rules.reads_title_slot:
-        title, source = log.header.get("title"), log.header.get("titleSource")
+    if memory.rules.reads_title_slot:
+        title, source = memory.header.get("title"), memory.header.get("titleSource")
         yield slot_line(title if isinstance(title, str) else "", source, title_updated_at)
-    yield json_line(log.header)
+    yield json_line(memory.header)
 
 
-def lines_of(log: Log, title_updated_at: str) -> Iterator[bytes]:
+def lines_of(memory: MemorySession, title_updated_at: str) -> Iterator[bytes]:
     """Yield the lines of a file that holds a session."""
-    yield from first_lines(log, title_updated_at)
-    for entry in log.entries:
+    yield from first_lines(memory, title_updated_at)
+    for entry in memory.entries:
         yield json_line(entry)
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from sessionbrowse.manager import agent_lists
 from sessionbrowse.manager.agent_lists import Progress, SessionInfo
-from sessionbrowse.manager.environment import Means, agent_named, default_session_dir, resolved, sessions_root
+from sessionbrowse.manager.environment import Environment, agent_named, default_session_dir, resolved, sessions_root
 
 Sessions = list[SessionInfo]
 OnProgress = Callable[[Progress], None]
@@ -29,15 +29,15 @@ class SessionLists:
         *,
         agent: str = "pi",
         include_internal: bool = False,
-        means: Means | None = None,
+        environment: Environment | None = None,
     ) -> Sessions:
         """Return the sessions of a directory, newest first, as the program lists them.
 
         `on_progress` gets every file as it was read; `cancelled` is asked before each, and ends the list early.
         """
-        means = means or Means.real()
-        found = cls.iterate(cwd, session_dir, agent=agent, include_internal=include_internal, means=means)
-        return _collected(found, on_progress, cancelled, agent, means)
+        environment = environment or Environment.real()
+        found = cls.iterate(cwd, session_dir, agent=agent, include_internal=include_internal, environment=environment)
+        return _collected(found, on_progress, cancelled, agent, environment)
 
     @classmethod
     def list_all(
@@ -48,12 +48,12 @@ class SessionLists:
         *,
         agent: str = "pi",
         include_internal: bool = False,
-        means: Means | None = None,
+        environment: Environment | None = None,
     ) -> Sessions:
         """Return the sessions of every directory, or of one folder that holds several projects', newest first."""
-        means = means or Means.real()
-        found = cls.iterate_all(session_dir, agent=agent, include_internal=include_internal, means=means)
-        return _collected(found, on_progress, cancelled, agent, means)
+        environment = environment or Environment.real()
+        found = cls.iterate_all(session_dir, agent=agent, include_internal=include_internal, environment=environment)
+        return _collected(found, on_progress, cancelled, agent, environment)
 
     @classmethod
     def iterate(
@@ -63,17 +63,17 @@ class SessionLists:
         *,
         agent: str = "pi",
         include_internal: bool = False,
-        means: Means | None = None,
+        environment: Environment | None = None,
     ) -> Iterator[Progress]:
         """Yield every file of `list` as it is read, unsorted; `session` is None for one that is not listed."""
-        means = means or Means.real()
+        environment = environment or Environment.real()
         agent_named(agent)
-        place = resolved(cwd, means.around)
+        place = resolved(cwd, environment.around)
         chosen = os.fspath(session_dir) if session_dir is not None else None
-        directory, is_shared = agent_lists.directory_of(place, chosen, agent, means.around)
+        directory, is_shared = agent_lists.directory_of(place, chosen, agent, environment.around)
         for progress in agent_lists.iterate(agent_lists.files_in(directory), agent):
             session = progress.session
-            if session is not None and is_shared and not agent_lists.is_of(session.cwd, place, means.around):
+            if session is not None and is_shared and not agent_lists.is_of(session.cwd, place, environment.around):
                 session = None
             yield _without_internal(progress, session, include_internal)
 
@@ -84,15 +84,15 @@ class SessionLists:
         *,
         agent: str = "pi",
         include_internal: bool = False,
-        means: Means | None = None,
+        environment: Environment | None = None,
     ) -> Iterator[Progress]:
         """Yield every file of `list_all` as it is read, the one changed last first."""
-        means = means or Means.real()
+        environment = environment or Environment.real()
         agent_named(agent)
         if session_dir is not None:
-            paths = agent_lists.files_in(resolved(session_dir, means.around))
+            paths = agent_lists.files_in(resolved(session_dir, environment.around))
         else:
-            paths = agent_lists.files_below(agent, means.around)
+            paths = agent_lists.files_below(agent, environment.around)
         for progress in agent_lists.iterate(paths, agent):
             yield _without_internal(progress, progress.session, include_internal)
 
@@ -104,31 +104,37 @@ class SessionLists:
         session_dir: str | os.PathLike[str] | None = None,
         *,
         agent: str = "pi",
-        means: Means | None = None,
+        environment: Environment | None = None,
     ) -> str | None:
         """Return the file of the session with exactly this id, None if there is none; only headers are read."""
-        means = means or Means.real()
-        place = resolved(cwd, means.around)
+        environment = environment or Environment.real()
+        place = resolved(cwd, environment.around)
         chosen = os.fspath(session_dir) if session_dir is not None else None
-        directory, is_shared = agent_lists.directory_of(place, chosen, agent, means.around)
+        directory, is_shared = agent_lists.directory_of(place, chosen, agent, environment.around)
         for path in agent_lists.files_in(directory):
             header = agent_lists.header_of(path)
             if header is None or header.id != id:
                 continue
-            if not is_shared or agent_lists.is_of(header.cwd or "", place, means.around):
+            if not is_shared or agent_lists.is_of(header.cwd or "", place, environment.around):
                 return path
         return None
 
     @staticmethod
-    def get_default_session_dir(cwd: str | os.PathLike[str], *, agent: str = "pi", means: Means | None = None) -> str:
+    def get_default_session_dir(
+        cwd: str | os.PathLike[str], *, agent: str = "pi", environment: Environment | None = None
+    ) -> str:
         """Return the folder in which a program keeps a directory's sessions; it need not exist."""
-        means = means or Means.real()
+        environment = environment or Environment.real()
         agent_named(agent)
-        return default_session_dir(resolved(cwd, means.around), agent, means.around)
+        return default_session_dir(resolved(cwd, environment.around), agent, environment.around)
 
 
 def _collected(
-    found: Iterator[Progress], on_progress: OnProgress | None, cancelled: Cancelled, agent: str, means: Means
+    found: Iterator[Progress],
+    on_progress: OnProgress | None,
+    cancelled: Cancelled,
+    agent: str,
+    environment: Environment,
 ) -> Sessions:
     sessions: Sessions = []
     while not cancelled() and (progress := next(found, None)) is not None:
@@ -139,7 +145,7 @@ def _collected(
     ordered = agent_lists.in_order(sessions)
     if agent != "omp":
         return ordered
-    return agent_lists.pinned_first(ordered, os.path.dirname(sessions_root(agent, means.around)))
+    return agent_lists.pinned_first(ordered, os.path.dirname(sessions_root(agent, environment.around)))
 
 
 def _without_internal(progress: Progress, session: SessionInfo | None, include_internal: bool) -> Progress:

@@ -13,7 +13,7 @@ import pytest
 
 from sessionbrowse.cli import main
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.in_use import Usage
+from sessionbrowse.store.write.in_use import FileUsage
 from tests.support.change_helpers import CONVERSATION, Store, entry, header
 
 STALE = entry("label", "0000000a", "00000003", targetId="00000003", label="here")
@@ -39,8 +39,8 @@ def session(store: Store, *more: dict[str, object]) -> Path:
 
 def in_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "sessionbrowse.services.resume.before_resume.usage",
-        lambda *_, **__: Usage("may-be-in-use", ("pi (process 7) runs in its directory",)),
+        "sessionbrowse.services.resume.before_resume.file_usage",
+        lambda *_, **__: FileUsage("may-be-in-use", ("pi (process 7) runs in its directory",)),
     )
 
 

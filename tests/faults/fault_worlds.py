@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sessionbrowse import SessionManager
 from sessionbrowse.agents import Surroundings
-from sessionbrowse.manager.environment import Means
+from sessionbrowse.manager.environment import Environment
 from sessionbrowse.services.change.archive import archive, unarchive
 from sessionbrowse.services.change.delete import Into, delete
 from sessionbrowse.services.change.fork import fork
@@ -67,10 +67,12 @@ class World:
         return self._chance.to_bytes(count, "big")
 
     @property
-    def means(self) -> Means:
+    def environment(self) -> Environment:
         """What a session manager needs."""
         around = Surroundings(home=str(self.store.home), environ=self.store.environ, cwd=str(self.store.folder))
-        return Means(around=around, now_ms=lambda: NOW_MS, random_bytes=self.random_bytes, proc=str(self.store.proc))
+        return Environment(
+            around=around, now_ms=lambda: NOW_MS, random_bytes=self.random_bytes, proc=str(self.store.proc)
+        )
 
     @property
     def scope(self) -> Scope:
@@ -100,7 +102,7 @@ class World:
 
     def trashed(self) -> Looks:
         """Return every file in a trash."""
-        return looks_of(self.data_home) | looks_of(Path(own_trash(self.store.bench)))
+        return looks_of(self.data_home) | looks_of(Path(own_trash(self.store.context)))
 
     def vanish(self) -> None:
         """Let another program remove the session."""
@@ -141,7 +143,7 @@ def kept(looks: Looks) -> set[bytes]:
 def _deleted(into: Into) -> Verb:
     return Verb(
         prepare=lambda world: world.session("omp"),
-        act=lambda world: delete(target(world.path), into=into, bench=world.store.bench),
+        act=lambda world: delete(target(world.path), into=into, context=world.store.context),
         can_be_undone=into != "nowhere",
     )
 
@@ -159,7 +161,7 @@ def _after(first: Callable[[World], object], verb: Callable[[World], object], ag
 
 def _archived(agent: str) -> Callable[[World], Path]:
     def prepare(world: World) -> Path:
-        return Path(archive(target(world.session(agent)), bench=world.store.bench).path)
+        return Path(archive(target(world.session(agent)), context=world.store.context).path)
 
     return prepare
 
@@ -189,15 +191,15 @@ def _project(world: World) -> Path:
 
 
 def _relocate(world: World) -> object:
-    return relocate(OLD, NEW, world.scope, bench=world.store.bench)
+    return relocate(OLD, NEW, world.scope, context=world.store.context)
 
 
 def _fork(world: World) -> object:
-    return fork(str(world.path), bench=world.store.bench, random_bytes=world.random_bytes)
+    return fork(str(world.path), context=world.store.context, random_bytes=world.random_bytes)
 
 
 def _undo(world: World) -> object:
-    return undo(bench=world.store.bench)
+    return undo(context=world.store.context)
 
 
 def _undo_relocate() -> Verb:
@@ -211,7 +213,7 @@ def _undo_relocate() -> Verb:
 
 def _undo_unpack() -> Verb:
     def prepare(world: World) -> Path:
-        return Path(unarchive(target(_packed(world)), bench=world.store.bench).path)
+        return Path(unarchive(target(_packed(world)), context=world.store.context).path)
 
     return Verb(prepare=prepare, act=_undo, can_be_undone=False)
 
@@ -221,7 +223,7 @@ def _managed(agent: str, act: Callable[[SessionManager], object]) -> Verb:
 
     def prepare(world: World) -> Path:
         path = world.session(agent)
-        world.manager = SessionManager.open(path, means=world.means, force=True)
+        world.manager = SessionManager.open(path, environment=world.environment, force=True)
         return path
 
     def run(world: World) -> object:
@@ -233,7 +235,7 @@ def _managed(agent: str, act: Callable[[SessionManager], object]) -> Verb:
 
 def _begun(world: World) -> Path:
     path = world.session()
-    world.manager = SessionManager.create("/projects/new", path.parent, means=world.means)
+    world.manager = SessionManager.create("/projects/new", path.parent, environment=world.environment)
     return path
 
 
@@ -247,35 +249,36 @@ FILE_VERBS: dict[str, Verb] = {
     "fork pi at": Verb(
         prepare=lambda world: world.session(),
         act=lambda world: fork(
-            str(world.path), at="00000006", bench=world.store.bench, random_bytes=world.random_bytes
+            str(world.path), at="00000006", context=world.store.context, random_bytes=world.random_bytes
         ),
     ),
     "fork omp": Verb(prepare=lambda world: world.session("omp"), act=_fork),
     "delete pi": Verb(
-        prepare=lambda world: world.session(), act=lambda world: delete(target(world.path), bench=world.store.bench)
+        prepare=lambda world: world.session(), act=lambda world: delete(target(world.path), context=world.store.context)
     ),
     "delete omp": _deleted("trash"),
     "delete omp, own trash": _deleted("own"),
     "delete omp for good": _deleted("nowhere"),
     "restore omp": _after(
-        lambda world: delete(target(world.path), bench=world.store.bench),
-        lambda world: restore(bench=world.store.bench),
+        lambda world: delete(target(world.path), context=world.store.context),
+        lambda world: restore(context=world.store.context),
         "omp",
     ),
     "archive pi": Verb(
-        prepare=lambda world: world.session(), act=lambda world: archive(target(world.path), bench=world.store.bench)
+        prepare=lambda world: world.session(),
+        act=lambda world: archive(target(world.path), context=world.store.context),
     ),
     "archive omp": Verb(
         prepare=lambda world: world.session("omp"),
-        act=lambda world: archive(target(world.path), bench=world.store.bench),
+        act=lambda world: archive(target(world.path), context=world.store.context),
     ),
     "unarchive omp": Verb(
-        prepare=_archived("omp"), act=lambda world: unarchive(target(world.path), bench=world.store.bench)
+        prepare=_archived("omp"), act=lambda world: unarchive(target(world.path), context=world.store.context)
     ),
-    "unpack omp": Verb(prepare=_packed, act=lambda world: unarchive(target(world.path), bench=world.store.bench)),
+    "unpack omp": Verb(prepare=_packed, act=lambda world: unarchive(target(world.path), context=world.store.context)),
     "relocate": Verb(prepare=_project, act=_relocate),
     "undo fork": _after(_fork, _undo),
-    "undo delete": _after(lambda world: delete(target(world.path), bench=world.store.bench), _undo),
+    "undo delete": _after(lambda world: delete(target(world.path), context=world.store.context), _undo),
     "undo archive": Verb(prepare=_archived("omp"), act=_undo, can_be_undone=False),
     "undo unpack": _undo_unpack(),
     "undo relocate": _undo_relocate(),

@@ -28,15 +28,15 @@ from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, Store, line,
 Verb = Callable[[Store, Path], object]
 
 VERBS: dict[str, tuple[str, str | None, Verb]] = {
-    "rename pi": ("pi", None, lambda store, path: rename(target(path), "ours", bench=store.bench)),
-    "rename atomic": ("atomic", None, lambda store, path: rename(target(path), "ours", bench=store.bench)),
-    "label pi": ("pi", None, lambda store, path: label(target(path), "00000003", "ours", bench=store.bench)),
-    "checkout pi": ("pi", None, lambda store, path: checkout(target(path), "00000006", bench=store.bench)),
-    "rename omp": ("omp", "old", lambda store, path: rename(target(path), "ours", bench=store.bench)),
-    "rename omp without slot": ("omp", None, lambda store, path: rename(target(path), "ours", bench=store.bench)),
-    "label omp": ("omp", "old", lambda store, path: label(target(path), "00000003", "ours", bench=store.bench)),
-    "undo rename pi": ("pi", None, lambda store, path: undo(bench=store.bench)),
-    "undo rename omp": ("omp", "old", lambda store, path: undo(bench=store.bench)),
+    "rename pi": ("pi", None, lambda store, path: rename(target(path), "ours", context=store.context)),
+    "rename atomic": ("atomic", None, lambda store, path: rename(target(path), "ours", context=store.context)),
+    "label pi": ("pi", None, lambda store, path: label(target(path), "00000003", "ours", context=store.context)),
+    "checkout pi": ("pi", None, lambda store, path: checkout(target(path), "00000006", context=store.context)),
+    "rename omp": ("omp", "old", lambda store, path: rename(target(path), "ours", context=store.context)),
+    "rename omp without slot": ("omp", None, lambda store, path: rename(target(path), "ours", context=store.context)),
+    "label omp": ("omp", "old", lambda store, path: label(target(path), "00000003", "ours", context=store.context)),
+    "undo rename pi": ("pi", None, lambda store, path: undo(context=store.context)),
+    "undo rename omp": ("omp", "old", lambda store, path: undo(context=store.context)),
 }
 
 # Near to others of the table: a kill after a call is one before the next.
@@ -53,7 +53,7 @@ class World:
         agent, slot, self.run = VERBS[verb]
         self.path = self.store.session(agent, slot=slot)
         if verb.startswith("undo"):
-            rename(target(self.path), "named", bench=self.store.bench)
+            rename(target(self.path), "named", context=self.store.context)
             os.utime(self.path, ns=(LONG_AGO_NS, LONG_AGO_NS))
         self.before = self.path.read_bytes()
 
@@ -91,7 +91,7 @@ def test_a_kill_in_the_moment_in_which_somebody_was_faster_is_mended_by_the_next
     assert in_child(run) == signal.SIGKILL
     session = open_session(world.path)
     assert [session.envelopes[index].id for index in session.active_branch()][-2] == "00000008", "theirs is off it"
-    with changing(world.store.bench):
+    with changing(world.store.context):
         pass
     session = open_session(world.path)
     assert [session.envelopes[index].id for index in session.active_branch()][-2] == "0000000f"
@@ -134,12 +134,12 @@ def test_nothing_is_lost_and_the_journal_is_right_whatever_call_fails(
 
 
 def _check(world: World, fault: str, clean: bytes, case: tuple[Any, ...]) -> None:
-    path, bench = world.path, world.store.bench
+    path, context = world.path, world.store.context
     if fault == "vanished" and not path.exists():
         return
     is_other = fault == "replaced" and b'"another"' in path.read_bytes()[: SLOT_BYTES * 2]
     before = OTHER if is_other else world.before
-    with changing(bench):
+    with changing(context):
         pass  # what a kill left is settled
     content = path.read_bytes()
     if parse_slot(content) is not None:
@@ -154,7 +154,7 @@ def _check(world: World, fault: str, clean: bytes, case: tuple[Any, ...]) -> Non
     left = [name for name in os.listdir(path.parent) if name not in (path.name, "other")]
     assert all(name.endswith(".lock") for name in left), case
     # The next change finds everything in order.
-    undone = label(target(path, open_session(path).agent), "00000002", "next", force=True, bench=bench)
+    undone = label(target(path, open_session(path).agent), "00000002", "next", force=True, context=context)
     assert undone.label == "next", case
     assert open_session(path).labels[1].text == "next", case
     _check_lines(path.read_bytes(), case)
@@ -174,7 +174,7 @@ def _check_lines(content: bytes, case: tuple[Any, ...]) -> None:
 
 
 def _check_journal(world: World, is_other: bool, case: tuple[Any, ...]) -> None:
-    changes = list(world.store.bench.journal.changes().values())
+    changes = list(world.store.context.journal.changes().values())
     if is_other or not changes:
         return
     last = changes[-1]

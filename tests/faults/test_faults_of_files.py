@@ -35,7 +35,7 @@ class Case:
         self.verb = FILE_VERBS[verb]
         world = self.world()
         self.before, self.trash_before = world.looks(), world.trashed()
-        self.changes_before = len(world.store.bench.journal.changes())
+        self.changes_before = len(world.store.context.journal.changes())
         with failing_disk() as disk:
             world.act()
         self.calls = disk.calls
@@ -80,7 +80,7 @@ def test_a_verb_on_files_is_done_or_not_whatever_call_fails(
         world = case.world()
         case.meets(world, at)
         with failing_disk():
-            with changing(world.store.bench):
+            with changing(world.store.context):
                 pass  # what a kill left is settled
             where = (verb, fault, at, case.calls[at - 1])
             if fault in ("vanished", "replaced"):
@@ -107,7 +107,7 @@ def check_all_or_nothing(case: Case, world: World, where: tuple[Any, ...]) -> No
     assert now in (case.before, case.after), (where, difference(now, case.before), difference(now, case.after))
     is_done = now == case.after
     if case.verb.is_noted:
-        changes = list(world.store.bench.journal.changes().values())
+        changes = list(world.store.context.journal.changes().values())
         assert not [change for change in changes if change.state == "pending"], where
         own = changes[case.changes_before :]
         assert is_done == any(change.state == "done" for change in own), (where, own)
@@ -116,7 +116,7 @@ def check_all_or_nothing(case: Case, world: World, where: tuple[Any, ...]) -> No
         # Each fork has another id, and what a kill left of a session manager stays beside.
         retry(world, case.after if case.verb.is_noted and "fork" not in case.name else None, where)
     elif case.verb.can_be_undone:
-        undo(bench=world.store.bench)
+        undo(context=world.store.context)
         assert world.looks() == case.before, where
 
 
@@ -157,7 +157,7 @@ def check_nothing_else_is_lost(case: Case, world: World, where: tuple[Any, ...])
     assert wanted <= found, (where, wanted - found)
     if case.fault == "replaced" and case.name != "delete omp for good":
         assert kept({"": (THEIRS, 0)}) <= {content[: len(THEIRS)] for content in found} | found, where
-    pending = [one for one in world.store.bench.journal.changes().values() if one.state == "pending"]
+    pending = [one for one in world.store.context.journal.changes().values() if one.state == "pending"]
     assert pending == [], where
 
 
@@ -183,7 +183,7 @@ def test_a_disk_that_cannot_rename_to_a_free_name_in_one_step_loses_nothing_eith
         world = case.world()
         case.meets(world, at)
         with failing_disk():
-            with changing(world.store.bench):
+            with changing(world.store.context):
                 pass
             where = (verb, fault, at, case.calls[at - 1])
             (check_nothing_else_is_lost if fault == "vanished" else check_all_or_nothing)(case, world, where)

@@ -31,11 +31,11 @@ def on_lines(agent: str, act: Callable[[World], object]) -> Verb:
 
 
 VERBS: dict[str, Verb] = {
-    "rename pi": on_lines("pi", lambda world: rename(target(world.path), "ours", bench=world.store.bench)),
-    "rename omp": on_lines("omp", lambda world: rename(target(world.path), "ours", bench=world.store.bench)),
-    "label pi": on_lines("pi", lambda world: label(target(world.path), "00000003", "x", bench=world.store.bench)),
-    "label omp": on_lines("omp", lambda world: label(target(world.path), "00000003", "x", bench=world.store.bench)),
-    "checkout pi": on_lines("pi", lambda world: checkout(target(world.path), "00000006", bench=world.store.bench)),
+    "rename pi": on_lines("pi", lambda world: rename(target(world.path), "ours", context=world.store.context)),
+    "rename omp": on_lines("omp", lambda world: rename(target(world.path), "ours", context=world.store.context)),
+    "label pi": on_lines("pi", lambda world: label(target(world.path), "00000003", "x", context=world.store.context)),
+    "label omp": on_lines("omp", lambda world: label(target(world.path), "00000003", "x", context=world.store.context)),
+    "checkout pi": on_lines("pi", lambda world: checkout(target(world.path), "00000006", context=world.store.context)),
     **FILE_VERBS,
 }
 
@@ -55,7 +55,7 @@ class Place:
 
     def check(self, world: World, where: object) -> None:
         """All is done, or nothing; the next change finds everything in order."""
-        with changing(world.store.bench):
+        with changing(world.store.context):
             pass
         now = world.looks()
         if self.name == "delete omp for good" and now != self.after:
@@ -65,7 +65,7 @@ class Place:
             # Where no trash has room for the packed file, it stays beside the unpacked one.
             now.pop(str(world.path.relative_to(world.store.home)), None)
         assert now in (self.before, self.after), (where, difference(now, self.before), difference(now, self.after))
-        pending = [one for one in world.store.bench.journal.changes().values() if one.state == "pending"]
+        pending = [one for one in world.store.context.journal.changes().values() if one.state == "pending"]
         assert pending == [], where
         if now == self.before:
             world.act()

@@ -24,7 +24,7 @@ from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.change.restore import restore
 from sessionbrowse.services.inspect.documents import context_document
 from sessionbrowse.services.list.scope import Scope
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo.undo import undo
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target
@@ -78,10 +78,10 @@ def sessions(program: tuple[str, str], written: Path, tmp_path: Path) -> list[Pa
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    """A bench that knows nothing of this machine; its clock is far ahead, so that no file is new."""
+def context(tmp_path: Path) -> ChangeContext:
+    """A change context that knows nothing of this machine; its clock is far ahead, so that no file is new."""
     around = Surroundings(home=str(tmp_path / "home"), environ={}, cwd=str(tmp_path))
-    return Bench.at(around, str(tmp_path / "state" / "sessionbrowse"), lambda: 1_900_000_000_000.0)
+    return ChangeContext.at(around, str(tmp_path / "state" / "sessionbrowse"), lambda: 1_900_000_000_000.0)
 
 
 def read_by(program: tuple[str, str], paths: list[Path], scratch: Path) -> list[dict[str, Json]]:
@@ -106,13 +106,13 @@ def without_title(header: dict[str, Json]) -> dict[str, Json]:
 
 
 def test_our_names_are_shown_and_nothing_else_changes(
-    program: tuple[str, str], sessions: list[Path], tmp_path: Path, bench: Bench
+    program: tuple[str, str], sessions: list[Path], tmp_path: Path, context: ChangeContext
 ) -> None:
     before = read_by(program, sessions, tmp_path)
     contents = [path.read_bytes() for path in sessions]
     times = [path.stat().st_mtime_ns for path in sessions]
     renamed = [
-        rename(Target(str(path), program[0]), NAMES[number % len(NAMES)], bench=bench)
+        rename(Target(str(path), program[0]), NAMES[number % len(NAMES)], context=context)
         for number, path in enumerate(sessions)
     ]
     after = read_by(program, sessions, tmp_path)
@@ -129,7 +129,7 @@ def test_our_names_are_shown_and_nothing_else_changes(
             assert (new["entries"][:-1], new["branch"][:-1]) == (old["entries"], old["branch"]), path
             assert path.stat().st_mtime_ns == mtime, path
     for _ in sessions:
-        undo(bench=bench)
+        undo(context=context)
     undone = read_by(program, sessions, tmp_path)
     for path, old, new in zip(sessions, before, undone, strict=True):
         assert (new["name"] or "").strip() == (old["name"] or "").strip(), path
@@ -142,14 +142,14 @@ def without_slot(content: bytes) -> bytes:
 
 
 def test_our_labels_are_shown_and_nothing_else_changes(
-    program: tuple[str, str], sessions: list[Path], tmp_path: Path, bench: Bench
+    program: tuple[str, str], sessions: list[Path], tmp_path: Path, context: ChangeContext
 ) -> None:
     before = read_by(program, sessions, tmp_path)
     contents = [path.read_bytes() for path in sessions]
     chooser = random.Random(SEED)
     chosen = [chooser.choice(old["entries"])["id"] for old in before]
     for number, (path, entry_id) in enumerate(zip(sessions, chosen, strict=True)):
-        label(Target(str(path), program[0]), entry_id, f"mark {number} – é", bench=bench)
+        label(Target(str(path), program[0]), entry_id, f"mark {number} – é", context=context)
     after = read_by(program, sessions, tmp_path)
     for number, (path, old, new) in enumerate(zip(sessions, before, after, strict=True)):
         assert new["labels"] == old["labels"] | {chosen[number]: f"mark {number} – é"}, path
@@ -157,14 +157,14 @@ def test_our_labels_are_shown_and_nothing_else_changes(
         assert (new["entries"][:-1], new["branch"][:-1]) == (old["entries"], old["branch"]), path
         assert path.read_bytes().startswith(contents[number]), path
     for _ in sessions:
-        undo(bench=bench)
+        undo(context=context)
     undone = read_by(program, sessions, tmp_path)
     for path, old, new in zip(sessions, before, undone, strict=True):
         assert (new["labels"], said(new)) == (old["labels"], said(old)), path
 
 
 def test_they_resume_where_we_checked_out_and_go_on_there(
-    program: tuple[str, str], sessions: list[Path], tmp_path: Path, bench: Bench
+    program: tuple[str, str], sessions: list[Path], tmp_path: Path, context: ChangeContext
 ) -> None:
     before = read_by(program, sessions, tmp_path)
     contents = [path.read_bytes() for path in sessions]
@@ -174,9 +174,9 @@ def test_they_resume_where_we_checked_out_and_go_on_there(
         entry_id = chooser.choice([entry["id"] for entry in old["entries"]])
         target = Target(str(path), program[0])
         try:
-            answer = checkout(target, entry_id, force=True, bench=bench)
+            answer = checkout(target, entry_id, force=True, context=context)
         except UnsafeEntry as refused:
-            answer = checkout(target, refused.nearest or "", force=True, bench=bench)
+            answer = checkout(target, refused.nearest or "", force=True, context=context)
         session = open_session(path, program[0])
         at = session.index_by_id[answer.at] if answer.at is not None else None
         way = [session.envelopes[index].id for index in session.branch(at)]
@@ -184,18 +184,18 @@ def test_they_resume_where_we_checked_out_and_go_on_there(
             way.append(answer.leaf_id)
         expected.append((way, context_document(session, session.leaf)))
     after = read_by(program, sessions, tmp_path)
-    for path, old, new, content, (way, context) in zip(sessions, before, after, contents, expected, strict=True):
+    for path, old, new, content, (way, wanted) in zip(sessions, before, after, contents, expected, strict=True):
         assert path.read_bytes().startswith(content), path
         if way[-1] in {entry["id"] for entry in old["entries"]}:
             continue  # it stood there already
         assert new["branch"] == way, path
         assert [message["role"] for message in new["context"]["messages"]] == [
-            message["role"] for message in context["messages"]
+            message["role"] for message in wanted["messages"]
         ], path
-        assert (new["context"]["thinkingLevel"] or "off") == (context["thinking_level"] or "off"), path
+        assert (new["context"]["thinkingLevel"] or "off") == (wanted["thinking_level"] or "off"), path
         if program[0] == "pi":
             model = new["context"]["model"]
-            ours = context["model"]
+            ours = wanted["model"]
             assert (model and [model["provider"], model["modelId"]]) == (ours and list(ours.values())), path
         assert (new["name"], new["labels"]) == (old["name"], old["labels"]), path
         assert new["entries"][:-1] == old["entries"], path
@@ -206,17 +206,17 @@ def test_they_resume_where_we_checked_out_and_go_on_there(
 
 
 def test_moved_archived_and_deleted_sessions_are_read_as_before(
-    program: tuple[str, str], sessions: list[Path], tmp_path: Path, bench: Bench
+    program: tuple[str, str], sessions: list[Path], tmp_path: Path, context: ChangeContext
 ) -> None:
     own_system_trash()
     before = read_by(program, sessions, tmp_path)
     store = picture(tmp_path / "sessions")
-    scope = Scope(around=bench.around, roots=(str(tmp_path / "sessions"),), agents=(program[0],))
+    scope = Scope(around=context.around, roots=(str(tmp_path / "sessions"),), agents=(program[0],))
     places = {str(path): str(path) for path in sessions}
     directories = {path: open_session(path, program[0]).cwd for path in places}
     steps: list[str | None] = []
     while left := sorted({cwd for cwd in directories.values() if cwd.startswith("/") and "/moved/" not in cwd}):
-        moved = relocate(left[0], f"/moved/{len(steps)}/ö x", scope, bench=bench)
+        moved = relocate(left[0], f"/moved/{len(steps)}/ö x", scope, context=context)
         for one in moved.sessions:
             (first,) = [path for path, place in places.items() if place == one.source]
             places[first], directories[first] = one.target, one.new_cwd
@@ -224,9 +224,9 @@ def test_moved_archived_and_deleted_sessions_are_read_as_before(
     assert steps
     there = [Path(places[str(path)]) for path in sessions]
     for path in there:
-        archived = archive(Target(str(path), program[0]), bench=bench)
-        unarchive(Target(archived.path, program[0]), bench=bench)
-        restore(delete(Target(str(path), program[0]), bench=bench).undo_id, bench=bench)
+        archived = archive(Target(str(path), program[0]), context=context)
+        unarchive(Target(archived.path, program[0]), context=context)
+        restore(delete(Target(str(path), program[0]), context=context).undo_id, context=context)
     requests = [{"op": "read", "file": str(path)} for path in there]
     for old, new, path in zip(before, ask_manager(*program, requests, tmp_path), sessions, strict=True):
         assert new["header"].get("cwd", "") == directories[str(path)] or not directories[str(path)], path
@@ -234,7 +234,7 @@ def test_moved_archived_and_deleted_sessions_are_read_as_before(
             old[key] for key in ("context", "entries", "branch", "labels", "name")
         ], path
     for step in reversed(steps):
-        undo(step, bench=bench)
+        undo(step, context=context)
     assert picture(tmp_path / "sessions") == store
     print(f"{len(sessions)} sessions moved in {len(steps)} steps, archived, deleted and brought back")
 
@@ -281,22 +281,22 @@ class Running:
         return answer
 
 
-def test_a_running_omp_never_loses_its_ability_to_save(omp: Running, bench: Bench) -> None:
+def test_a_running_omp_never_loses_its_ability_to_save(omp: Running, context: ChangeContext) -> None:
     target = Target(str(omp.path), "omp")
     first = open_session(omp.path, "omp").envelopes[0].id or ""
     for turn in range(30):
-        assert rename(target, f"named from outside {turn}", bench=bench).undo_id
+        assert rename(target, f"named from outside {turn}", context=context).undo_id
         assert omp.ask("append", text=f"question {turn}")["ok"]
-        assert rename(target, f"and again {turn}", bench=bench).undo_id
+        assert rename(target, f"and again {turn}", context=context).undo_id
         # It has appended, so it holds the file: nothing may be added.
         with pytest.raises(InUse, match="has the file open for writing"):
-            label(target, first, "mark", bench=bench)
+            label(target, first, "mark", context=context)
         with pytest.raises(InUse):
-            checkout(target, first, bench=bench)
+            checkout(target, first, context=context)
         assert omp.ask("answer", text=f"answer {turn}")["ok"]
         if turn % 3 == 0:
             assert omp.ask("rewrite")["ok"]
-            assert rename(target, f"after a rewrite {turn}", bench=bench).undo_id
+            assert rename(target, f"after a rewrite {turn}", context=context).undo_id
     assert omp.ask("flush")["ok"]
     session = open_session(omp.path, "omp")
     texts = [context["text"] for context in context_document(session)["messages"]]

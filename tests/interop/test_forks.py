@@ -14,7 +14,7 @@ from sessionbrowse import SessionManager
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.agents.change_plans import line_name
 from sessionbrowse.services.change.fork import fork
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from tests.interop import real
 from tests.interop.manage import ask_manager
 from tests.interop.replay import described, replayed, without_absent
@@ -65,11 +65,11 @@ def sessions(program: tuple[str, str], tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    """A bench that knows nothing of this machine."""
+def context(tmp_path: Path) -> ChangeContext:
+    """A change context that knows nothing of this machine."""
     home = tmp_path / "home"
     around = Surroundings(home=str(home), environ={}, cwd=str(tmp_path))
-    return Bench.at(around, str(tmp_path / "state" / "sessionbrowse"), lambda: 1_800_000_000_000.0)
+    return ChangeContext.at(around, str(tmp_path / "state" / "sessionbrowse"), lambda: 1_800_000_000_000.0)
 
 
 def test_the_programs_say_of_their_sessions_what_our_manager_says(
@@ -127,7 +127,7 @@ def test_the_programs_go_on_where_our_manager_stood(
 
 @pytest.mark.parametrize("is_whole", [True, False], ids=["whole", "at-an-entry"])
 def test_a_fork_of_ours_equals_theirs_in_everything_but_ids_and_times(
-    program: tuple[str, str], sessions: list[Path], tmp_path: Path, bench: Bench, is_whole: bool
+    program: tuple[str, str], sessions: list[Path], tmp_path: Path, context: ChangeContext, is_whole: bool
 ) -> None:
     agent, version = program
     cases = list(_forks(agent, sessions, is_whole))
@@ -142,7 +142,7 @@ def test_a_fork_of_ours_equals_theirs_in_everything_but_ids_and_times(
     answers = ask_manager(agent, version, requests, tmp_path)
     made = []
     for number, ((path, at), answer) in enumerate(zip(cases, answers, strict=True)):
-        mine = fork(str(path), agent, at=at, cwd=cwd, session_dir=str(ours_dir / f"{number:03}"), bench=bench)
+        mine = fork(str(path), agent, at=at, cwd=cwd, session_dir=str(ours_dir / f"{number:03}"), context=context)
         made.append(Path(mine.path))
         if not Path(answer["file"]).exists():
             continue  # it has no conversation yet, and is written with its first message

@@ -22,7 +22,7 @@ from sessionbrowse import (
 )
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import InUse, NoSuchEntry, NotASession, RefusedWrite, WriteFailed
-from sessionbrowse.manager.environment import Means
+from sessionbrowse.manager.environment import Environment
 from sessionbrowse.store.read.session_file import open_session
 from tests.faults.fault_injection import failing_disk, fails_with
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, NOW_MS, Store, entry, header, line, lines_of, user
@@ -49,9 +49,9 @@ class World:
         self.chance = 0
 
     @property
-    def means(self) -> Means:
+    def environment(self) -> Environment:
         around = Surroundings(home=str(self.store.home), environ={}, cwd=str(self.store.folder))
-        return Means(around=around, now_ms=self._now, random_bytes=self._bytes, proc=str(self.store.proc))
+        return Environment(around=around, now_ms=self._now, random_bytes=self._bytes, proc=str(self.store.proc))
 
     def _now(self) -> float:
         self.ticks += 1
@@ -62,11 +62,11 @@ class World:
         return self.chance.to_bytes(size, "big")
 
     def create(self, agent: str = "pi", **options: Any) -> SessionManager:
-        return SessionManager.create("/projects/webshop", agent=agent, means=self.means, **options)
+        return SessionManager.create("/projects/webshop", agent=agent, environment=self.environment, **options)
 
     def open(self, path: Path | str | None, **options: Any) -> SessionManager:
         assert path is not None
-        return SessionManager.open(path, means=self.means, **options)
+        return SessionManager.open(path, environment=self.environment, **options)
 
 
 @pytest.fixture
@@ -154,10 +154,10 @@ def test_looking_writes_nothing_and_makes_no_folder(world: World) -> None:
     torn = world.store.session(end=b'{"type":"mess', name="torn.jsonl")
     before = picture(world.store.home)
     for agent in AGENTS:
-        SessionManager.list("/projects/webshop", agent=agent, means=world.means)
-        SessionManager.list_all(agent=agent, means=world.means)
-        SessionManager.continue_recent("/never/seen", agent=agent, means=world.means)
-        SessionManager.find_by_id("/never/seen", "x", agent=agent, means=world.means)
+        SessionManager.list("/projects/webshop", agent=agent, environment=world.environment)
+        SessionManager.list_all(agent=agent, environment=world.environment)
+        SessionManager.continue_recent("/never/seen", agent=agent, environment=world.environment)
+        SessionManager.find_by_id("/never/seen", "x", agent=agent, environment=world.environment)
         world.create(agent)
     for name in ("v1.jsonl", "torn.jsonl"):
         manager = world.open(torn.parent / name)
@@ -343,7 +343,7 @@ def test_a_branched_session_takes_the_place_of_the_manager(world: World) -> None
     manager.append_message(QUESTION)
     assert open_session(made or "").problems == ()
     assert path.read_bytes() == before
-    memory = SessionManager.in_memory(means=world.means, entries=[header(), *CONVERSATION])
+    memory = SessionManager.in_memory(environment=world.environment, entries=[header(), *CONVERSATION])
     assert memory.create_branched_session("00000002") is None
     assert [one["id"] for one in memory.get_entries()] == ["00000001", "00000002"]
     empty = world.create()
@@ -354,9 +354,9 @@ def test_a_branched_session_takes_the_place_of_the_manager(world: World) -> None
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_fork_from_another_directory_is_written_at_once(world: World, agent: str) -> None:
     path = world.store.session(agent)
-    fork = SessionManager.fork_from(path, "/projects/other", agent=agent, means=world.means)
+    fork = SessionManager.fork_from(path, "/projects/other", agent=agent, environment=world.environment)
     assert Path(fork.get_session_file() or "").parent == Path(
-        SessionManager.get_default_session_dir("/projects/other", agent=agent, means=world.means)
+        SessionManager.get_default_session_dir("/projects/other", agent=agent, environment=world.environment)
     )
     assert [one["id"] for one in fork.get_entries()] == [one["id"] for one in CONVERSATION]
     fork.append_message(QUESTION)
@@ -371,20 +371,22 @@ def test_lists_are_those_of_the_program_with_progress(world: World) -> None:
     found = SessionManager.list(
         "/projects/webshop",
         on_progress=lambda one: seen.append((one.loaded, one.total, one.session is None)),
-        means=world.means,
+        environment=world.environment,
     )
     assert [one.path for one in found] == [str(first), str(second)]
     assert found[0].first_message == "first question"
     assert found[0].all_messages_text.startswith("first question I look first answer")
     assert seen == [(1, 3, True), (2, 3, False), (3, 3, False)]
-    assert SessionManager.list("/projects/webshop", cancelled=lambda: True, means=world.means) == []
-    assert len(SessionManager.list_all(means=world.means)) == 2
+    assert SessionManager.list("/projects/webshop", cancelled=lambda: True, environment=world.environment) == []
+    assert len(SessionManager.list_all(environment=world.environment)) == 2
     flat = str(first.parent)
-    assert SessionManager.list("/projects/other", flat + "/../--projects-webshop--", means=world.means) == []
+    assert (
+        SessionManager.list("/projects/other", flat + "/../--projects-webshop--", environment=world.environment) == []
+    )
     os.utime(second, ns=(1, LONG_AGO_NS + 1))
-    assert SessionManager.continue_recent("/projects/webshop", means=world.means).get_session_id() == "b"
-    assert SessionManager.find_by_id("/projects/webshop", "b", means=world.means) == str(second)
-    assert SessionManager.find_by_id("/projects/webshop", "B", means=world.means) is None
+    assert SessionManager.continue_recent("/projects/webshop", environment=world.environment).get_session_id() == "b"
+    assert SessionManager.find_by_id("/projects/webshop", "b", environment=world.environment) == str(second)
+    assert SessionManager.find_by_id("/projects/webshop", "B", environment=world.environment) is None
 
 
 def test_atomics_workflow_stages_are_listed_only_on_request(world: World) -> None:
@@ -393,16 +395,21 @@ def test_atomics_workflow_stages_are_listed_only_on_request(world: World) -> Non
     manager.append_message(ANSWER)
     assert manager.get_header()["workflow"] == stage
     assert "internal" not in world.create("atomic", internal=True).get_header()
-    assert SessionManager.list("/projects/webshop", agent="atomic", means=world.means) == []
-    (found,) = SessionManager.list("/projects/webshop", agent="atomic", include_internal=True, means=world.means)
+    assert SessionManager.list("/projects/webshop", agent="atomic", environment=world.environment) == []
+    (found,) = SessionManager.list(
+        "/projects/webshop", agent="atomic", include_internal=True, environment=world.environment
+    )
     assert found.internal
-    assert SessionManager.continue_recent("/projects/webshop", agent="atomic", means=world.means).get_entries() == []
+    assert (
+        SessionManager.continue_recent("/projects/webshop", agent="atomic", environment=world.environment).get_entries()
+        == []
+    )
 
 
 def test_chains_as_deep_as_files_can_be_do_not_overflow(world: World) -> None:
     deep = 200_000
     entries = [{"type": "custom", "id": str(n), "parentId": str(n - 1) if n else None} for n in range(deep)]
-    manager = SessionManager.in_memory(entries=entries, means=world.means)
+    manager = SessionManager.in_memory(entries=entries, environment=world.environment)
     (root,) = manager.get_tree()
     assert root != manager.get_tree()[0]
     assert len({root}) == 1
@@ -413,7 +420,7 @@ def test_chains_as_deep_as_files_can_be_do_not_overflow(world: World) -> None:
 
 def test_cycles_of_parents_end_at_the_first_repeat(world: World) -> None:
     entries = [entry("custom", "a", "b"), entry("custom", "b", "a")]
-    manager = SessionManager.in_memory(entries=entries, means=world.means)
+    manager = SessionManager.in_memory(entries=entries, environment=world.environment)
     assert [one["id"] for one in manager.get_branch()] == ["a", "b"]
     assert manager.get_tree() == []
     assert build_session_context(entries).messages == []

@@ -116,24 +116,28 @@ def test_a_fork_of_omp_is_gone_over_to_and_the_source_stays(world: World) -> Non
     manager.append_message(QUESTION)
     assert open_session(made).problems == ()
     assert path.read_bytes() == before[str(path)][0]
-    assert SessionManager.in_memory(agent="omp", means=world.means).fork() is None
+    assert SessionManager.in_memory(agent="omp", environment=world.environment).fork() is None
 
 
 def test_a_session_of_omp_moves_with_what_belongs_to_it_and_moves_back_by_undo(world: World) -> None:
     path = omp_session(world)
     before = picture(world.store.home / ".omp")
     manager = world.open(
-        path, session_dir=SessionManager.get_default_session_dir(PROJECT, agent="omp", means=world.means), force=True
+        path,
+        session_dir=SessionManager.get_default_session_dir(PROJECT, agent="omp", environment=world.environment),
+        force=True,
     )
     moved = manager.move_to("/srv/shop")
     assert moved == manager.get_session_file()
-    assert Path(str(moved)).parent == Path(manager.get_default_session_dir("/srv/shop", agent="omp", means=world.means))
+    assert Path(str(moved)).parent == Path(
+        manager.get_default_session_dir("/srv/shop", agent="omp", environment=world.environment)
+    )
     assert not path.exists()
     assert (Path(str(moved)).with_suffix("") / "1.bash.log").read_text() == "output"
     assert manager.get_header()["cwd"] == manager.get_cwd() == "/srv/shop"
     assert manager.get_header()["previousSessionFiles"] == [str(path)]
     assert os.stat(str(moved)).st_mtime_ns == LONG_AGO_NS
-    undo(bench=world.means.bench)
+    undo(context=world.environment.context)
     assert picture(world.store.home / ".omp") == before
 
 
@@ -143,16 +147,18 @@ def test_a_session_that_is_not_written_yet_moves_in_memory(world: World) -> None
     manager.append_message(QUESTION)
     manager.append_message(ANSWER)
     written = Path(str(manager.get_session_file()))
-    assert written.parent == Path(manager.get_default_session_dir("/srv/shop", agent="omp", means=world.means))
+    assert written.parent == Path(
+        manager.get_default_session_dir("/srv/shop", agent="omp", environment=world.environment)
+    )
     assert lines_of(written)[1]["cwd"] == "/srv/shop"
 
 
 def test_what_is_in_the_way_of_a_move_stays(world: World) -> None:
     path = omp_session(world)
-    folder = Path(SessionManager.get_default_session_dir("/srv/shop", agent="omp", means=world.means))
+    folder = Path(SessionManager.get_default_session_dir("/srv/shop", agent="omp", environment=world.environment))
     folder.mkdir(parents=True)
     (folder / path.name).write_text("somebody else's")
-    default = SessionManager.get_default_session_dir(PROJECT, agent="omp", means=world.means)
+    default = SessionManager.get_default_session_dir(PROJECT, agent="omp", environment=world.environment)
     manager = world.open(path, session_dir=default, force=True)
     before, cwd = picture(world.store.home / ".omp"), manager.get_cwd()
     with pytest.raises(RefusedWrite, match="never overwritten"):
@@ -198,7 +204,7 @@ def test_a_backup_of_atomic_is_a_copy_under_a_name_that_no_list_shows(world: Wor
     assert copy is not None
     assert Path(copy).read_bytes() == path.read_bytes()
     assert re.fullmatch(rf"{re.escape(path.name)}\.2027-01-15T08-00-00-\d{{3}}Z\.-ompact-now-\.bak", Path(copy).name)
-    assert [Path(one.path) for one in SessionManager.list_all(agent="atomic", means=world.means)] == [path]
+    assert [Path(one.path) for one in SessionManager.list_all(agent="atomic", environment=world.environment)] == [path]
     assert world.create("atomic").write_backup_snapshot("x") is None
 
 
@@ -217,5 +223,5 @@ def test_what_a_program_has_not_is_refused(world: World, agent: str) -> None:
 
 def test_a_fork_of_atomic_may_be_a_stage_of_a_workflow(world: World) -> None:
     path = world.store.session("atomic")
-    fork = SessionManager.fork_from(path, "/x", internal=True, workflow=WORKFLOW, means=world.means)
+    fork = SessionManager.fork_from(path, "/x", internal=True, workflow=WORKFLOW, environment=world.environment)
     assert (fork.get_header()["internal"], fork.get_header()["parentSession"]) == (True, str(path))

@@ -246,7 +246,12 @@ async def _others(taken: Album) -> None:
         others.process(4242, ["bun", "/usr/lib/node_modules/omp/cli.js"], cwd=str(project), holds=written)
         others.process(4243, ["pi"], cwd=str(project))
         options: dict[str, Any] = {"size": taken.look.size, "settings": Settings(theme=taken.look.themes[0])}
-        options |= {"bench": others.bench, "environ": others.environ, "home": str(others.home), "here": str(project)}
+        options |= {
+            "context": others.context,
+            "environ": others.environ,
+            "home": str(others.home),
+            "here": str(project),
+        }
         async with browsing(roots=[str(others.home)], **options) as browser:
             for scene in OTHERS:
                 await _go(browser, scene.keys)

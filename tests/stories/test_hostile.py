@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from tests.support.tui_support import Driven, browsing, fixed_source
 
 ATTACK = (
@@ -140,8 +140,8 @@ async def test_no_question_shows_what_a_session_says_raw(tmp_path: Path) -> None
     path = hostile(folder / "hostile.jsonl")
     state = Surroundings(home=str(tmp_path), environ={}, cwd=str(tmp_path))
     (tmp_path / "proc").mkdir()
-    bench = Bench.at(state, str(tmp_path / "state"), lambda: 1.8e12, proc=str(tmp_path / "proc"))
-    async with browsing(roots=[str(tmp_path / ".pi")], home=str(tmp_path), bench=bench) as browser:
+    context = ChangeContext.at(state, str(tmp_path / "state"), lambda: 1.8e12, proc=str(tmp_path / "proc"))
+    async with browsing(roots=[str(tmp_path / ".pi")], home=str(tmp_path), context=context) as browser:
         for keys in (["ctrl+r"], ["ctrl+d"], ["f"], ["M"], ["t"], ["U"]):
             await browser.press(*keys)
             assert browser.screen_name == "dialog", keys

@@ -42,14 +42,14 @@ for number in range(count):
 def test_two_writers_lose_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path)
     path = store.session()
-    bench = store.bench
+    context = store.context
     changes = overtaken = 0
     with subprocess.Popen([sys.executable, "-c", APPENDER, str(path), str(LINES)]) as appender:
         while appender.poll() is None or changes < CHANGES:
             if changes % 2:
-                made = label(target(path), "00000003", f"mark {changes}", bench=bench).notes
+                made = label(target(path), "00000003", f"mark {changes}", context=context).notes
             else:
-                made = rename(target(path), f"name {changes}", bench=bench).notes
+                made = rename(target(path), f"name {changes}", context=context).notes
             overtaken += bool(made)
             changes += 1
         assert appender.wait() == 0

@@ -1,4 +1,4 @@
-"""What the tests of changes share: session files of each agent, a bench of their own, a made-up process table."""
+"""What the tests of changes share: session files of each agent, a change context, a made-up process table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.format.title_slot import slot_line
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.write.admission import Target
 
 Json = dict[str, Any]
@@ -107,10 +107,12 @@ class Store:
         self._ids = itertools.count(0xA0000000)
 
     @property
-    def bench(self) -> Bench:
-        """A bench of this store; its ids count up."""
+    def context(self) -> ChangeContext:
+        """A change context of this store; its ids count up."""
         around = Surroundings(home=str(self.home), environ=self.environ, cwd=str(self.folder))
-        return Bench.at(around, str(self.state), lambda: self.now_ms, lambda: f"{next(self._ids):08x}", str(self.proc))
+        return ChangeContext.at(
+            around, str(self.state), lambda: self.now_ms, lambda: f"{next(self._ids):08x}", str(self.proc)
+        )
 
     def session(
         self,

@@ -13,25 +13,27 @@ from sessionbrowse.errors import InUse, RefusedWrite, SessionBrowseError
 from sessionbrowse.services.change.delete import agent_of, is_lock
 from sessionbrowse.services.change.unpack import unpack
 from sessionbrowse.services.list.find import header_of
-from sessionbrowse.services.transaction.change import Changed, changing, noted
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.move_together import Move, move_all
-from sessionbrowse.services.transaction.recover import settle
+from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.store.find.discover import ARCHIVE_FOLDER
 from sessionbrowse.store.read import archive as places
 from sessionbrowse.store.write.admission import Target, admitted, shown_name
-from sessionbrowse.store.write.in_use import usage
+from sessionbrowse.store.write.in_use import file_usage
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.text import clean
 
 
-class Archived(Changed, frozen=True, kw_only=True):
+class Archived(ChangeResult, frozen=True, kw_only=True):
     """Where the session lies now (`path`), and where it lay."""
 
     was: str
 
 
-def archive(target: Target, *, force: bool = False, bench: Bench | None = None, group: str | None = None) -> Archived:
+def archive(
+    target: Target, *, force: bool = False, context: ChangeContext | None = None, group: str | None = None
+) -> Archived:
     """Take a session out of its program's lists.
 
     Raises:
@@ -39,47 +41,49 @@ def archive(target: Target, *, force: bool = False, bench: Bench | None = None, 
         RefusedWrite: it is archived already, or cannot be where it lies, or something of that name is in the way.
         WriteFailed: the disk refused; it is where it was.
     """
-    bench = bench or Bench.real()
-    with changing(bench):
+    context = context or ChangeContext.real()
+    with changing(context):
         path = admitted(target)
         agent = agent_of(path, target)
         wanted = places.archived_path(path, agent.name)
         _refuse_link(wanted)
-        used = usage(path, agent, header_of(path).cwd or "", bench.around, now_ms=bench.now_ms(), proc=bench.proc)
+        used = file_usage(
+            path, agent, header_of(path).cwd or "", context.around, now_ms=context.now_ms(), proc=context.proc
+        )
         if used.in_use and not force:
             raise InUse(
                 f"{shown_name(path)} may be in use: {'; '.join(used.reasons)}. {agent.name} would write on where it "
                 "lay, into a file that is no session. Quit it first."
             )
-        return _moved("archive", path, wanted, agent.name, bench, group)
+        return _moved("archive", path, wanted, agent.name, context, group)
 
 
-def unarchive(target: Target, *, bench: Bench | None = None, group: str | None = None) -> Archived:
+def unarchive(target: Target, *, context: ChangeContext | None = None, group: str | None = None) -> Archived:
     """Bring an archived session back into its program's lists; one that omp packed is unpacked.
 
     Raises:
         RefusedWrite: it is not archived, or something of its name is in the way.
         WriteFailed: the disk refused; it is where it was.
     """
-    bench = bench or Bench.real()
-    with changing(bench):
+    context = context or ChangeContext.real()
+    with changing(context):
         path = admitted(target)
         agent = agent_of(path, target).name
         wanted = places.original_path(path)
         _refuse_link(wanted)
         if places.is_packed(path):
-            made = unpack(path, wanted, agent, bench, group)
+            made = unpack(path, wanted, agent, context, group)
             return Archived(done=made.done, path=made.path, undo_id=made.undo_id, notes=made.notes, was=path)
-        return _moved("unarchive", path, wanted, agent, bench, group)
+        return _moved("unarchive", path, wanted, agent, context, group)
 
 
-def take_back(change: Change, bench: Bench) -> Archived:
+def take_back(change: Change, context: ChangeContext) -> Archived:
     """Move back what a change moved; hold the lock."""
     moves = [(target, source) for source, target in change.plan["moves"]]
     source, target = moves[-1]
     if not os.path.lexists(source):
         raise RefusedWrite(f"{clean(source)} is not there any more.")
-    return _carry_out("undo", moves, change.agent, bench, change.group, undoes=change.id, was=source, path=target)
+    return _carry_out("undo", moves, change.agent, context, change.group, undoes=change.id, was=source, path=target)
 
 
 def _refuse_link(wanted: str) -> None:
@@ -96,22 +100,22 @@ def moves_of(path: str, wanted: str, agent: str) -> list[Move]:
     return [*((found, os.path.join(folder, os.path.basename(found))) for found in own), (path, wanted)]
 
 
-def _moved(verb: str, path: str, wanted: str, agent: str, bench: Bench, group: str | None) -> Archived:
-    return _carry_out(verb, moves_of(path, wanted, agent), agent, bench, group, was=path, path=wanted)
+def _moved(verb: str, path: str, wanted: str, agent: str, context: ChangeContext, group: str | None) -> Archived:
+    return _carry_out(verb, moves_of(path, wanted, agent), agent, context, group, was=path, path=wanted)
 
 
 def _carry_out(
     verb: str,
     moves: list[Move],
     agent: str,
-    bench: Bench,
+    context: ChangeContext,
     group: str | None,
     *,
     was: str,
     path: str,
     undoes: str | None = None,
 ) -> Archived:
-    change = bench.journal.begin(
+    change = context.journal.begin(
         verb,
         agent,
         path,
@@ -124,9 +128,9 @@ def _carry_out(
     try:
         move_all(moves)
     except SessionBrowseError as error:
-        settle(bench, change, error.sentence)
+        recover_change(context, change, error.sentence)
         raise
-    notes = noted(bench, change, {"path": path}, None)
+    notes = noted(context, change, {"path": path}, None)
     # The folder stays where other archived sessions lie in it.
     with suppress(OSError):
         if os.path.basename(os.path.dirname(was)) == ARCHIVE_FOLDER:

@@ -11,7 +11,7 @@ from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.session.stranded_messages import CHECKOUT_TYPE
 from sessionbrowse.services.inspect.documents import find_entry
 from sessionbrowse.services.transaction.change import (
-    Changed,
+    ChangeResult,
     Origin,
     append,
     changing,
@@ -19,7 +19,7 @@ from sessionbrowse.services.transaction.change import (
     retried,
     usage_of,
 )
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.write.admission import Target, refuse_old_version
 from sessionbrowse.store.write.writer import OpenedFile, opened
 
@@ -27,7 +27,7 @@ _UNFINISHED = frozenset({"aborted", "error"})
 _NEW_TURN = frozenset({"compaction", "branch_summary", "reset_boundary"})
 
 
-class CheckedOut(Changed, frozen=True, kw_only=True):
+class CheckedOut(ChangeResult, frozen=True, kw_only=True):
     """The wanted entry, the one at which the program resumes (None: before the first), and the text handed back.
 
     `leaf_id` is our own entry, which stands at the end of the file now.
@@ -39,7 +39,7 @@ class CheckedOut(Changed, frozen=True, kw_only=True):
     text: str | None = None
 
 
-class Place(Struct, frozen=True):
+class CheckoutPoint(Struct, frozen=True):
     """Where a program stands after going to an entry: the index of that place, and the text it hands back."""
 
     index: int
@@ -51,7 +51,7 @@ def checkout(
     entry: str,
     *,
     force: bool = False,
-    bench: Bench | None = None,
+    context: ChangeContext | None = None,
     group: str | None = None,
 ) -> CheckedOut:
     """Make the program resume at the entry that an id, the beginning of one or an exact label names.
@@ -66,22 +66,28 @@ def checkout(
         NoSuchEntry, AmbiguousReference: the entry is not found.
         WriteFailed: the disk refused; the sentence says what the file holds now.
     """
-    bench = bench or Bench.real()
+    context = context or ChangeContext.real()
 
     def attempt() -> CheckedOut:
-        with changing(bench), opened(target) as file:
+        with changing(context), opened(target) as file:
             refuse_old_version(file.session)
             index = find_entry(file.session, entry)
             place = place_of(file.session, index)
             refuse_unsafe(file.session, index, place)
             origin = Origin(verb="checkout", group=group)
-            return write_checkout(file, file.session.ids[index], place, bench, origin, force=force)
+            return write_checkout(file, file.session.ids[index], place, context, origin, force=force)
 
     return retried(attempt)
 
 
 def write_checkout(
-    file: OpenedFile, wanted_id: str | None, place: Place, bench: Bench, origin: Origin, *, force: bool
+    file: OpenedFile,
+    wanted_id: str | None,
+    place: CheckoutPoint,
+    context: ChangeContext,
+    origin: Origin,
+    *,
+    force: bool,
 ) -> CheckedOut:
     """Append the entry that makes the program resume at a place of an open file."""
     session = file.session
@@ -99,11 +105,11 @@ def write_checkout(
             leaf_id=session.leaf_id,
             text=place.text,
         )
-    notes = consent_to_append(file, usage_of(file, bench), "the check out", asks=True, force=force)
+    notes = consent_to_append(file, usage_of(file, context), "the check out", asks=True, force=force)
     change, appended = append(
         file,
         checkout_entry(wanted_id, at),
-        bench,
+        context,
         origin,
         before={"leaf_id": session.leaf_id},
         after={"at": at},
@@ -128,22 +134,22 @@ def standing_at(session: Session) -> int | None:
     return leaf
 
 
-def place_of(session: Session, index: int) -> Place:
+def place_of(session: Session, index: int) -> CheckoutPoint:
     """Return where going to an entry leads: to itself, or for what the user said to its parent."""
     kind = session.kind(index)
     is_prompt = kind.type == "message" and kind.role == "user"
     if not is_prompt and (kind.type != "custom_message" or session.agent == "omp"):
-        return Place(index, None)
+        return CheckoutPoint(index, None)
     entry = session.entry(index)
     content: Content = None
     if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
         content = entry.message.content
     elif isinstance(entry, CustomMessage):
         content = entry.content
-    return Place(session.parents[index], _text(content))
+    return CheckoutPoint(session.parents[index], _text(content))
 
 
-def refuse_unsafe(session: Session, index: int, place: Place) -> None:
+def refuse_unsafe(session: Session, index: int, place: CheckoutPoint) -> None:
     """Raise `UnsafeEntry` for a place between a tool's call and its result."""
     if not _has_open_calls(session, place.index):
         return

@@ -18,14 +18,14 @@ from sessionbrowse.agents import AGENTS, Agent
 from sessionbrowse.errors import InUse, LostForGood, RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list.find import header_of
-from sessionbrowse.services.transaction.change import Changed, changing, noted
-from sessionbrowse.services.transaction.change_context import Bench
-from sessionbrowse.services.transaction.recover import settle
+from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
+from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.services.transaction.trash_directories import deleted_at, homes, items_of, own_name, own_trash
 from sessionbrowse.store.find.discover import agent_of_path
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import Target, admitted, shown_name
-from sessionbrowse.store.write.in_use import Usage, usage
+from sessionbrowse.store.write.in_use import FileUsage, file_usage
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.trash import NoTrash, Trashed
 from sessionbrowse.text import clean
@@ -36,7 +36,7 @@ Into = Literal["trash", "own", "nowhere"]
 ToTrash = Callable[[str], None]
 
 
-class Deleted(Changed, frozen=True, kw_only=True):
+class Deleted(ChangeResult, frozen=True, kw_only=True):
     """What was deleted: the session's path first, then what belonged to it; and where it went.
 
     `undo_id` restores it; None where it is gone for good.
@@ -46,7 +46,7 @@ class Deleted(Changed, frozen=True, kw_only=True):
     into: Into
 
 
-class Unit(Struct, frozen=True, kw_only=True):
+class DeletePlan(Struct, frozen=True, kw_only=True):
     """What deleting a session would take: its file, what belongs to it, and what the user should know.
 
     `size` is of all of it, in bytes; `children` are the sessions that were forked from it, which stay.
@@ -56,7 +56,7 @@ class Unit(Struct, frozen=True, kw_only=True):
     agent: str
     companions: tuple[str, ...]
     size: int
-    used: Usage
+    used: FileUsage
     children: tuple[str, ...] = ()
 
     @property
@@ -65,7 +65,7 @@ class Unit(Struct, frozen=True, kw_only=True):
         return (self.path, *self.companions)
 
 
-def unit_of(target: Target, bench: Bench, summaries: Iterable[Summary] = ()) -> Unit:
+def plan_delete(target: Target, context: ChangeContext, summaries: Iterable[Summary] = ()) -> DeletePlan:
     """Return what deleting a session would take. Nothing is changed.
 
     `summaries` are the sessions among which forks of it are looked for.
@@ -78,11 +78,11 @@ def unit_of(target: Target, bench: Bench, summaries: Iterable[Summary] = ()) -> 
     agent = agent_of(path, target)
     companions = tuple(str(found) for found in agent.companions(path) if not is_lock(str(found)))
     header = header_of(path)
-    used = usage(path, agent, header.cwd or "", bench.around, now_ms=bench.now_ms(), proc=bench.proc)
+    used = file_usage(path, agent, header.cwd or "", context.around, now_ms=context.now_ms(), proc=context.proc)
     wanted = {path, target.path, header.id}
     children = tuple(one.path for one in summaries if one.parent_session in wanted and one.path != path)
     size = sum(_bytes_below(found) for found in (path, *companions))
-    return Unit(path=path, agent=agent.name, companions=companions, size=size, used=used, children=children)
+    return DeletePlan(path=path, agent=agent.name, companions=companions, size=size, used=used, children=children)
 
 
 def delete(
@@ -90,7 +90,7 @@ def delete(
     *,
     into: Into = "trash",
     force: bool = False,
-    bench: Bench | None = None,
+    context: ChangeContext | None = None,
     group: str | None = None,
     to_trash: ToTrash = trash.system_trash,
 ) -> Deleted:
@@ -102,16 +102,16 @@ def delete(
         RefusedWrite, NotASession: it is not there, or is nothing that may be deleted.
         WriteFailed: the disk refused; the sentence says what is where.
     """
-    bench = bench or Bench.real()
-    with changing(bench):
-        unit = unit_of(target, bench)
+    context = context or ChangeContext.real()
+    with changing(context):
+        unit = plan_delete(target, context)
         if unit.used.in_use and not force:
             reasons = "; ".join(unit.used.reasons)
             raise InUse(
                 f"{shown_name(unit.path)} may be in use: {reasons}. {unit.agent} would write on into a file that is no "
                 "session any more. Quit it first."
             )
-        change = bench.journal.begin(
+        change = context.journal.begin(
             "delete",
             unit.agent,
             unit.path,
@@ -123,12 +123,12 @@ def delete(
             },
         )
         try:
-            trashed = take_away(unit, into, change, bench, to_trash)
+            trashed = take_away(unit, into, change, context, to_trash)
         except SessionBrowseError as error:
-            settle(bench, change, error.sentence)
+            recover_change(context, change, error.sentence)
             raise
         after = {"into": into, "items": [msgspec.to_builtins(item) for item in trashed]}
-        notes = noted(bench, change, after, None)
+        notes = noted(context, change, after, None)
     if any(item.item is None for item in trashed):
         notes += ("The system's trash did not say where it put this; restore it there if you need it back.",)
     return Deleted(
@@ -141,10 +141,10 @@ def delete(
     )
 
 
-def restorable(bench: Bench | None = None) -> list[Change]:
+def restorable(context: ChangeContext | None = None) -> list[Change]:
     """Return the deleted sessions that are still in a trash, newest first. Nothing is changed."""
-    bench = bench or Bench.real()
-    changes = [change for change in bench.journal.changes().values() if change.verb == "delete"]
+    context = context or ChangeContext.real()
+    changes = [change for change in context.journal.changes().values() if change.verb == "delete"]
     return [change for change in reversed(changes) if change.can_be_tried and _is_there(change)]
 
 
@@ -158,7 +158,7 @@ def is_lock(path: str) -> bool:
     return path.endswith((".lock", ".lock.os"))
 
 
-def take_away(unit: Unit, into: Into, change: Change, bench: Bench, to_trash: ToTrash) -> list[Trashed]:
+def take_away(unit: DeletePlan, into: Into, change: Change, context: ChangeContext, to_trash: ToTrash) -> list[Trashed]:
     """Take everything of a unit away, or nothing; return where it went, the session last."""
     gone: list[Trashed] = []
     for path in (*unit.companions, unit.path):
@@ -167,15 +167,15 @@ def take_away(unit: Unit, into: Into, change: Change, bench: Bench, to_trash: To
                 trash.remove_for_good(path)
             elif into == "own":
                 name = own_name(change, path)
-                gone.append(trash.put_in_own(path, own_trash(bench), name=name, deleted_at=deleted_at(bench)))
+                gone.append(trash.put_in_own(path, own_trash(context), name=name, deleted_at=deleted_at(context)))
             else:
-                gone.append(trash.put(path, homes(bench), to_trash))
+                gone.append(trash.put(path, homes(context), to_trash))
         except (RefusedWrite, WriteFailed) as error:
             left = _bring_back(gone)
             if left:
                 raise WriteFailed(f"{error.sentence} {' '.join(left)}") from error
             if isinstance(error, NoTrash) and into == "trash":
-                raise NoTrash(f"{error.sentence} It can go to our own trash {clean(own_trash(bench))}.") from error
+                raise NoTrash(f"{error.sentence} It can go to our own trash {clean(own_trash(context))}.") from error
             raise
     return gone
 

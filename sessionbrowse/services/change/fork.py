@@ -20,9 +20,9 @@ from sessionbrowse.model.fork import has_answer, path_lines, whole_lines
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.services.change.checkout import place_of
 from sessionbrowse.services.inspect.documents import find_entry
-from sessionbrowse.services.transaction.change import Changed, changing, noted
-from sessionbrowse.services.transaction.change_context import Bench
-from sessionbrowse.services.transaction.recover import settle
+from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
+from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.store.read.content import open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import is_path, refuse_outside, shown_name
@@ -34,7 +34,7 @@ Json = Any
 RandomBytes = Callable[[int], bytes]
 
 
-class Forked(Changed, frozen=True, kw_only=True):
+class Forked(ChangeResult, frozen=True, kw_only=True):
     """A new session: its file is `path`. `at` is the last entry that it took over, None for all or none of them.
 
     `text` is what the user had said at the chosen entry, to be changed and sent again.
@@ -47,7 +47,7 @@ class Forked(Changed, frozen=True, kw_only=True):
     text: str | None
 
 
-class Cut(Struct, frozen=True):
+class ForkPoint(Struct, frozen=True):
     """Where a fork ends: the index of the last entry it takes over (`ROOT`: none), and the text handed back."""
 
     index: int
@@ -62,7 +62,7 @@ def fork(
     at: str | None = None,
     cwd: str | None = None,
     session_dir: str | None = None,
-    bench: Bench | None = None,
+    context: ChangeContext | None = None,
     group: str | None = None,
     random_bytes: RandomBytes = os.urandom,
 ) -> Forked:
@@ -78,19 +78,19 @@ def fork(
         NoSuchEntry, AmbiguousReference: the entry is not found.
         WriteFailed: the disk refused; there is no new file.
     """
-    bench = bench or Bench.real()
+    context = context or ChangeContext.real()
     session = opened_source(source, agent)
     cut = None if at is None else cut_at(session, find_entry(session, at))
     if session.agent in ("atomic", "indusagi"):
         refuse_without_answer(session, cut)
-    directory = os.path.abspath(os.path.join(bench.around.cwd, cwd)) if cwd is not None else session.cwd
-    folder = session_dir or folder_for(session, directory, cwd is not None, place, bench.around)
-    now = iso_ms(bench.now_ms())
-    session_id = _new_session_id(session.agent, int(bench.now_ms()), random_bytes)
+    directory = os.path.abspath(os.path.join(context.around.cwd, cwd)) if cwd is not None else session.cwd
+    folder = session_dir or folder_for(session, directory, cwd is not None, place, context.around)
+    now = iso_ms(context.now_ms())
+    session_id = _new_session_id(session.agent, int(context.now_ms()), random_bytes)
     path = os.path.join(folder, ids.file_name(now, session_id))
-    with changing(bench):
+    with changing(context):
         temporary = temporary_beside(path)
-        change = bench.journal.begin(
+        change = context.journal.begin(
             "fork",
             session.agent,
             path,
@@ -111,9 +111,9 @@ def fork(
             make_folder(folder)
             left = write_fork(session, path, header, cut, now, new_entry_id, temporary=temporary)
         except (RefusedWrite, WriteFailed) as error:
-            settle(bench, change, error.sentence)
+            recover_change(context, change, error.sentence)
             raise
-        notes = noted(bench, change, {"source": session.path}, left)
+        notes = noted(context, change, {"source": session.path}, left)
     return Forked(
         done="fork",
         path=path,
@@ -142,16 +142,16 @@ def opened_source(path: str, agent: str | None) -> Session:
     return session
 
 
-def cut_at(session: Session, index: int) -> Cut:
+def cut_at(session: Session, index: int) -> ForkPoint:
     """Return where a fork at an entry ends: there, or for what the user said at its parent."""
     kind = session.kind(index)
     if kind.type == "message" and kind.role == "user":
         place = place_of(session, index)
-        return Cut(place.index, place.text)
-    return Cut(index, None)
+        return ForkPoint(place.index, place.text)
+    return ForkPoint(index, None)
 
 
-def refuse_without_answer(session: Session, cut: Cut | None) -> None:
+def refuse_without_answer(session: Session, cut: ForkPoint | None) -> None:
     """Raise `RefusedWrite` where atomic or indusagi would corrupt the fork: one without an answer of the model.
 
     atomic 0.9.15 appends such a file to itself with its first answer, and indusagi 0.12 never writes what comes before.
@@ -213,7 +213,7 @@ def write_fork(
     session: Session,
     path: str,
     header: dict[str, Json],
-    cut: Cut | None,
+    cut: ForkPoint | None,
     updated_at: str,
     new_id: Callable[[set[str]], str],
     *,

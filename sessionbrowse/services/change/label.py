@@ -7,7 +7,7 @@ from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.services.change.rename import refuse_too_long
 from sessionbrowse.services.inspect.documents import find_entry
 from sessionbrowse.services.transaction.change import (
-    Changed,
+    ChangeResult,
     Origin,
     append,
     changing,
@@ -15,12 +15,12 @@ from sessionbrowse.services.transaction.change import (
     retried,
     usage_of,
 )
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.write.admission import Target, refuse_old_version
 from sessionbrowse.store.write.writer import OpenedFile, opened
 
 
-class Labelled(Changed, frozen=True, kw_only=True):
+class Labelled(ChangeResult, frozen=True, kw_only=True):
     """An entry and its label as its program shows it now; None if it has none."""
 
     entry_id: str
@@ -34,7 +34,7 @@ def label(
     *,
     clear: bool = False,
     force: bool = False,
-    bench: Bench | None = None,
+    context: ChangeContext | None = None,
     group: str | None = None,
 ) -> Labelled:
     """Label the entry that an id, the beginning of one or an exact label names; `clear` takes its label away.
@@ -45,22 +45,22 @@ def label(
         NoSuchEntry, AmbiguousReference: the entry is not found.
         WriteFailed: the disk refused; the sentence says what the file holds now.
     """
-    bench = bench or Bench.real()
+    context = context or ChangeContext.real()
     wanted = None if clear else _cleaned(text or "")
 
     def attempt() -> Labelled:
-        with changing(bench), opened(target) as file:
+        with changing(context), opened(target) as file:
             index = find_entry(file.session, entry)
             entry_id = file.session.ids[index]
             if not entry_id:
                 raise RefusedWrite("This entry has no id, so no label can name it.")
-            return write_label(file, entry_id, wanted, bench, Origin(verb="label", group=group), force=force)
+            return write_label(file, entry_id, wanted, context, Origin(verb="label", group=group), force=force)
 
     return retried(attempt)
 
 
 def write_label(
-    file: OpenedFile, entry_id: str, wanted: str | None, bench: Bench, origin: Origin, *, force: bool
+    file: OpenedFile, entry_id: str, wanted: str | None, context: ChangeContext, origin: Origin, *, force: bool
 ) -> Labelled:
     """Append the entry that labels another one of an open file, or clears its label."""
     refuse_old_version(file.session)
@@ -68,11 +68,11 @@ def write_label(
     if current == wanted:
         note = "The entry has this label already." if wanted else "The entry has no label."
         return Labelled(done=origin.verb, path=file.path, notes=(note,), entry_id=entry_id, label=current)
-    notes = consent_to_append(file, usage_of(file, bench), "the label", asks=False, force=force)
+    notes = consent_to_append(file, usage_of(file, context), "the label", asks=False, force=force)
     change, appended = append(
         file,
         label_entry(entry_id, wanted),
-        bench,
+        context,
         origin,
         before={"entry_id": entry_id, "label": current},
         after={"label": wanted},

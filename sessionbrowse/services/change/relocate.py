@@ -24,16 +24,16 @@ from sessionbrowse.format.splice import with_member
 from sessionbrowse.services.change.delete import is_lock
 from sessionbrowse.services.list.catalog import all_files
 from sessionbrowse.services.list.scope import Scope
-from sessionbrowse.services.transaction.change import Changed, changing, noted
-from sessionbrowse.services.transaction.change_context import Bench
-from sessionbrowse.services.transaction.recover import settle
+from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
+from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.store.find import moved_projects
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.moved_projects import Candidate
 from sessionbrowse.store.read.summarise import agent_of_file
 from sessionbrowse.store.write import replace_many
 from sessionbrowse.store.write.admission import Target, admitted, is_path, refuse_outside
-from sessionbrowse.store.write.in_use import usage
+from sessionbrowse.store.write.in_use import file_usage
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.replace_many import Replacement
 from sessionbrowse.text import clean
@@ -53,7 +53,7 @@ class Relocation(Struct, frozen=True, kw_only=True):
     new_cwd: str
 
 
-class Relocated(Changed, frozen=True, kw_only=True):
+class Relocated(ChangeResult, frozen=True, kw_only=True):
     """What was moved, or with `dry_run` would be. `mended` are other sessions whose parent is one of these."""
 
     sessions: tuple[Relocation, ...]
@@ -71,7 +71,13 @@ class _Session(Struct, frozen=True):
 
 
 def relocate(
-    old: str, new: str, scope: Scope, *, dry_run: bool = False, force: bool = False, bench: Bench | None = None
+    old: str,
+    new: str,
+    scope: Scope,
+    *,
+    dry_run: bool = False,
+    force: bool = False,
+    context: ChangeContext | None = None,
 ) -> Relocated:
     """Move the sessions of directory `old`, and of every directory below it, to `new`.
 
@@ -83,26 +89,26 @@ def relocate(
         InUse: one of them may be in use, and this is not forced; nothing was changed.
         WriteFailed: the disk refused; everything is as it was, or the sentence says what is where.
     """
-    bench = bench or Bench.real()
-    old, new = (os.path.abspath(os.path.join(bench.around.cwd, os.path.expanduser(path))) for path in (old, new))
+    context = context or ChangeContext.real()
+    old, new = (os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(path))) for path in (old, new))
     if old == new:
         raise RefusedWrite("The old and the new directory are the same.")
     sessions = list(_sessions(scope))
     moving = [session for session in sessions if moved_directory(session.header.cwd or "", old, new) is not None]
     if not moving:
         raise RefusedWrite(f"No session names {clean(old)} or a directory below it. Nothing was changed.")
-    plan = _plan(moving, sessions, old, new, bench)
+    plan = _plan(moving, sessions, old, new, context)
     touched = [one for one in sessions if one.file.path in plan.touched]
     _refuse_links(touched)
     if not force:
-        _refuse_in_use(touched, bench)
+        _refuse_in_use(touched, context)
     answer = Relocated(
         done="relocate", path=new, sessions=plan.relocations, mended=plan.mended, dry_run=dry_run, undo_id=None
     )
     if dry_run:
         return answer
-    with changing(bench):
-        change_id, notes = carry_out(plan.replacements, plan.folders, old, new, bench, "relocate", moving[0].agent)
+    with changing(context):
+        change_id, notes = carry_out(plan.replacements, plan.folders, old, new, context, "relocate", moving[0].agent)
     return Relocated(
         done="relocate",
         path=new,
@@ -114,17 +120,17 @@ def relocate(
     )
 
 
-def candidates(old: str, directories: Sequence[str], bench: Bench | None = None) -> list[Candidate]:
+def candidates(old: str, directories: Sequence[str], context: ChangeContext | None = None) -> list[Candidate]:
     """Return where a directory that is gone may be now: the same repository by what was noted, else the same name.
 
     `directories` are those of other sessions. The disk is asked about many; call it aside.
     """
-    bench = bench or Bench.real()
-    old = os.path.abspath(os.path.join(bench.around.cwd, os.path.expanduser(old)))
-    return moved_projects.candidates(old, bench.state, directories)
+    context = context or ChangeContext.real()
+    old = os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(old)))
+    return moved_projects.candidates(old, context.state, directories)
 
 
-def take_back(change: Change, bench: Bench) -> Changed:
+def take_back(change: Change, context: ChangeContext) -> ChangeResult:
     """Put every session back to where it was, its header as it stood; hold the lock."""
     moved = [(source, target) for source, target in change.plan["folders"]]
     replacements = [replacement.inverse(moved) for replacement in replace_many.replacements_of(change.plan)]
@@ -133,8 +139,8 @@ def take_back(change: Change, bench: Bench) -> Changed:
             raise CannotUndo(f"{clean(replacement.source)} is not there any more, so not all can be moved back.")
     folders = [(target, source) for source, target in moved]
     old, new = change.after["new"], change.after["old"]
-    _, notes = carry_out(replacements, folders, old, new, bench, "undo", change.agent, undoes=change.id)
-    return Changed(done="undo", path=new, undo_id=change.id, notes=notes)
+    _, notes = carry_out(replacements, folders, old, new, context, "undo", change.agent, undoes=change.id)
+    return ChangeResult(done="undo", path=new, undo_id=change.id, notes=notes)
 
 
 def moved_directory(cwd: str, old: str, new: str) -> str | None:
@@ -172,9 +178,9 @@ def _owner(file: FoundFile, override: str | None, marks: Marks) -> str:
     return file.agent(marks if marks.agents else None, override)
 
 
-def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, bench: Bench) -> _Plan:
+def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, context: ChangeContext) -> _Plan:
     """Say what becomes of every session: which are moved, and which only name a moved one as their parent."""
-    targets = {one.file.path: _target(one, old, new, bench) for one in moving if not one.file.hidden}
+    targets = {one.file.path: _target(one, old, new, context) for one in moving if not one.file.hidden}
     folders: list[tuple[str, str]] = []
     for path, target in targets.items():
         if os.path.dirname(path) != os.path.dirname(target):
@@ -209,7 +215,7 @@ def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, 
     )
 
 
-def _target(session: _Session, old: str, new: str, bench: Bench) -> str:
+def _target(session: _Session, old: str, new: str, context: ChangeContext) -> str:
     """Return where a session lies then: in the folder of its new directory, if its store has folders for them."""
     folder, name = os.path.split(session.file.path)
     cwd = moved_directory(session.header.cwd or "", old, new)
@@ -221,7 +227,7 @@ def _target(session: _Session, old: str, new: str, bench: Bench) -> str:
     below = os.path.relpath(folder, root).split(os.sep)
     if below[0] in (".", ".."):
         return session.file.path
-    target = os.path.join(root, AGENTS[session.agent].folder_of(cwd, bench.around), *below[1:], name)
+    target = os.path.join(root, AGENTS[session.agent].folder_of(cwd, context.around), *below[1:], name)
     if not is_path(target):
         return session.file.path  # what a header says need not be a directory that a disk can hold
     refuse_outside(os.path.dirname(target), root)
@@ -262,16 +268,16 @@ def _refuse_links(sessions: list[_Session]) -> None:
             raise RefusedWrite(f"{clean(one.file.path)} is a link. Nothing was changed.")
 
 
-def _refuse_in_use(sessions: list[_Session], bench: Bench) -> None:
+def _refuse_in_use(sessions: list[_Session], context: ChangeContext) -> None:
     names = []
     for one in sessions:
-        used = usage(
+        used = file_usage(
             one.file.path,
             AGENTS[one.agent],
             one.header.cwd or "",
-            bench.around,
-            now_ms=bench.now_ms(),
-            proc=bench.proc,
+            context.around,
+            now_ms=context.now_ms(),
+            proc=context.proc,
         )
         if used.in_use or (used.state == "recent" and not AGENTS[one.agent].bears_appends):
             names.append(f"{clean(os.path.basename(one.file.path))} ({'; '.join(used.reasons)})")
@@ -309,7 +315,7 @@ def carry_out(
     folders: list[tuple[str, str]],
     old: str,
     new: str,
-    bench: Bench,
+    context: ChangeContext,
     verb: str,
     agent: str,
     *,
@@ -330,14 +336,14 @@ def carry_out(
         "files": [one.document() for one in replacements],
         "after": {"old": old, "new": new},
     }
-    change = bench.journal.begin(verb, agent, new, undoes=undoes, before={"path": old}, plan=plan)
+    change = context.journal.begin(verb, agent, new, undoes=undoes, before={"path": old}, plan=plan)
     try:
         left = replace_many.carry_out(replacements, folders, change.id)
     except SessionBrowseError as error:
-        settle(bench, change, error.sentence)
+        recover_change(context, change, error.sentence)
         raise
     except OSError as error:
-        settle(bench, change, str(error))
+        recover_change(context, change, str(error))
         raise WriteFailed(f"The sessions could not be moved ({error.strerror or error}).") from error
     for folder in dict.fromkeys(os.path.dirname(one.source) for one in replacements):
         with suppress(OSError):
@@ -345,4 +351,4 @@ def carry_out(
     if left:
         # Not noted as done: whoever changes something next finds it complete and tries again to remove them.
         return change.id, (f"Hidden older versions could not be removed, {clean(left[0])} among them.",)
-    return change.id, noted(bench, change, {"old": old, "new": new}, None)
+    return change.id, noted(context, change, {"old": old, "new": new}, None)

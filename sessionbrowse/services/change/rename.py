@@ -12,7 +12,7 @@ from sessionbrowse.agents.change_plans import AppendLine, InsertSlot, OverwriteS
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line
 from sessionbrowse.services.transaction.change import (
-    Changed,
+    ChangeResult,
     Origin,
     append,
     begin,
@@ -23,7 +23,7 @@ from sessionbrowse.services.transaction.change import (
     retried,
     usage_of,
 )
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.write.admission import Target, refuse_old_version
 from sessionbrowse.store.write.whole_files import rewrite_file, temporary_beside
@@ -36,7 +36,7 @@ MAX_NAME = 4096
 MAY_BE_TITLED_AGAIN = "omp may give an unnamed session a title by itself again."
 
 
-class Renamed(Changed, frozen=True, kw_only=True):
+class Renamed(ChangeResult, frozen=True, kw_only=True):
     """A session's name as its program shows it now; None if it has none."""
 
     name: str | None
@@ -48,7 +48,7 @@ def rename(
     *,
     clear: bool = False,
     force: bool = False,
-    bench: Bench | None = None,
+    context: ChangeContext | None = None,
     group: str | None = None,
 ) -> Renamed:
     """Name a session; `clear` takes its name away.
@@ -61,12 +61,12 @@ def rename(
         InUse: the file would have to be rewritten and may be in use.
         WriteFailed: the disk refused; the sentence says what the file holds now.
     """
-    bench = bench or Bench.real()
+    context = context or ChangeContext.real()
 
     def attempt() -> Renamed:
-        with changing(bench), opened(target) as file:
+        with changing(context), opened(target) as file:
             wanted = "" if clear else cleaned(file, name or "")
-            return write_name(file, wanted, bench, Origin(verb="rename", group=group), force=force)
+            return write_name(file, wanted, context, Origin(verb="rename", group=group), force=force)
 
     return retried(attempt)
 
@@ -90,7 +90,7 @@ def refuse_too_long(text: str, what: str) -> None:
         raise RefusedWrite(f"A {what} of {len(text):,} characters is too long; {MAX_NAME:,} are the most.")
 
 
-def write_name(file: OpenedFile, wanted: str, bench: Bench, origin: Origin, *, force: bool) -> Renamed:
+def write_name(file: OpenedFile, wanted: str, context: ChangeContext, origin: Origin, *, force: bool) -> Renamed:
     """Write a cleaned name, "" for none, into an open file."""
     session = file.session
     slot = parse_slot(file.first_bytes()) if session.rules.name == "title_slot" else None
@@ -101,12 +101,12 @@ def write_name(file: OpenedFile, wanted: str, bench: Bench, origin: Origin, *, f
         return Renamed(done=origin.verb, path=file.path, notes=(note,), name=session.name)
     match plan:
         case AppendLine():
-            renamed = _append_name(file, plan, wanted, bench, origin)
+            renamed = _append_name(file, plan, wanted, context, origin)
         case OverwriteSlot():
-            new = slot_line(plan.title, plan.source, iso_ms(bench.now_ms()))
-            renamed = write_slot(file, new, bench, origin)
+            new = slot_line(plan.title, plan.source, iso_ms(context.now_ms()))
+            renamed = write_slot(file, new, context, origin)
         case InsertSlot():
-            renamed = _insert_slot(file, plan, bench, origin, force=force)
+            renamed = _insert_slot(file, plan, context, origin, force=force)
         case _:
             assert_never(plan)
     if isinstance(plan, AppendLine):
@@ -119,47 +119,47 @@ def write_name(file: OpenedFile, wanted: str, bench: Bench, origin: Origin, *, f
     return renamed
 
 
-def write_slot(file: OpenedFile, new: bytes, bench: Bench, origin: Origin) -> Renamed:
+def write_slot(file: OpenedFile, new: bytes, context: ChangeContext, origin: Origin) -> Renamed:
     """Put a slot in the place of the one that an open file has."""
     old = file.first_bytes()
-    used = usage_of(file, bench)
+    used = usage_of(file, context)
     shown = _title(new)
     after = {"name": shown, "slot": new.decode("latin-1")}
     change = begin(
         file,
-        bench,
+        context,
         origin,
         before={"name": file.session.name, "slot": old.decode("latin-1")},
         plan={"kind": "slot", "old": old.decode("latin-1"), "new": new.decode("latin-1"), "after": after},
     )
-    left, notes = carried_out(bench, change, lambda: overwrite_slot(file, old, new))
-    notes += noted(bench, change, after, left)
+    left, notes = carried_out(context, change, lambda: overwrite_slot(file, old, new))
+    notes += noted(context, change, after, left)
     if used.in_use:
         notes += (f"In use, it seems: {'; '.join(used.reasons)}. That omp keeps the older name until it is restarted.",)
     return Renamed(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, name=shown)
 
 
-def _append_name(file: OpenedFile, plan: AppendLine, wanted: str, bench: Bench, origin: Origin) -> Renamed:
+def _append_name(file: OpenedFile, plan: AppendLine, wanted: str, context: ChangeContext, origin: Origin) -> Renamed:
     refuse_old_version(file.session)
-    notes = consent_to_append(file, usage_of(file, bench), "the new name", asks=False, force=False)
+    notes = consent_to_append(file, usage_of(file, context), "the new name", asks=False, force=False)
     before = {"name": file.session.name}
-    change, appended = append(file, plan, bench, origin, before=before, after={"name": wanted or None})
+    change, appended = append(file, plan, context, origin, before=before, after={"name": wanted or None})
     notes += appended.notes
     return Renamed(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, name=wanted or None)
 
 
-def _insert_slot(file: OpenedFile, plan: InsertSlot, bench: Bench, origin: Origin, *, force: bool) -> Renamed:
+def _insert_slot(file: OpenedFile, plan: InsertSlot, context: ChangeContext, origin: Origin, *, force: bool) -> Renamed:
     """Give a file of an older omp a slot before its first line; everything behind it is copied as bytes."""
     if file.session.title_slot is not None:
         raise RefusedWrite(f"The first line of {file.name} is a title of another size than omp's; it is left alone.")
-    notes = consent_to_append(file, usage_of(file, bench), "the new name", asks=False, force=force)
-    new = slot_line(plan.title, plan.source, iso_ms(bench.now_ms()))
+    notes = consent_to_append(file, usage_of(file, context), "the new name", asks=False, force=force)
+    new = slot_line(plan.title, plan.source, iso_ms(context.now_ms()))
     temporary = temporary_beside(file.path)
     header = file.session.header
     after = {"name": _title(new), "slot": new.decode("latin-1")}
     change = begin(
         file,
-        bench,
+        context,
         origin,
         before={"name": file.session.name, "source": header.title_source if header is not None else None},
         plan={
@@ -172,9 +172,9 @@ def _insert_slot(file: OpenedFile, plan: InsertSlot, bench: Bench, origin: Origi
     )
     pieces = chain([new], file_blocks(file.descriptor))
     left = carried_out(
-        bench, change, lambda: rewrite_file(file, pieces, temporary, under_lock=True, tick_ns=OMP_TICK_NS)
+        context, change, lambda: rewrite_file(file, pieces, temporary, under_lock=True, tick_ns=OMP_TICK_NS)
     )
-    notes += noted(bench, change, after, left)
+    notes += noted(context, change, after, left)
     return Renamed(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, name=_title(new))
 
 

@@ -6,9 +6,9 @@ import os
 
 from sessionbrowse.errors import CannotUndo, LostForGood, RefusedWrite, WriteFailed
 from sessionbrowse.services.change.delete import refuse_gone, restorable
-from sessionbrowse.services.transaction.change import Changed, changing, noted
-from sessionbrowse.services.transaction.change_context import Bench
-from sessionbrowse.services.transaction.recover import settle
+from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
+from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.services.transaction.trash_directories import items_of
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.journal import Change
@@ -16,25 +16,25 @@ from sessionbrowse.store.write.trash import Trashed
 from sessionbrowse.text import clean
 
 
-class Restored(Changed, frozen=True, kw_only=True):
+class Restored(ChangeResult, frozen=True, kw_only=True):
     """What came back: the session's path first, then what belongs to it."""
 
     paths: tuple[str, ...]
 
 
-def restore(change_id: str | None = None, *, bench: Bench | None = None) -> Restored:
+def restore(change_id: str | None = None, *, context: ChangeContext | None = None) -> Restored:
     """Restore the session that was deleted last, or that a change's id or the session's path names.
 
     Raises:
         CannotUndo: there is none, or it cannot come back; the sentence says why and what can be done instead.
         WriteFailed: the disk refused; it is still in the trash.
     """
-    bench = bench or Bench.real()
-    with changing(bench):
-        return take_back(_chosen(change_id, bench), bench)
+    context = context or ChangeContext.real()
+    with changing(context):
+        return take_back(_chosen(change_id, context), context)
 
 
-def take_back(change: Change, bench: Bench) -> Restored:
+def take_back(change: Change, context: ChangeContext) -> Restored:
     """Restore what a change deleted; hold the lock."""
     refuse_gone(change)
     *companions, session = items_of(change)
@@ -54,16 +54,16 @@ def take_back(change: Change, bench: Bench) -> Restored:
         else:
             # Somebody's thing of that name must not be mixed with ours.
             raise CannotUndo(reason)
-    new = bench.journal.begin(
+    new = context.journal.begin(
         "restore", change.agent, change.path, session_id=change.session_id, undoes=change.id, plan={"kind": "restore"}
     )
     back = [*wanted, session]
     try:
         _bring_back(back)
     except (RefusedWrite, WriteFailed) as error:
-        settle(bench, new, error.sentence)
+        recover_change(context, new, error.sentence)
         raise
-    notes += noted(bench, new, {"paths": [item.original for item in back]}, None)
+    notes += noted(context, new, {"paths": [item.original for item in back]}, None)
     paths = tuple(item.original for item in reversed(back))
     return Restored(done="restore", path=change.path, undo_id=new.id, notes=tuple(notes), paths=paths)
 
@@ -84,8 +84,8 @@ def _bring_back(items: list[Trashed]) -> None:
         trash.forget(item)
 
 
-def _chosen(named: str | None, bench: Bench) -> Change:
-    found = restorable(bench)
+def _chosen(named: str | None, context: ChangeContext) -> Change:
+    found = restorable(context)
     if named is None:
         if not found:
             raise CannotUndo("There is no deleted session in the trash that sessionbrowse put there.")
@@ -93,7 +93,7 @@ def _chosen(named: str | None, bench: Bench) -> Change:
     for change in found:
         if named in (change.id, change.group, change.session_id, change.path):
             return change
-    known = bench.journal.changes().get(named)
+    known = context.journal.changes().get(named)
     if known is not None and known.verb == "delete" and known.undone_by is not None:
         raise CannotUndo(f"{clean(os.path.basename(known.path))} is restored already.")
     if known is not None and known.verb == "delete":

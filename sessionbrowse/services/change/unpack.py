@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from sessionbrowse.errors import CannotUndo, RefusedWrite, SessionBrowseError, WriteFailed
-from sessionbrowse.services.transaction.change import Changed, noted
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change import ChangeResult, noted
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.move_together import Move, move_all
-from sessionbrowse.services.transaction.recover import settle
+from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.services.transaction.trash_directories import put_aside
 from sessionbrowse.store.find.discover import PACKED_SUFFIX
 from sessionbrowse.store.read import archive as places
@@ -30,7 +30,7 @@ from sessionbrowse.text import clean
 Json = Any
 
 
-def unpack(path: str, wanted: str, agent: str, bench: Bench, group: str | None) -> Changed:
+def unpack(path: str, wanted: str, agent: str, context: ChangeContext, group: str | None) -> ChangeResult:
     """Unpack to where the session lay; hold the lock. Where no trash takes the packed file, it stays.
 
     Raises:
@@ -47,7 +47,7 @@ def unpack(path: str, wanted: str, agent: str, bench: Bench, group: str | None) 
         mtime_ns = os.fstat(descriptor).st_mtime_ns
     finally:
         os.close(descriptor)
-    change = bench.journal.begin(
+    change = context.journal.begin(
         "unpack",
         agent,
         wanted,
@@ -66,19 +66,19 @@ def unpack(path: str, wanted: str, agent: str, bench: Bench, group: str | None) 
         left = create_file(wanted, places.unpacked(path), mtime_ns=mtime_ns, temporary=temporary)
     except (SessionBrowseError, OSError) as error:
         sentence = error.sentence if isinstance(error, SessionBrowseError) else f"{error.strerror or error}."
-        settle(bench, change, sentence)
+        recover_change(context, change, sentence)
         raise WriteFailed(f"{sentence} The packed session is as it was.") from error
     packed: Trashed | None = None
     notes: tuple[str, ...] = ()
     try:
-        packed = put_aside(path, change, bench)
+        packed = put_aside(path, change, context)
     except (RefusedWrite, WriteFailed):
         notes = (f"The packed file {clean(path)} stays beside it, because no trash takes it.",)
-    notes += noted(bench, change, {"path": wanted, "packed": msgspec.to_builtins(packed)}, left)
-    return Changed(done="unarchive", path=wanted, undo_id=change.id, notes=notes)
+    notes += noted(context, change, {"path": wanted, "packed": msgspec.to_builtins(packed)}, left)
+    return ChangeResult(done="unarchive", path=wanted, undo_id=change.id, notes=notes)
 
 
-def pack_again(change: Change, bench: Bench) -> Changed:
+def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
     """Take an unpacking back: the packed file to its place, the unpacked one into the trash; hold the lock.
 
     Raises:
@@ -98,7 +98,7 @@ def pack_again(change: Change, bench: Bench) -> Changed:
     if reason is not None or (packed is None and not os.path.lexists(original)):
         raise CannotUndo(reason or f"The packed file {clean(original)} is gone. Archive the session instead.")
     moves = [(target, source) for source, target in _moves(change)]
-    new = bench.journal.begin(
+    new = context.journal.begin(
         "undo",
         change.agent,
         change.path,
@@ -114,14 +114,14 @@ def pack_again(change: Change, bench: Bench) -> Changed:
         if packed is not None:
             trash.take_back(packed, keep_info=True)
         move_all(moves)
-        gone = put_aside(change.path, new, bench)
+        gone = put_aside(change.path, new, context)
     except SessionBrowseError as error:
-        settle(bench, new, error.sentence)
+        recover_change(context, new, error.sentence)
         raise
     if packed is not None:
         trash.forget(packed)
-    notes = noted(bench, new, {"path": original, "unpacked": msgspec.to_builtins(gone)}, None)
-    return Changed(done="undo", path=original, undo_id=new.id, notes=notes)
+    notes = noted(context, new, {"path": original, "unpacked": msgspec.to_builtins(gone)}, None)
+    return ChangeResult(done="undo", path=original, undo_id=new.id, notes=notes)
 
 
 def _moves(change: Change) -> list[Move]:

@@ -15,7 +15,7 @@ _PATH_KEYS = ("path", "file_path", "filePath")
 _CHANGING_TOOLS = frozenset({"edit", "write", "multi_edit", "multiedit", "notebook_edit", "ast_edit"})
 
 
-class Side(Struct, frozen=True, kw_only=True):
+class ComparedBranch(Struct, frozen=True, kw_only=True):
     """One branch after the common ancestor: `entries` (in file order numbers, oldest first) end at `index`.
 
     `messages` counts what user and assistant said, `tools` the calls by tool, `files` are the paths that edits and
@@ -35,8 +35,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     ancestor: int | None
     shared: int
-    left: Side
-    right: Side
+    left: ComparedBranch
+    right: ComparedBranch
 
 
 def compare(session: Session, left: int, right: int) -> Comparison:
@@ -73,7 +73,7 @@ def compare_document(session: Session, comparison: Comparison, home: str = "") -
     }
 
 
-def _side_document(session: Session, side: Side, home: str) -> dict[str, Any]:
+def _side_document(session: Session, side: ComparedBranch, home: str) -> dict[str, Any]:
     mark = session.labels.get(side.index)
     return {
         "entry_id": session.ids[side.index],
@@ -95,7 +95,7 @@ def _side_document(session: Session, side: Side, home: str) -> dict[str, Any]:
     }
 
 
-def _side(session: Session, index: int, entries: list[int]) -> Side:
+def _side(session: Session, index: int, entries: list[int]) -> ComparedBranch:
     envelopes = session.envelopes
     tools: dict[str, int] = {}
     files: dict[str, None] = {}
@@ -107,7 +107,7 @@ def _side(session: Session, index: int, entries: list[int]) -> Side:
                 if name in _CHANGING_TOOLS and isinstance(call.arguments, dict):
                     paths = [call.arguments.get(key) for key in _PATH_KEYS]
                     files.update(dict.fromkeys([path for path in paths if isinstance(path, str)]))
-    return Side(
+    return ComparedBranch(
         index=index,
         entries=tuple(entries),
         messages=sum([session.kind(at).role in ("user", "assistant") for at in entries]),

@@ -8,9 +8,9 @@ from sessionbrowse.agents import AGENTS
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import left_behind, messages_left_behind
 from sessionbrowse.services.change.checkout import safe_place
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.in_use import Usage, usage
+from sessionbrowse.store.write.in_use import FileUsage, file_usage
 from sessionbrowse.text import clean
 
 
@@ -34,7 +34,7 @@ class LeftBehind(Struct, frozen=True):
 class BeforeResume(Struct, frozen=True):
     """What speaks against resuming at once: who may be writing the session, and what would be left behind."""
 
-    used: Usage
+    used: FileUsage
     left_behind: LeftBehind | None
 
     @property
@@ -46,15 +46,15 @@ class BeforeResume(Struct, frozen=True):
         return f"The session may be in use: {reasons}. Two programs on one session lose each other's messages."
 
 
-def before_resume(path: str, agent: str, bench: Bench | None = None) -> BeforeResume:
+def before_resume(path: str, agent: str, context: ChangeContext | None = None) -> BeforeResume:
     """Look at a session that shall be resumed; the whole file is read.
 
     Raises:
         NotASession: it cannot be read, or is none.
     """
-    bench = bench or Bench.real()
+    context = context or ChangeContext.real()
     session = open_session(path, agent)
-    used = usage(path, AGENTS[agent], session.cwd, bench.around, now_ms=bench.now_ms(), proc=bench.proc)
+    used = file_usage(path, AGENTS[agent], session.cwd, context.around, now_ms=context.now_ms(), proc=context.proc)
     return BeforeResume(used, left_behind_of(session))
 
 

@@ -9,19 +9,19 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.services.transaction.change import Changed
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change import ChangeResult
+from sessionbrowse.services.transaction.change_context import ChangeContext
 
 T = TypeVar("T")
-C = TypeVar("C", bound=Changed)
+C = TypeVar("C", bound=ChangeResult)
 
-Progress = Callable[[int, int], object]
+ReportProgress = Callable[[int, int], object]
 """Is told how many are finished, of how many; first with none, then after each."""
 Cancelled = Callable[[], bool]
 """Is asked before each: True leaves it and what comes after it as it is."""
 
 
-class Failed(Struct, Generic[T], frozen=True):
+class FailedItem(Struct, Generic[T], frozen=True):
     """One that could not be changed, and why; it is as it was, or the sentence says how it is."""
 
     item: T
@@ -35,7 +35,7 @@ class Bulk(Struct, Generic[T, C], frozen=True, kw_only=True):
     """
 
     done: tuple[C, ...]
-    failed: tuple[Failed[T], ...]
+    failed: tuple[FailedItem[T], ...]
     left: tuple[T, ...]
     undo_id: str | None
 
@@ -47,10 +47,10 @@ class Bulk(Struct, Generic[T, C], frozen=True, kw_only=True):
 
 def in_bulk(
     items: Sequence[T],
-    change: Callable[[T, Bench, str | None], C],
+    change: Callable[[T, ChangeContext, str | None], C],
     *,
-    bench: Bench | None = None,
-    on_progress: Progress = lambda finished, total: None,
+    context: ChangeContext | None = None,
+    on_progress: ReportProgress = lambda finished, total: None,
     cancelled: Cancelled = lambda: False,
     group: str | None = None,
 ) -> Bulk[T, C]:
@@ -58,22 +58,22 @@ def in_bulk(
 
     `group` is that of an earlier command that these changes complete: one undo takes all back.
 
-    `change` gets an item, the bench, and the group to which its change belongs (None for a single item), as in
-    `in_bulk(targets, lambda target, bench, group: archive(target, bench=bench, group=group))`.
+    `change` gets an item, the change context, and the group to which its change belongs (None for a single item), as in
+    `in_bulk(targets, lambda target, context, group: archive(target, context=context, group=group))`.
     """
-    bench = bench or Bench.real()
+    context = context or ChangeContext.real()
     group = group or (secrets.token_hex(4) if len(items) > 1 else None)
     done: list[C] = []
-    failed: list[Failed[T]] = []
+    failed: list[FailedItem[T]] = []
     finished = 0
     on_progress(finished, len(items))
     for item in items:
         if cancelled():
             break
         try:
-            done.append(change(item, bench, group))
+            done.append(change(item, context, group))
         except SessionBrowseError as error:
-            failed.append(Failed(item, error))
+            failed.append(FailedItem(item, error))
         finished += 1
         on_progress(finished, len(items))
     undo_ids = [one.undo_id for one in done if one.undo_id is not None]

@@ -19,12 +19,12 @@ from sessionbrowse.agents.change_plans import AppendLine
 from sessionbrowse.errors import ChangedMeanwhile, InUse, RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.services.list.catalog import Located
 from sessionbrowse.services.list.find import looks_like_path
-from sessionbrowse.services.transaction.change_context import Bench
-from sessionbrowse.services.transaction.recover import settle
+from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.store.own.state_directory import only_one
 from sessionbrowse.store.write import writer
 from sessionbrowse.store.write.admission import Target
-from sessionbrowse.store.write.in_use import Usage, usage
+from sessionbrowse.store.write.in_use import FileUsage, file_usage
 from sessionbrowse.store.write.journal import Change, Fingerprint
 from sessionbrowse.store.write.writer import OpenedFile
 from sessionbrowse.text import clean
@@ -39,7 +39,7 @@ OMP_STOPS_SAVING = (
 )
 
 
-class Changed(Struct, frozen=True, kw_only=True):
+class ChangeResult(Struct, frozen=True, kw_only=True):
     """What every change answers: the verb, the file, the id by which it can be undone, sentences for the user.
 
     `undo_id` is None where nothing had to be changed.
@@ -69,15 +69,15 @@ def target_of(located: Located, reference: str) -> Target:
 
 
 @contextmanager
-def changing(bench: Bench) -> Iterator[None]:
+def changing(context: ChangeContext) -> Iterator[None]:
     """Keep other sessionbrowses from changing sessions meanwhile; first finish the notes of what a kill cut short.
 
     Raises:
         WriteFailed: the disk failed within, in a way that nobody foresaw.
     """
-    with only_one(bench.state):
-        for change in bench.journal.pending():
-            settle(bench, change)
+    with only_one(context.state):
+        for change in context.journal.pending():
+            recover_change(context, change)
         try:
             yield
         except OSError as error:
@@ -88,10 +88,10 @@ def changing(bench: Bench) -> Iterator[None]:
             ) from error
 
 
-def finish_notes(bench: Bench) -> None:
+def finish_notes(context: ChangeContext) -> None:
     """Finish the notes of what a kill cut short, if there are any, and if no other sessionbrowse is at work."""
-    if bench.journal.pending():
-        with suppress(SessionBrowseError), changing(bench):
+    if context.journal.pending():
+        with suppress(SessionBrowseError), changing(context):
             pass
 
 
@@ -106,29 +106,29 @@ def retried(attempt: Callable[[], T]) -> T:
 # ---- who may be writing ------------------------------------------------------------------------------------
 
 
-def usage_of(file: OpenedFile, bench: Bench) -> Usage:
+def usage_of(file: OpenedFile, context: ChangeContext) -> FileUsage:
     """Return who may be writing this file; a change of our own does not count as recent."""
     session = file.session
-    return usage(
+    return file_usage(
         file.path,
         AGENTS[session.agent],
         session.cwd,
-        bench.around,
-        now_ms=bench.now_ms(),
-        proc=bench.proc,
-        changed_ms=_changed_ms(file, bench),
+        context.around,
+        now_ms=context.now_ms(),
+        proc=context.proc,
+        changed_ms=_changed_ms(file, context),
     )
 
 
-def _changed_ms(file: OpenedFile, bench: Bench) -> float:
+def _changed_ms(file: OpenedFile, context: ChangeContext) -> float:
     """Return when somebody else than us last changed the file."""
-    own = bench.journal.own_change(file.path, file.found)
+    own = context.journal.own_change(file.path, file.found)
     if own is not None and own.was_changed_ms is not None:
         return own.was_changed_ms
     return file.found.mtime_ns / 1_000_000
 
 
-def consent_to_append(file: OpenedFile, used: Usage, what: str, *, asks: bool, force: bool) -> tuple[str, ...]:
+def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: bool, force: bool) -> tuple[str, ...]:
     """Return what the user should know of a change that makes the file longer.
 
     For omp nothing at all may speak for a writer. The others bear it; `asks` is for changes that would be in vain.
@@ -161,7 +161,7 @@ def consent_to_append(file: OpenedFile, used: Usage, what: str, *, asks: bool, f
 def append(
     file: OpenedFile,
     plan: AppendLine,
-    bench: Bench,
+    context: ChangeContext,
     origin: Origin,
     *,
     before: dict[str, Json],
@@ -174,10 +174,10 @@ def append(
         WriteFailed: the disk refused; the journal says whether the entry is in the file.
     """
     agent = AGENTS[file.session.agent]
-    entry_id = writer.unused_id(file.tail.ids, bench.new_id)
+    entry_id = writer.unused_id(file.tail.ids, context.new_id)
     change = begin(
         file,
-        bench,
+        context,
         origin,
         before=before,
         plan={
@@ -188,19 +188,21 @@ def append(
         },
     )
     appended = carried_out(
-        bench,
+        context,
         change,
         lambda: writer.append_line(
-            file, plan, entry_id, now_ms=bench.now_ms, new_id=bench.new_id, under_lock=not agent.bears_appends
+            file, plan, entry_id, now_ms=context.now_ms, new_id=context.new_id, under_lock=not agent.bears_appends
         ),
     )
-    notes = appended.notes + noted(bench, change, {**after, "entry_id": appended.entry_id}, appended.left)
+    notes = appended.notes + noted(context, change, {**after, "entry_id": appended.entry_id}, appended.left)
     return change, msgspec.structs.replace(appended, notes=notes)
 
 
-def begin(file: OpenedFile, bench: Bench, origin: Origin, *, before: dict[str, Json], plan: dict[str, Json]) -> Change:
+def begin(
+    file: OpenedFile, context: ChangeContext, origin: Origin, *, before: dict[str, Json], plan: dict[str, Json]
+) -> Change:
     """Note what is about to be done to an open file."""
-    return bench.journal.begin(
+    return context.journal.begin(
         origin.verb,
         file.session.agent,
         file.path,
@@ -209,24 +211,24 @@ def begin(file: OpenedFile, bench: Bench, origin: Origin, *, before: dict[str, J
         undoes=origin.undoes,
         before=before,
         plan=plan,
-        was_changed_ms=_changed_ms(file, bench),
+        was_changed_ms=_changed_ms(file, context),
     )
 
 
-def carried_out(bench: Bench, change: Change, write: Callable[[], T]) -> T:
+def carried_out(context: ChangeContext, change: Change, write: Callable[[], T]) -> T:
     """Return what the writer returns; where it fails, note what became of the change."""
     try:
         return write()
     except (RefusedWrite, WriteFailed) as error:
-        settle(bench, change, error.sentence)
+        recover_change(context, change, error.sentence)
         raise
     except OSError as error:
-        settle(bench, change, error.strerror or str(error))
+        recover_change(context, change, error.strerror or str(error))
         raise
 
 
-def noted(bench: Bench, change: Change, after: dict[str, Json], left: Fingerprint | None) -> tuple[str, ...]:
+def noted(context: ChangeContext, change: Change, after: dict[str, Json], left: Fingerprint | None) -> tuple[str, ...]:
     """Note that a change was made; return a sentence for the user where that failed."""
-    if bench.journal.done(change, after, left):
+    if context.journal.done(change, after, left):
         return ()
     return ("The change is made, but the journal could not note that; the next change finds out by itself.",)

@@ -15,7 +15,7 @@ from sessionbrowse.store.write.in_use import PROC
 from sessionbrowse.store.write.journal import Journal
 
 
-class Bench(Struct, frozen=True, kw_only=True):
+class ChangeContext(Struct, frozen=True, kw_only=True):
     """Where changes are made: surroundings, our directory of state with the journal, clock, chance, processes."""
 
     around: Surroundings
@@ -26,7 +26,7 @@ class Bench(Struct, frozen=True, kw_only=True):
     proc: str = PROC
 
     @classmethod
-    def real(cls) -> Bench:
+    def real(cls) -> ChangeContext:
         """Return that of this process."""
         around = real_surroundings()
         directory = str(state_dir(around.environ))
@@ -40,7 +40,7 @@ class Bench(Struct, frozen=True, kw_only=True):
         now_ms: Callable[[], float],
         new_id: Callable[[], str] = lambda: secrets.token_hex(4),
         proc: str = PROC,
-    ) -> Bench:
+    ) -> ChangeContext:
         """Return one whose journal lies in `state`."""
         journal = Journal(state, now_ms, new_id)
         return cls(around=around, state=state, journal=journal, now_ms=now_ms, new_id=new_id, proc=proc)

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from sessionbrowse.agents.change_plans import AppendLine
 from sessionbrowse.errors import NotASession, SessionBrowseError
 from sessionbrowse.format.title_slot import SLOT_BYTES
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover_files import FILE_LOOKS
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write import writer
@@ -20,7 +20,9 @@ from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Change
 
 
-def settle(bench: Bench, change: Change, reason: str = "it was cut short before it reached the file") -> None:
+def recover_change(
+    context: ChangeContext, change: Change, reason: str = "it was cut short before it reached the file"
+) -> None:
     """Find out whether a change that nobody noted as made did reach its file, and note that.
 
     One whose file does not answer now stays open.
@@ -29,18 +31,18 @@ def settle(bench: Bench, change: Change, reason: str = "it was cut short before 
     if look is None:
         return
     try:
-        reached = look(bench, change)
+        reached = look(context, change)
     except (OSError, SessionBrowseError) as error:
         if os.path.lexists(change.path) and not isinstance(error, NotASession):
             return
         reached = False
     if reached:
-        bench.journal.done(change, change.plan.get("after"))
+        context.journal.done(change, change.plan.get("after"))
     else:
-        bench.journal.failed(change, reason)
+        context.journal.failed(change, reason)
 
 
-def _append_reached(bench: Bench, change: Change) -> bool:
+def _append_reached(context: ChangeContext, change: Change) -> bool:
     session = open_session(change.path, change.agent)
     index = session.index_by_id.get(change.plan["entry_id"])
     if index is None:
@@ -51,12 +53,12 @@ def _append_reached(bench: Bench, change: Change) -> bool:
         # Another program's line came between and nobody looked: its messages are off the branch until this is mended.
         plan = msgspec.structs.replace(plan, parent_id=session.ids[index - 1])
         with writer.opened(Target(change.path, change.agent)) as file:
-            made = writer.unused_id(file.tail.ids, bench.new_id)
-            writer.append_line(file, plan, made, now_ms=bench.now_ms)
+            made = writer.unused_id(file.tail.ids, context.new_id)
+            writer.append_line(file, plan, made, now_ms=context.now_ms)
     return True
 
 
-def _slot_reached(_: Bench, change: Change) -> bool:
+def _slot_reached(_: ChangeContext, change: Change) -> bool:
     old, new = (change.plan[key].encode("latin-1") for key in ("old", "new"))
     with open(change.path, "rb") as file:
         first = file.read(SLOT_BYTES)
@@ -68,7 +70,7 @@ def _slot_reached(_: Bench, change: Change) -> bool:
     return False
 
 
-def _insert_reached(_: Bench, change: Change) -> bool:
+def _insert_reached(_: ChangeContext, change: Change) -> bool:
     with open(change.path, "rb") as file:
         reached = bool(file.read(SLOT_BYTES) == change.plan["new"].encode("latin-1"))
     temporary = change.plan["temporary"]
@@ -79,7 +81,7 @@ def _insert_reached(_: Bench, change: Change) -> bool:
     return reached
 
 
-Look = Callable[[Bench, Change], bool]
+Look = Callable[[ChangeContext, Change], bool]
 
 LOOKS: dict[str, Look] = {
     "append": _append_reached,

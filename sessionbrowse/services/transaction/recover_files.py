@@ -9,14 +9,14 @@ from contextlib import suppress
 import msgspec
 
 from sessionbrowse.errors import RefusedWrite, WriteFailed
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.move_together import Move, bring_back
 from sessionbrowse.services.transaction.trash_directories import homes, items_of, own_name, own_trash, put_aside
 from sessionbrowse.store.write import replace_many, trash
 from sessionbrowse.store.write.journal import Change
 
 
-def create_reached(_: Bench, change: Change) -> bool:
+def create_reached(_: ChangeContext, change: Change) -> bool:
     """Tell whether a new file got its name, which it did not before it was whole; else remove what was made for it."""
     reached = os.path.lexists(change.path)
     if change.plan.get("temporary"):
@@ -31,17 +31,17 @@ def create_reached(_: Bench, change: Change) -> bool:
     return reached
 
 
-def trash_reached(bench: Bench, change: Change) -> bool:
+def trash_reached(context: ChangeContext, change: Change) -> bool:
     """Tell whether a session went to a trash; one that did not gets back what belongs to it."""
-    places = homes(bench)
+    places = homes(context)
     gone = []
     for item in change.plan["items"]:
         found = trash.find(item["original"], item["inode"], item["size"], places)
-        found = found or trash.find_in_own(item["original"], own_trash(bench), own_name(change, item["original"]))
+        found = found or trash.find_in_own(item["original"], own_trash(context), own_name(change, item["original"]))
         if not trash.is_where_it_was(item["original"], item["inode"]):
             gone.append(found or trash.Trashed(**item, item=None, info=None))
         else:
-            _forget_trashing(item["original"], found, bench)
+            _forget_trashing(item["original"], found, context)
     if gone and gone[-1].original == change.path:
         change.plan["after"] = {"into": "trash", "items": [msgspec.to_builtins(item) for item in gone]}
         return True
@@ -53,15 +53,15 @@ def trash_reached(bench: Bench, change: Change) -> bool:
     return False
 
 
-def remove_reached(_: Bench, change: Change) -> bool:
+def remove_reached(_: ChangeContext, change: Change) -> bool:
     """Tell whether a session is gone for good."""
     change.plan["after"] = {"into": "nowhere", "items": []}
     return not os.path.lexists(change.path)
 
 
-def restore_reached(bench: Bench, change: Change) -> bool:
+def restore_reached(context: ChangeContext, change: Change) -> bool:
     """Tell whether a restored session, which comes last, is back; else what belongs to it goes into the trash again."""
-    deleted = bench.journal.changes().get(change.undoes or "")
+    deleted = context.journal.changes().get(change.undoes or "")
     if deleted is None:
         return False
     *companions, session = items_of(deleted)
@@ -78,7 +78,7 @@ def restore_reached(bench: Bench, change: Change) -> bool:
     return False
 
 
-def moves_reached(_: Bench, change: Change) -> bool:
+def moves_reached(_: ChangeContext, change: Change) -> bool:
     """Tell whether a session, which is moved last, arrived; else what belongs to it is moved back."""
     moves = _moves(change)
     source, target = moves[-1]
@@ -89,7 +89,7 @@ def moves_reached(_: Bench, change: Change) -> bool:
     return False
 
 
-def unpack_reached(bench: Bench, change: Change) -> bool:
+def unpack_reached(context: ChangeContext, change: Change) -> bool:
     """Tell whether a session was unpacked; else what belongs to it goes back beside the packed file."""
     reached = os.path.lexists(change.path)
     if os.path.lexists(change.plan["temporary"]):
@@ -98,37 +98,37 @@ def unpack_reached(bench: Bench, change: Change) -> bool:
     if not reached:
         bring_back(_moves(change))
         return False
-    found = trash.find(packed["original"], packed["inode"], packed["size"], homes(bench))
-    found = found or trash.find_in_own(packed["original"], own_trash(bench), own_name(change, packed["original"]))
+    found = trash.find(packed["original"], packed["inode"], packed["size"], homes(context))
+    found = found or trash.find_in_own(packed["original"], own_trash(context), own_name(change, packed["original"]))
     if trash.is_where_it_was(packed["original"], packed["inode"]):
-        _forget_trashing(packed["original"], found, bench)
+        _forget_trashing(packed["original"], found, context)
         try:
-            found = put_aside(packed["original"], change, bench)
+            found = put_aside(packed["original"], change, context)
         except (RefusedWrite, WriteFailed):
             found = None  # it stays beside the unpacked one
     change.plan["after"] = {"path": change.path, "packed": msgspec.to_builtins(found)}
     return True
 
 
-def pack_again_reached(bench: Bench, change: Change) -> bool:
+def pack_again_reached(context: ChangeContext, change: Change) -> bool:
     """Tell whether the unpacked session is gone; else everything goes back to where it was before."""
     packed = msgspec.convert(change.plan["packed"], trash.Trashed | None)
     unpacked = change.plan["unpacked"]
-    found = trash.find(unpacked["original"], unpacked["inode"], unpacked["size"], homes(bench))
-    found = found or trash.find_in_own(unpacked["original"], own_trash(bench), own_name(change, unpacked["original"]))
+    found = trash.find(unpacked["original"], unpacked["inode"], unpacked["size"], homes(context))
+    found = found or trash.find_in_own(unpacked["original"], own_trash(context), own_name(change, unpacked["original"]))
     if not trash.is_where_it_was(unpacked["original"], unpacked["inode"]):
         if packed is not None:
             trash.forget(packed)
         change.plan["after"] = {"path": change.path, "unpacked": msgspec.to_builtins(found)}
         return True
-    _forget_trashing(unpacked["original"], found, bench)
+    _forget_trashing(unpacked["original"], found, context)
     bring_back(_moves(change))
     if packed is not None and packed.item is not None and not trash.drop_second_name(packed.item, packed.original):
         trash.put_again(packed)
     return False
 
 
-def relocate_reached(_: Bench, change: Change) -> bool:
+def relocate_reached(_: ChangeContext, change: Change) -> bool:
     """Tell whether every session of a moved project is in its place; else all are put back."""
     replacements = replace_many.replacements_of(change.plan)
     folders = [(str(source), str(target)) for source, target in change.plan["folders"]]
@@ -139,11 +139,11 @@ def relocate_reached(_: Bench, change: Change) -> bool:
     return False
 
 
-def _forget_trashing(original: str, found: trash.Trashed | None, bench: Bench) -> None:
+def _forget_trashing(original: str, found: trash.Trashed | None, context: ChangeContext) -> None:
     """Take back what a kill left in a trash of an item that is still where it was."""
     if found is not None:
         trash.forget_second(found)
-    trash.forget_stray(original, homes(bench))
+    trash.forget_stray(original, homes(context))
 
 
 def _moves(change: Change) -> list[Move]:

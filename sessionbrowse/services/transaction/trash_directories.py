@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from sessionbrowse.config import data_dir
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.trash import NoTrash, Trashed
@@ -20,9 +20,9 @@ def items_of(change: Change) -> list[Trashed]:
     return [msgspec.convert(item, Trashed) for item in change.after.get("items", ())]
 
 
-def own_trash(bench: Bench) -> str:
+def own_trash(context: ChangeContext) -> str:
     """Return our own trash folder, which has the form of the system's."""
-    return str(data_dir(bench.around.environ, Path(bench.around.home)) / "trash")
+    return str(data_dir(context.around.environ, Path(context.around.home)) / "trash")
 
 
 def own_name(change: Change, path: str) -> str:
@@ -30,14 +30,14 @@ def own_name(change: Change, path: str) -> str:
     return f"{change.id}-{os.path.basename(path)}"
 
 
-def homes(bench: Bench) -> tuple[str, ...]:
+def homes(context: ChangeContext) -> tuple[str, ...]:
     """Return the trash directories in which a deleted session may lie."""
-    named = bench.around.environ.get("XDG_DATA_HOME", "")
-    data_home = named if os.path.isabs(named) else os.path.join(bench.around.home, ".local", "share")
-    return (*trash.homes_of(data_home), own_trash(bench))
+    named = context.around.environ.get("XDG_DATA_HOME", "")
+    data_home = named if os.path.isabs(named) else os.path.join(context.around.home, ".local", "share")
+    return (*trash.homes_of(data_home), own_trash(context))
 
 
-def put_aside(path: str, change: Change, bench: Bench) -> Trashed:
+def put_aside(path: str, change: Change, context: ChangeContext) -> Trashed:
     """Move what can be made again to the system's trash, or where that does not take it to ours.
 
     Raises:
@@ -45,11 +45,11 @@ def put_aside(path: str, change: Change, bench: Bench) -> Trashed:
         WriteFailed: the sentence says what is where.
     """
     try:
-        return trash.put(path, homes(bench))
+        return trash.put(path, homes(context))
     except NoTrash:
-        return trash.put_in_own(path, own_trash(bench), name=own_name(change, path), deleted_at=deleted_at(bench))
+        return trash.put_in_own(path, own_trash(context), name=own_name(change, path), deleted_at=deleted_at(context))
 
 
-def deleted_at(bench: Bench) -> str:
+def deleted_at(context: ChangeContext) -> str:
     """Return the time of now as a trash notes it: local, without a zone."""
-    return datetime.fromtimestamp(bench.now_ms() / 1000).strftime("%Y-%m-%dT%H:%M:%S")
+    return datetime.fromtimestamp(context.now_ms() / 1000).strftime("%Y-%m-%dT%H:%M:%S")

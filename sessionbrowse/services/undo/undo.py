@@ -15,12 +15,12 @@ from msgspec import Struct
 from sessionbrowse.errors import CannotUndo, LostForGood
 from sessionbrowse.format.title_slot import SLOT_BYTES, slot_line
 from sessionbrowse.model.session.session import ROOT, Session
-from sessionbrowse.services.change.checkout import Place, write_checkout
+from sessionbrowse.services.change.checkout import CheckoutPoint, write_checkout
 from sessionbrowse.services.change.label import label_of, write_label
 from sessionbrowse.services.change.rename import write_name, write_slot
-from sessionbrowse.services.transaction.bulk import Cancelled, Failed, Progress, in_bulk
-from sessionbrowse.services.transaction.change import Changed, Origin, changing, finish_notes, retried
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.bulk import Cancelled, FailedItem, ReportProgress, in_bulk
+from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, finish_notes, retried
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo.undo_files import FILE_UNDOERS
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Change
@@ -33,7 +33,7 @@ _SAID = frozenset({"message", "custom_message", "compaction", "branch_summary", 
 _GOES_ON = "The next undo takes back the change before."
 
 
-class Undone(Changed, frozen=True, kw_only=True):
+class Undone(ChangeResult, frozen=True, kw_only=True):
     """What was taken back: the verb, and every change of the group with its own file.
 
     `undo_id` is that of the change taken back. `failed` holds a sentence for each change of a group that could not be,
@@ -66,8 +66,8 @@ def undo(
     change_id: str | None = None,
     *,
     force: bool = False,
-    bench: Bench | None = None,
-    on_progress: Progress = lambda finished, total: None,
+    context: ChangeContext | None = None,
+    on_progress: ReportProgress = lambda finished, total: None,
     cancelled: Cancelled = lambda: False,
 ) -> Undone:
     """Take back a change and its whole group: the last one that still can be, or the one of this id.
@@ -79,19 +79,19 @@ def undo(
         InUse: the file may be in use, and this is not forced.
         WriteFailed: the disk refused; the sentence says what the file holds now.
     """
-    bench = bench or Bench.real()
-    with changing(bench):
-        chosen = _choose(bench, change_id)
+    context = context or ChangeContext.real()
+    with changing(context):
+        chosen = _choose(context, change_id)
     if len(chosen) == 1:
         try:
-            taken = retried(partial(_take_back, chosen[0], bench, force))
+            taken = retried(partial(_take_back, chosen[0], context, force))
         except LostForGood as error:
             raise LostForGood(f"{error.sentence} {_GOES_ON}", error.of_several) from error
         return _undone(chosen, chosen, taken.notes)
     bulk = in_bulk(
         chosen,
-        lambda change, bench, _: retried(partial(_take_back, change, bench, force)),
-        bench=bench,
+        lambda change, context, _: retried(partial(_take_back, change, context, force)),
+        context=context,
         on_progress=on_progress,
         cancelled=cancelled,
     )
@@ -124,7 +124,7 @@ def _undone(
     )
 
 
-def _sentences(failed: Sequence[Failed[Change]]) -> tuple[str, ...]:
+def _sentences(failed: Sequence[FailedItem[Change]]) -> tuple[str, ...]:
     """Return what to say of those of a group that could not be taken back; what is true of several is said once."""
     lost = Counter(one.error.of_several for one in failed if isinstance(one.error, LostForGood))
     said: dict[str, None] = {}
@@ -135,12 +135,12 @@ def _sentences(failed: Sequence[Failed[Change]]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def undoable(bench: Bench | None = None) -> list[Undoable]:
+def undoable(context: ChangeContext | None = None) -> list[Undoable]:
     """Return the changes that can be taken back, newest first; what a kill cut short is looked at before."""
-    bench = bench or Bench.real()
-    finish_notes(bench)
+    context = context or ChangeContext.real()
+    finish_notes(context)
     rows: dict[str, list[Change]] = {}
-    for change in reversed(bench.journal.changes().values()):
+    for change in reversed(context.journal.changes().values()):
         if change.can_be_tried and change.lost is None and change.verb in UNDOERS:
             rows.setdefault(change.group or change.id, []).append(change)
     return [
@@ -158,8 +158,8 @@ def undoable(bench: Bench | None = None) -> list[Undoable]:
     ]
 
 
-def _choose(bench: Bench, change_id: str | None) -> list[Change]:
-    changes = bench.journal.changes()
+def _choose(context: ChangeContext, change_id: str | None) -> list[Change]:
+    changes = context.journal.changes()
     open_changes = [change for change in changes.values() if change.can_be_tried and change.verb in UNDOERS]
     if change_id is None:
         # One that is named is tried again: the disk of its trash may be there again.
@@ -189,17 +189,17 @@ def _named(changes: dict[str, Change], change_id: str) -> Change:
     return found
 
 
-def _take_back(change: Change, bench: Bench, force: bool) -> Changed:
-    with changing(bench):
+def _take_back(change: Change, context: ChangeContext, force: bool) -> ChangeResult:
+    with changing(context):
         try:
-            return UNDOERS[change.verb].take_back(change, bench, force)
+            return UNDOERS[change.verb].take_back(change, context, force)
         except LostForGood as error:
             # Else it would be the last change for ever, and none before it could be taken back.
-            bench.journal.lost(change, error.sentence)
+            context.journal.lost(change, error.sentence)
             raise
 
 
-def _undo_rename(change: Change, bench: Bench, force: bool) -> Changed:
+def _undo_rename(change: Change, context: ChangeContext, force: bool) -> ChangeResult:
     older, newer = change.before.get("name"), change.after.get("name")
     with opened(Target(change.path, change.agent)) as file:
         if file.session.name != newer:
@@ -211,23 +211,23 @@ def _undo_rename(change: Change, bench: Bench, force: bool) -> Changed:
         if "slot" not in change.after:
             if older is None and change.agent == "indusagi":
                 raise CannotUndo("The session had no name before, and indusagi cannot clear one. Give it another name.")
-            return write_name(file, older or "", bench, origin, force=force)
+            return write_name(file, older or "", context, origin, force=force)
         if file.first_bytes() != change.after["slot"].encode("latin-1"):
             raise CannotUndo(f"omp wrote the title of {file.name} since. To have the older name back, rename it.")
-        return write_slot(file, _older_slot(change, bench), bench, origin)
+        return write_slot(file, _older_slot(change, context), context, origin)
 
 
-def _older_slot(change: Change, bench: Bench) -> bytes:
+def _older_slot(change: Change, context: ChangeContext) -> bytes:
     """Return the slot as it was; one that was inserted says what the header says."""
     slot = change.before.get("slot")
     if slot is not None and len(slot) == SLOT_BYTES:
         return bytes(slot.encode("latin-1"))
     title = change.before.get("name") or ""
     source = change.before.get("source")
-    return slot_line(title, source if title and source in ("auto", "user") else None, iso_ms(bench.now_ms()))
+    return slot_line(title, source if title and source in ("auto", "user") else None, iso_ms(context.now_ms()))
 
 
-def _undo_label(change: Change, bench: Bench, force: bool) -> Changed:
+def _undo_label(change: Change, context: ChangeContext, force: bool) -> ChangeResult:
     entry_id, older = change.before["entry_id"], change.before.get("label")
     with opened(Target(change.path, change.agent)) as file:
         if entry_id not in file.session.index_by_id:
@@ -238,10 +238,10 @@ def _undo_label(change: Change, bench: Bench, force: bool) -> Changed:
                 f"The entry {entry_id} was labelled again since; its label is {_quoted(current)} now. The one before "
                 f"was {_quoted(older)}; label it if you want that back."
             )
-        return write_label(file, entry_id, older, bench, Origin(verb="undo", undoes=change.id), force=force)
+        return write_label(file, entry_id, older, context, Origin(verb="undo", undoes=change.id), force=force)
 
 
-def _undo_checkout(change: Change, bench: Bench, force: bool) -> Changed:
+def _undo_checkout(change: Change, context: ChangeContext, force: bool) -> ChangeResult:
     older = change.before.get("leaf_id")
     with opened(Target(change.path, change.agent)) as file:
         session = file.session
@@ -253,7 +253,7 @@ def _undo_checkout(change: Change, bench: Bench, force: bool) -> Changed:
         if older is not None and index == ROOT:
             raise CannotUndo(f"{file.name} has no entry {older} any more, at which it stood before.")
         origin = Origin(verb="undo", undoes=change.id)
-        return write_checkout(file, older, Place(index, None), bench, origin, force=force)
+        return write_checkout(file, older, CheckoutPoint(index, None), context, origin, force=force)
 
 
 def _stands_on(session: Session, entry_id: str) -> bool:
@@ -271,7 +271,7 @@ def _quoted(name: str | None) -> str:
 class Undoer(Struct, frozen=True):
     """How changes of one verb are taken back, and what the list of changes says of one."""
 
-    take_back: Callable[[Change, Bench, bool], Changed]
+    take_back: Callable[[Change, ChangeContext, bool], ChangeResult]
     summary: Callable[[Change], str]
 
 

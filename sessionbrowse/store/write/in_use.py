@@ -28,7 +28,7 @@ _SCRIPT_SUFFIX = re.compile(r"\.(?:js|mjs|cjs|ts|mts|py)$")
 _ACCESS_MODE = 0o3
 
 
-class Usage(Struct, frozen=True):
+class FileUsage(Struct, frozen=True):
     """What speaks for a writer, as sentences; the state is that of the strongest reason.
 
     held: a program has it open for writing; may-be-in-use: its program runs where the session belongs; recent: it
@@ -54,7 +54,7 @@ class Process(Struct, frozen=True):
     terminal: str
 
 
-def usage(
+def file_usage(
     path: str,
     agent: Agent,
     cwd: str,
@@ -64,7 +64,7 @@ def usage(
     proc: str = PROC,
     changed_ms: float | None = None,
     own_pid: int | None = None,
-) -> Usage:
+) -> FileUsage:
     """Return who may be writing the file at `path`, a session of `agent` whose header names the directory `cwd`.
 
     `changed_ms` replaces the file's time of change where that is known to be ours.
@@ -83,10 +83,10 @@ def usage(
         state: State = "recent" if sees_processes else "may-be-in-use"
         found.append((state, f"it changed {_ago(age_ms)}"))
     if not found:
-        return Usage("free")
+        return FileUsage("free")
     order: Sequence[State] = ("held", "may-be-in-use", "recent")
     strongest = min((state for state, _ in found), key=order.index)
-    return Usage(strongest, tuple(dict.fromkeys(reason for _, reason in found)))
+    return FileUsage(strongest, tuple(dict.fromkeys(reason for _, reason in found)))
 
 
 def running(proc: str = PROC) -> Iterator[Process]:
@@ -165,17 +165,17 @@ def _names(word: str, path: str) -> bool:
 def _by_traces(
     path: str, agent: Agent, cwd: str, around: Surroundings, processes: Sequence[Process], proc: str
 ) -> Iterator[str]:
-    traces = agent.traces(around)
+    runtime_directories = agent.runtime_directories(around)
     names, read = around.disk.names, around.disk.read
     directory = _real(cwd)
-    for runs in traces.runs:
+    for runs in runtime_directories.runs:
         for scope in names(runs):
             clients = os.path.join(runs, scope, "clients")
             for name in names(clients):
                 client = _client(read(os.path.join(clients, name)))
                 if client is not None and directory and client[1] == directory and _is_alive(client[0], proc):
                     yield f"{agent.name} (process {client[0]}) runs in its directory {cwd}"
-    for terminals in traces.terminals:
+    for terminals in runtime_directories.terminals:
         for name in names(terminals) if processes else ():
             lines = (read(os.path.join(terminals, name)) or b"").decode("utf-8", "surrogateescape").split("\n")
             if lines[1:2] != [path] and (len(lines) < 2 or _real(lines[1]) != path):

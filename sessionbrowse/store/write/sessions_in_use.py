@@ -1,6 +1,6 @@
 """Which of all listed sessions running programs speak for, cheaply enough to be asked every few seconds.
 
-A mark in a list, not a permission: `in_use.usage` asks more before a file is changed. A program that runs in a
+A mark in a list, not a permission: `in_use.file_usage` asks more before a file is changed. A program that runs in a
 directory has the session open that changed last there.
 """
 

@@ -20,9 +20,9 @@ from sessionbrowse.errors import InUse, SessionBrowseError, UnsafeEntry
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Into
 from sessionbrowse.services.change.restore import Restored
-from sessionbrowse.services.transaction.bulk import Bulk, Failed, in_bulk
-from sessionbrowse.services.transaction.change import Changed
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.bulk import Bulk, FailedItem, in_bulk
+from sessionbrowse.services.transaction.change import ChangeResult
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo.undo import Undone
 from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.store.write.admission import Target
@@ -56,7 +56,7 @@ Report = Callable[[int, int, str], None]
 class How(Struct, frozen=True, kw_only=True):
     """With what a change is made, what the user said to it, and how one that takes long tells how far it is."""
 
-    bench: Bench
+    context: ChangeContext
     group: str | None = None
     force: bool = False
     into: Into = "trash"
@@ -68,7 +68,7 @@ class Item(Struct, frozen=True):
     """One change: the clean name of what is changed, and what makes it (in the background)."""
 
     name: str
-    make: Callable[[How], Changed]
+    make: Callable[[How], ChangeResult]
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -90,7 +90,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 class Result(Struct, frozen=True, kw_only=True):
     """What came of a plan, and the sessions that it touched as they are now."""
 
-    bulk: Bulk[Item, Changed]
+    bulk: Bulk[Item, ChangeResult]
     fresh: Fresh
     group: str | None
 
@@ -101,7 +101,7 @@ class Desk:
     def __init__(self, browser: BrowseApp) -> None:
         self._browser = browser
         self._queue = ChangeQueue(browser.call_later)
-        self._bench: Bench | None = None
+        self._bench: ChangeContext | None = None
 
     @property
     def busy(self) -> bool:
@@ -118,18 +118,18 @@ class Desk:
         return "own" if self._browser.options.demo is not None else "trash"
 
     @property
-    def bench(self) -> Bench:
+    def context(self) -> ChangeContext:
         """What changes are made with. The journal is read by one thread only: use it in the background."""
         if self._bench is None:
-            self._bench = self._browser.options.bench or self._own_bench()
+            self._bench = self._browser.options.context or self._own_bench()
         return self._bench
 
     @property
     def around(self) -> Surroundings:
         """Return where changes are made: home, environment, current directory."""
-        return self.bench.around
+        return self.context.around
 
-    def _own_bench(self) -> Bench:
+    def _own_bench(self) -> ChangeContext:
         browser = self._browser
         environ, home = browser.options.environ, browser.home
         if browser.options.demo is not None:
@@ -140,10 +140,10 @@ class Desk:
                 **{f"XDG_{kind}_HOME": os.path.join(kept, kind.lower()) for kind in ("DATA", "STATE")},
             }
         around = msgspec.structs.replace(real_surroundings(), home=home, environ=environ)
-        return Bench.at(around, str(state_dir(environ)), browser.now_ms)
+        return ChangeContext.at(around, str(state_dir(environ)), browser.now_ms)
 
     def forget_bench(self) -> None:
-        """Make changes with another bench from now on: other sessions are browsed."""
+        """Make changes in another context from now on: other sessions are browsed."""
         self._bench = None
 
     # -- asking in the background -------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ class Desk:
         self._in_background("Looking", stop, lambda report: work(self._how(stop, report)), taken)
 
     def _how(self, stop: threading.Event, report: Report) -> How:
-        return How(bench=self.bench, into=self.into, report=report, stopped=stop.is_set)
+        return How(context=self.context, into=self.into, report=report, stopped=stop.is_set)
 
     def _in_background(
         self,
@@ -231,7 +231,7 @@ class Desk:
         listed = Listed(library.get, lambda: [summary.path for summary in library.all()], roots)
         paths: set[str] = set()
 
-        def change(item: Item, _: Bench, __: str | None) -> Changed:
+        def change(item: Item, _: ChangeContext, __: str | None) -> ChangeResult:
             changed, more = self._make(item, how)
             # What is taken back may be of another store, changed by a browser of that one.
             is_ours = not isinstance(changed, Undone | Restored)
@@ -245,15 +245,17 @@ class Desk:
             if total > 1:
                 how.report(finished, total, plan.items[min(finished, total - 1)].name)
 
-        bulk = in_bulk(plan.items, change, bench=how.bench, on_progress=on_progress, cancelled=how.stopped, group=group)
+        bulk = in_bulk(
+            plan.items, change, context=how.context, on_progress=on_progress, cancelled=how.stopped, group=group
+        )
         return Result(bulk=bulk, fresh=read_again(sorted(paths), library.get), group=group)
 
-    def _make(self, item: Item, how: How) -> tuple[Changed, set[str]]:
+    def _make(self, item: Item, how: How) -> tuple[ChangeResult, set[str]]:
         changed = item.make(how)
         if not isinstance(changed, Undone):
             return changed, set()
         # An undo names the changes' own files; where these came from stands in the journal.
-        changes = how.bench.journal.changes().values()
+        changes = how.context.journal.changes().values()
         taken_back = [change for change in changes if change.path in changed.paths and change.undone_by is not None]
         return changed, {path for change in taken_back for path in paths_of(change)}
 
@@ -288,14 +290,14 @@ class Desk:
 
     # -- telling and asking -------------------------------------------------------------------------------------
 
-    def _tell(self, plan: Plan, bulk: Bulk[Item, Changed]) -> None:
+    def _tell(self, plan: Plan, bulk: Bulk[Item, ChangeResult]) -> None:
         sentences = [plan.told(bulk.done)]
         if any(one.undo_id is not None for one in bulk.done) and not isinstance(bulk.done[0], Undone | Restored):
             sentences.append(f"{self._browser.keys.key_of('undo')} undoes.")
         self._browser.unsay()
         self._browser.say(" ".join([sentence for sentence in (*sentences, *bulk.notes[:MOST_REASONS]) if sentence]))
 
-    def _tell_failures(self, plan: Plan, failed: Sequence[Failed[Item]]) -> None:
+    def _tell_failures(self, plan: Plan, failed: Sequence[FailedItem[Item]]) -> None:
         if len(plan.items) == 1:
             for failure in failed:
                 if isinstance(failure.error, UnsafeEntry) and plan.unsafe is not None:
@@ -311,7 +313,7 @@ class Desk:
     def _say_error(self, error: Exception) -> None:
         self._browser.say(str(error) if isinstance(error, SessionBrowseError) else repr(error), "error")
 
-    def _ask_anyway(self, plan: Plan, failed: Sequence[Failed[Item]], group: str | None) -> None:
+    def _ask_anyway(self, plan: Plan, failed: Sequence[FailedItem[Item]], group: str | None) -> None:
         choices = [Choice("no", "Leave it as it is"), Choice("yes", "Do it anyway", roles="warning")]
 
         def answered(key: str | None) -> None:
@@ -320,7 +322,7 @@ class Desk:
 
         self._browser.push_screen(AskScreen("In use", _reasons(failed), choices), answered)
 
-    def _ask_own_trash(self, plan: Plan, failed: Sequence[Failed[Item]], group: str | None) -> None:
+    def _ask_own_trash(self, plan: Plan, failed: Sequence[FailedItem[Item]], group: str | None) -> None:
         choices = [
             Choice("own", "Keep it in sessionbrowse's own trash folder"),
             Choice("no", "Leave it where it is"),
@@ -357,7 +359,7 @@ def sessions_named(summaries: Sequence[Summary]) -> str:
 
 def _again(
     plan: Plan,
-    failed: Sequence[Failed[Item]],
+    failed: Sequence[FailedItem[Item]],
     group: str | None,
     *,
     force: bool | None = None,
@@ -372,7 +374,7 @@ def _again(
     )
 
 
-def _reasons(failed: Sequence[Failed[Item]]) -> list[Part]:
+def _reasons(failed: Sequence[FailedItem[Item]]) -> list[Part]:
     parts: list[Part] = []
     for failure in failed[:MOST_REASONS]:
         if parts:

@@ -12,10 +12,10 @@ from sessionbrowse import text
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import Archived, archive, unarchive
-from sessionbrowse.services.change.delete import Deleted, Into, Unit, delete, restorable, unit_of
+from sessionbrowse.services.change.delete import Deleted, DeletePlan, Into, delete, plan_delete, restorable
 from sessionbrowse.services.change.fork import Forked
 from sessionbrowse.services.change.restore import Restored, restore
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean, parse_time
 from sessionbrowse.tui.changes.change_runner import How, Item, Plan, named, sessions_named
@@ -64,25 +64,25 @@ class Files:
         children = _children(chosen, browser.library.all())
         targets = [browser.desk.target(summary) for summary in chosen]
 
-        def look(how: How) -> list[Unit | SessionBrowseError]:
-            found: list[Unit | SessionBrowseError] = []
+        def look(how: How) -> list[DeletePlan | SessionBrowseError]:
+            found: list[DeletePlan | SessionBrowseError] = []
             for number, (summary, target) in enumerate(zip(chosen, targets, strict=True)):
                 if how.stopped():
                     break
                 how.report(number, len(targets), named(summary))
-                found.append(_unit_or_reason(target, how.bench, children.get(summary.path, [])))
+                found.append(_unit_or_reason(target, how.context, children.get(summary.path, [])))
             return found
 
-        def taken(found: list[Unit | SessionBrowseError]) -> None:
-            for reason in [one for one in found if not isinstance(one, Unit)][:_MOST_NAMED]:
+        def taken(found: list[DeletePlan | SessionBrowseError]) -> None:
+            for reason in [one for one in found if not isinstance(one, DeletePlan)][:_MOST_NAMED]:
                 browser.say(reason.sentence, "error")
-            there = [(one, unit) for one, unit in zip(chosen, found, strict=True) if isinstance(unit, Unit)]
+            there = [(one, unit) for one, unit in zip(chosen, found, strict=True) if isinstance(unit, DeletePlan)]
             if there:
                 self._ask_delete([one for one, _ in there], [unit for _, unit in there])
 
         browser.desk.ask(look, taken)
 
-    def _ask_delete(self, chosen: Sequence[Summary], units: Sequence[Unit]) -> None:
+    def _ask_delete(self, chosen: Sequence[Summary], units: Sequence[DeletePlan]) -> None:
         browser = self._screen.browser
         trash = "the demo's trash" if browser.desk.into == "own" else "the trash"
         choices = [
@@ -101,7 +101,7 @@ class Files:
         parts = [*session_parts(chosen, browser.home), *unit_parts(units), LinePart([])]
         browser.push_screen(AskScreen(title, parts, choices), answered)
 
-    def _ask_for_good(self, chosen: Sequence[Summary], units: Sequence[Unit]) -> None:
+    def _ask_for_good(self, chosen: Sequence[Summary], units: Sequence[DeletePlan]) -> None:
         def hint(typed: str) -> Line:
             if typed.strip() == WORD:
                 return [("Gone for good: nothing brings it back.", "error")]
@@ -119,18 +119,18 @@ class Files:
         prompt = PromptScreen("Delete for good", parts, placeholder=WORD, hint=hint, accepting="delete for good")
         self._screen.browser.push_screen(prompt, answered)
 
-    def _delete(self, chosen: Sequence[Summary], units: Sequence[Unit], into: Into | None) -> None:
+    def _delete(self, chosen: Sequence[Summary], units: Sequence[DeletePlan], into: Into | None) -> None:
         desk = self._screen.browser.desk
         in_use = {unit.path for unit in units if unit.used.in_use}
 
-        def item(summary: Summary, unit: Unit) -> Item:
+        def item(summary: Summary, unit: DeletePlan) -> Item:
             target = desk.target(summary)
             # Who has it open stood in the question.
             asked = unit.path in in_use
 
             def make(how: How) -> Deleted:
                 force = how.force or asked
-                return delete(target, into=how.into, force=force, bench=how.bench, group=how.group)
+                return delete(target, into=how.into, force=force, context=how.context, group=how.group)
 
             return Item(named(summary), make)
 
@@ -154,8 +154,8 @@ class Files:
 
             def make(how: How) -> Archived:
                 if summary.archived:
-                    return unarchive(target, bench=how.bench, group=how.group)
-                return archive(target, force=how.force, bench=how.bench, group=how.group)
+                    return unarchive(target, context=how.context, group=how.group)
+                return archive(target, force=how.force, context=how.context, group=how.group)
 
             return Item(named(summary), make)
 
@@ -190,7 +190,7 @@ class Files:
             return
 
         def make(how: How) -> Restored:
-            return restore(change_id, bench=how.bench)
+            return restore(change_id, context=how.context)
 
         def told(done: Sequence[Restored]) -> str:
             found = self._screen.browser.library.get(done[0].path)
@@ -215,7 +215,7 @@ def read_trash(how: How, known: Known) -> list[InTrash]:
     """Return what can be brought back, newest first. In the background."""
     return [
         InTrash(change.id, title_of(change, known, opens=number < MOST_OPENED), change.time)
-        for number, change in enumerate(restorable(how.bench))
+        for number, change in enumerate(restorable(how.context))
     ]
 
 
@@ -236,14 +236,16 @@ def _children(chosen: Sequence[Summary], everything: Sequence[Summary]) -> dict[
     }
 
 
-def _unit_or_reason(target: Target, bench: Bench, children: Sequence[Summary]) -> Unit | SessionBrowseError:
+def _unit_or_reason(
+    target: Target, context: ChangeContext, children: Sequence[Summary]
+) -> DeletePlan | SessionBrowseError:
     try:
-        return unit_of(target, bench, children)
+        return plan_delete(target, context, children)
     except SessionBrowseError as reason:
         return reason
 
 
-def unit_parts(units: Sequence[Unit]) -> list[Part]:
+def unit_parts(units: Sequence[DeletePlan]) -> list[Part]:
     """Return what a deletion would take beside the sessions, and what speaks against it."""
     lines: list[Line] = [[(text.size(sum([unit.size for unit in units])), "")]]
     companions = [path for unit in units for path in unit.companions]

@@ -92,7 +92,7 @@ def _fork_all(
         place = place_of(summary, browser.source.places)
 
         def make(how: How) -> Forked:
-            return fork(summary.path, summary.agent, place, at=at, cwd=directory, bench=how.bench, group=how.group)
+            return fork(summary.path, summary.agent, place, at=at, cwd=directory, context=how.context, group=how.group)
 
         return Item(named(summary), make)
 

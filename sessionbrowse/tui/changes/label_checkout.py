@@ -63,7 +63,7 @@ class Entries:
         target = desk.target(self._screen.summary)
 
         def make(how: How) -> Labelled:
-            return label(target, entry_id, text, clear=not text.strip(), force=how.force, bench=how.bench)
+            return label(target, entry_id, text, clear=not text.strip(), force=how.force, context=how.context)
 
         def told(done: Sequence[Labelled]) -> str:
             return f"Labelled “{one_line(done[0].label, 60)}”." if done[0].label else "The entry has no label now."
@@ -82,7 +82,7 @@ class Entries:
         target = browser.desk.target(screen.summary)
 
         def make(how: How) -> CheckedOut:
-            return checkout(target, entry_id, force=how.force, bench=how.bench)
+            return checkout(target, entry_id, force=how.force, context=how.context)
 
         def told(done: Sequence[CheckedOut]) -> str:
             one = done[0]

@@ -36,7 +36,7 @@ class Moving:
             return
         directories = browser.directories()
         browser.desk.ask(
-            lambda how: [one.path for one in candidates(old, directories, how.bench)],
+            lambda how: [one.path for one in candidates(old, directories, how.context)],
             lambda found: self._ask_directory(old, found),
         )
 
@@ -71,9 +71,13 @@ class Moving:
         def dry_run(how: How) -> tuple[Relocated, str | None, bool]:
             is_there = os.path.isdir(new)
             try:
-                return relocate(old, new, scope, dry_run=True, bench=how.bench), None, is_there
+                return relocate(old, new, scope, dry_run=True, context=how.context), None, is_there
             except InUse as error:
-                return relocate(old, new, scope, dry_run=True, force=True, bench=how.bench), error.sentence, is_there
+                return (
+                    relocate(old, new, scope, dry_run=True, force=True, context=how.context),
+                    error.sentence,
+                    is_there,
+                )
 
         browser.desk.ask(dry_run, lambda answer: self._ask(old, new, *answer))
 
@@ -101,7 +105,7 @@ class Moving:
         scope = self._scope()
 
         def make(how: How) -> Relocated:
-            return relocate(old, new, scope, force=how.force, bench=how.bench)
+            return relocate(old, new, scope, force=how.force, context=how.context)
 
         def told(done: Sequence[Relocated]) -> str:
             where = one_line(shorten_home(new, browser.home), 60)

@@ -66,7 +66,7 @@ class Naming:
         cleared = not name.strip()
 
         def make(how: How) -> Renamed:
-            return rename(target, name, clear=cleared, force=how.force, bench=how.bench, group=how.group)
+            return rename(target, name, clear=cleared, force=how.force, context=how.context, group=how.group)
 
         return Item(named(summary), make)
 

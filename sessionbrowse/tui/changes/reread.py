@@ -13,7 +13,7 @@ from sessionbrowse.services.change.archive import Archived
 from sessionbrowse.services.change.delete import Deleted
 from sessionbrowse.services.change.relocate import Relocated
 from sessionbrowse.services.change.restore import Restored
-from sessionbrowse.services.transaction.change import Changed
+from sessionbrowse.services.transaction.change import ChangeResult
 from sessionbrowse.store.find.discover import agent_of_path
 from sessionbrowse.store.read.archive import is_archived
 from sessionbrowse.store.read.summarise import summarise_path
@@ -34,7 +34,7 @@ class Fresh(Struct, frozen=True, kw_only=True):
         return self.gone | {summary.path for summary in self.summaries}
 
 
-def touched(changed: Changed) -> set[str]:
+def touched(changed: ChangeResult) -> set[str]:
     """Return the paths of sessions that a change made, moved, changed or took away."""
     match changed:
         case Deleted() | Restored():

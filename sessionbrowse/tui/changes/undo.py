@@ -69,7 +69,7 @@ class Undoing:
             def on_progress(finished: int, total: int) -> None:
                 how.report(finished, total, "")
 
-            return undo(change_id, force=how.force, bench=how.bench, on_progress=on_progress, cancelled=how.stopped)
+            return undo(change_id, force=how.force, context=how.context, on_progress=on_progress, cancelled=how.stopped)
 
         def say(done: Sequence[Undone]) -> str:
             return told(done[0], other, [*browser.library.all(), *before])
@@ -86,8 +86,8 @@ class Row(Struct, frozen=True):
 
 def read_changes(how: How, known: Known) -> list[Row]:
     """Return what can be taken back, newest first. In the background."""
-    rows = undoable(how.bench)[:MOST_CHANGES]
-    changes = how.bench.journal.changes()
+    rows = undoable(how.context)[:MOST_CHANGES]
+    changes = how.context.journal.changes()
     return [
         Row(row, title_of(changes[row.undo_id], known, opens=number < MOST_OPENED) if row.count == 1 else "")
         for number, row in enumerate(rows)

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from sessionbrowse import text
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
-from sessionbrowse.services.inspect.compare import Comparison, Side
+from sessionbrowse.services.inspect.compare import ComparedBranch, Comparison
 from sessionbrowse.text import clean
 from sessionbrowse.tui.layout.parts import SHOWN_FIRST, LazyPart, LinePart, Part, warm
 from sessionbrowse.tui.lists.rows import one_line, plural
@@ -114,7 +114,7 @@ def _name(session: Session, index: int) -> str:
     return f"⚑ {one_line(mark.text, 40)}" if mark is not None else clean(session.ids[index] or "(no id)")[:8]
 
 
-def _side_head(session: Session, side: Side, sign: str) -> list[Part]:
+def _side_head(session: Session, side: ComparedBranch, sign: str) -> list[Part]:
     """Return the facts of a branch, a line for each."""
     facts = [plural(side.messages, "message"), plural(len(side.entries), "entry", "entries")]
     spent = side.spent
@@ -135,14 +135,14 @@ def _side_head(session: Session, side: Side, sign: str) -> list[Part]:
     ]
 
 
-def _talk(session: Session, side: Side) -> list[Part]:
+def _talk(session: Session, side: ComparedBranch) -> list[Part]:
     shown = [index for index in side.entries if is_talk(session, index)]
     if not shown:
         return [LinePart([("Nothing was said here.", "dim italic")])]
     return [_talk_part(session, index) for index in shown]
 
 
-def _turns(session: Session, side: Side) -> list[Sequence[int]]:
+def _turns(session: Session, side: ComparedBranch) -> list[Sequence[int]]:
     """Return what was said, a group for each message of the user, so that turns stand beside each other.
 
     The first group is what comes before the user speaks: a summary of the branch that was left.

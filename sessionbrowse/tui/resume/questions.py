@@ -9,7 +9,7 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.checkout import CheckedOut, checkout
 from sessionbrowse.services.resume.before_resume import BeforeResume, LeftBehind, before_resume
-from sessionbrowse.store.write.in_use import usage
+from sessionbrowse.store.write.in_use import file_usage
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.change_runner import How, Item, Plan, named
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
@@ -28,11 +28,11 @@ def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[
             browser.say(error.sentence, "error")
 
     def look(how: How) -> BeforeResume:
-        bench = how.bench
+        context = how.context
         if summary.left_behind:
-            return before_resume(summary.path, summary.agent, bench)
+            return before_resume(summary.path, summary.agent, context)
         agent = AGENTS[summary.agent]
-        used = usage(summary.path, agent, summary.cwd, bench.around, now_ms=bench.now_ms(), proc=bench.proc)
+        used = file_usage(summary.path, agent, summary.cwd, context.around, now_ms=context.now_ms(), proc=context.proc)
         return BeforeResume(used, None)
 
     def taken(before: BeforeResume) -> None:
@@ -82,7 +82,7 @@ def _check_out(
     force = force and AGENTS[summary.agent].bears_appends
 
     def make(how: How) -> CheckedOut:
-        return checkout(target, entry_id, force=how.force, bench=how.bench)
+        return checkout(target, entry_id, force=how.force, context=how.context)
 
     plan = Plan(
         doing="Checking out",

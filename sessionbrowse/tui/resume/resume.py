@@ -112,7 +112,7 @@ class Resuming:
                 browser.say(error.sentence if isinstance(error, SessionBrowseError) else repr(error), "error")
 
         browser.desk.ask(
-            lambda bench: source.plan_resume(summary, directory),
+            lambda context: source.plan_resume(summary, directory),
             lambda command: self._start(command, way),
             wrong,
         )
@@ -166,7 +166,7 @@ class Resuming:
         target = browser.desk.target(summary)
 
         def make(how: How) -> CheckedOut:
-            return checkout(target, entry_id, force=how.force, bench=how.bench)
+            return checkout(target, entry_id, force=how.force, context=how.context)
 
         def told(done: Sequence[CheckedOut]) -> str:
             return "What was said there is on the clipboard." if done[0].text else ""
@@ -206,7 +206,7 @@ class Resuming:
         place = place_of(summary, browser.source.places)
 
         def make(how: How) -> Forked:
-            return fork(summary.path, summary.agent, place, at=entry_id, bench=how.bench)
+            return fork(summary.path, summary.agent, place, at=entry_id, context=how.context)
 
         def told(done: Sequence[Forked]) -> str:
             return "Forked. What was said there is on the clipboard." if done[0].text else "Forked."
@@ -236,19 +236,19 @@ class Resuming:
                 split = way == "tmux-split"
                 where = "beside the browser" if split else "in a new tmux window"
                 browser.desk.ask(
-                    lambda bench: open_in_tmux(command, environ, split=split),
+                    lambda context: open_in_tmux(command, environ, split=split),
                     lambda _: browser.say(" ".join([f"{command.agent} resumes {where}.", *command.notes])),
                 )
             case "command":
                 template = settings.resume.command
                 browser.desk.ask(
-                    lambda bench: start_command(command, template, environ),
+                    lambda context: start_command(command, template, environ),
                     lambda _: browser.say(" ".join([f"Started {template[0]}.", *command.notes])),
                 )
 
     def _copy(self, summary: Summary) -> None:
         browser = self._screen.browser
         browser.desk.ask(
-            lambda bench: browser.source.plan_resume(summary, None),
+            lambda context: browser.source.plan_resume(summary, None),
             lambda command: browser.copy(command.shell_line(), "the command that resumes the session"),
         )

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from sessionbrowse.config import INDEX_FILE, Settings, cache_dir, state_dir
 
 if TYPE_CHECKING:
-    from sessionbrowse.services.transaction.change_context import Bench
+    from sessionbrowse.services.transaction.change_context import ChangeContext
     from sessionbrowse.tui.shell.sources import Source
 
 
@@ -33,8 +33,8 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
 
     `roots` and `agents` are those of the command line; `environ`, `home`, `here` (the directory it was started in)
     and `now_ms` are parameters so that tests need no patching. `source` replaces the disk. `demo` is the directory of
-    the made-up store that is browsed; `bench` is what changes are made with, where it is not that of `environ`. `pick`
-    takes the path of the session that is chosen, which ends the browser.
+    the made-up store that is browsed; `context` is what changes are made with, where it is not that of `environ`.
+    `pick` takes the path of the session that is chosen, which ends the browser.
     """
 
     roots: Sequence[str] = ()
@@ -45,7 +45,7 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
     here: str | None = field(default_factory=_here)
     now_ms: Callable[[], float] = _now_ms
     source: Source | None = None
-    bench: Bench | None = None
+    context: ChangeContext | None = None
     demo: str | None = None
     problems: Sequence[str] = ()
     pick: Callable[[str], None] | None = None

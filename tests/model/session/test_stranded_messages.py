@@ -72,12 +72,12 @@ def test_a_session_without_messages_leaves_nothing_behind(store: Store) -> None:
 
 def test_the_way_back_is_offered_and_taking_it_mends_the_session(store: Store) -> None:
     path = store.session(entries=[*CONVERSATION, STALE_LABEL])
-    found = before_resume(str(path), "pi", store.bench).left_behind
+    found = before_resume(str(path), "pi", store.context).left_behind
     assert found is not None
     assert (found.newest_id, found.messages, found.entry_id) == ("00000008", 5, "00000008")
     assert found.sentence.startswith("5 messages are not on the branch where the session resumes")
     assert found.entry_id is not None
-    checkout(target(path), found.entry_id, bench=store.bench)
+    checkout(target(path), found.entry_id, context=store.context)
     session = open_session(path)
     assert "00000008" in [session.envelopes[index].id for index in session.active_branch()]
     assert left_behind_of(session) is None
@@ -97,9 +97,9 @@ def test_between_a_call_and_its_result_the_nearest_safe_entry_is_offered(store: 
 
 def test_who_may_be_writing_is_told_before(store: Store) -> None:
     path = store.session()
-    assert before_resume(str(path), "pi", store.bench).warning is None
+    assert before_resume(str(path), "pi", store.context).warning is None
     store.process(4, ["pi"], cwd=PROJECT)
-    warning = before_resume(str(path), "pi", store.bench).warning
+    warning = before_resume(str(path), "pi", store.context).warning
     assert warning is not None
     assert "pi (process 4) runs in its directory" in warning
     assert "Two programs on one session" in warning

@@ -35,7 +35,7 @@ def store(tmp_path: Path, own_home: Path) -> Store:
 def test_an_archived_session_lies_in_a_folder_that_the_program_does_not_look_into(store: Store, agent: str) -> None:
     path = store.session(agent)
     before = picture(store.home)
-    archived = archive(target(path), bench=store.bench)
+    archived = archive(target(path), context=store.context)
     assert Path(archived.path) == path.parent / "archive" / path.name
     assert picture(store.home) == {archived.path: before[str(path)]}
     place = Place(agent, str(path.parent.parent), "projects", "default")
@@ -43,8 +43,8 @@ def test_an_archived_session_lies_in_a_folder_that_the_program_does_not_look_int
     (found,) = discover([place], include_archived=True)
     assert found.archived
     with pytest.raises(RefusedWrite, match="archived already"):
-        archive(target(Path(archived.path)), bench=store.bench)
-    back = unarchive(target(Path(archived.path)), bench=store.bench)
+        archive(target(Path(archived.path)), context=store.context)
+    back = unarchive(target(Path(archived.path)), context=store.context)
     assert back.path == str(path)
     assert picture(store.home) == before
     assert not (path.parent / "archive").exists()
@@ -55,12 +55,12 @@ def test_omps_sessions_go_to_its_own_archive_with_their_artifacts(store: Store) 
     (path.parent / path.stem).mkdir()
     (path.parent / path.stem / "Scout.jsonl").write_text("{}\n")
     before = picture(store.home)
-    archived = archive(target(path), bench=store.bench)
+    archived = archive(target(path), context=store.context)
     root = path.parents[2]
     assert Path(archived.path) == root / "archive" / "sessions" / path.parent.name / path.name
     assert (Path(archived.path).parent / path.stem / "Scout.jsonl").exists()
     assert list(path.parent.iterdir()) == []
-    undo(bench=store.bench)
+    undo(context=store.context)
     assert picture(store.home) == before
 
 
@@ -89,9 +89,9 @@ def test_a_session_that_omp_packed_is_read_listed_and_unpacked(store: Store) -> 
     )
     assert listed.bytes == packed.stat().st_size
     with pytest.raises(RefusedWrite, match="never overwritten"):
-        unarchive(target(packed), bench=store.bench)
+        unarchive(target(packed), context=store.context)
     path.unlink()
-    back = unarchive(target(packed), bench=store.bench)
+    back = unarchive(target(packed), context=store.context)
     assert back.path == str(path)
     assert path.read_bytes() == content
     assert path.stat().st_mtime_ns == 1_700_000_000_000_000_000
@@ -108,7 +108,7 @@ def test_a_damaged_packed_session_stays_and_says_so(store: Store) -> None:
     with pytest.raises(Unreadable, match="cannot be read"):
         open_session(packed)
     with pytest.raises(Exception, match="as it was"):
-        unarchive(target(packed), bench=store.bench)
+        unarchive(target(packed), context=store.context)
     assert packed.exists()
     assert not path.exists()
 
@@ -117,16 +117,16 @@ def test_a_session_that_may_be_in_use_is_archived_only_if_forced(store: Store) -
     path = store.session()
     store.process(77, ["pi"], cwd=PROJECT, name="pi")
     with pytest.raises(InUse, match="Quit it first"):
-        archive(target(path), bench=store.bench)
-    assert archive(target(path), force=True, bench=store.bench).was == str(path)
+        archive(target(path), context=store.context)
+    assert archive(target(path), force=True, context=store.context).was == str(path)
 
 
 def test_what_is_in_the_way_is_never_replaced(store: Store) -> None:
     path = store.session()
-    archived = Path(archive(target(path), bench=store.bench).path)
+    archived = Path(archive(target(path), context=store.context).path)
     path.write_text("new")
     with pytest.raises(RefusedWrite, match="never overwritten"):
-        unarchive(target(archived), bench=store.bench)
+        unarchive(target(archived), context=store.context)
     assert path.read_text() == "new"
     assert archived.exists()
 
@@ -184,6 +184,6 @@ def test_a_pack_that_would_fill_the_disk_is_left_packed(store: Store, monkeypatc
     assert listed is not None
     assert listed.problem == sentence
     with pytest.raises(Exception, match="as it was"):
-        unarchive(target(packed), bench=store.bench)
+        unarchive(target(packed), context=store.context)
     assert packed.exists()
     assert not path.exists()

@@ -13,7 +13,7 @@ import pytest
 from sessionbrowse import SessionManager
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.manager.environment import Means
+from sessionbrowse.manager.environment import Environment
 from sessionbrowse.services.change.checkout import checkout
 from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.rename import rename
@@ -52,14 +52,14 @@ def test_no_name_id_or_directory_leads_out(tmp_path: Path, agent: str, text: str
     changes = 0
     with watched() as paths:
         for change in (
-            lambda: rename(target(path, agent), text, bench=store.bench),
-            lambda: label(target(path, agent), text, text, bench=store.bench),
-            lambda: label(target(path, agent), "00000003", text, bench=store.bench),
-            lambda: checkout(target(path, agent), text, bench=store.bench),
-            lambda: checkout(target(path, agent), "00000006", bench=store.bench),
-            lambda: undo(text, bench=store.bench),
-            lambda: undo(bench=store.bench),
-            lambda: undo(bench=store.bench),
+            lambda: rename(target(path, agent), text, context=store.context),
+            lambda: label(target(path, agent), text, text, context=store.context),
+            lambda: label(target(path, agent), "00000003", text, context=store.context),
+            lambda: checkout(target(path, agent), text, context=store.context),
+            lambda: checkout(target(path, agent), "00000006", context=store.context),
+            lambda: undo(text, context=store.context),
+            lambda: undo(context=store.context),
+            lambda: undo(context=store.context),
         ):
             with suppress(SessionBrowseError):
                 change()
@@ -185,15 +185,15 @@ def test_no_text_breaks_a_line_or_ends_another(tmp_path: Path, agent: str, text:
     path = store.session(agent, slot="old")
     before = path.read_bytes()
     for change in (
-        lambda: rename(target(path, agent), text, bench=store.bench),
-        lambda: label(target(path, agent), "00000003", text, bench=store.bench),
-        lambda: rename(target(path, agent), f"good {text}", bench=store.bench),
+        lambda: rename(target(path, agent), text, context=store.context),
+        lambda: label(target(path, agent), "00000003", text, context=store.context),
+        lambda: rename(target(path, agent), f"good {text}", context=store.context),
     ):
         with suppress(SessionBrowseError):
             change()
     around = Surroundings(home=str(store.home), environ={}, cwd=str(tmp_path))
-    means = Means(around=around, now_ms=lambda: store.now_ms, random_bytes=os.urandom, proc=str(store.proc))
-    manager = SessionManager.open(path, agent=agent, means=means, force=True)
+    environment = Environment(around=around, now_ms=lambda: store.now_ms, random_bytes=os.urandom, proc=str(store.proc))
+    manager = SessionManager.open(path, agent=agent, environment=environment, force=True)
     manager.set_session_name(text, "user")
     manager.append_label_change("00000002", text)
     manager.append_custom_entry(text, {text: text})

@@ -40,7 +40,7 @@ def test_a_check_out_is_one_custom_entry_below_the_wanted_one(store: Store, agen
     before = path.read_bytes()
     wanted = open_session(path)
     sent = [message.text for message in build.build(wanted, 5).messages]
-    checked_out = checkout(target(path), "00000006", bench=store.bench)
+    checked_out = checkout(target(path), "00000006", context=store.context)
     assert path.read_bytes() == before + line(
         {
             "type": "custom",
@@ -65,7 +65,7 @@ def test_a_check_out_is_one_custom_entry_below_the_wanted_one(store: Store, agen
 @pytest.mark.parametrize("agent", ["pi", "omp", "atomic", "indusagi"])
 def test_a_users_message_means_its_parent_and_its_text_comes_back(store: Store, agent: str) -> None:
     path = store.session(agent)
-    checked_out = checkout(target(path), "00000007", bench=store.bench)
+    checked_out = checkout(target(path), "00000007", context=store.context)
     assert (checked_out.entry_id, checked_out.at, checked_out.text) == ("00000007", "00000006", "second question")
     assert lines_of(path)[-1]["parentId"] == "00000006"
     assert lines_of(path)[-1]["data"] == {"checkout": "00000007"}
@@ -76,14 +76,14 @@ def test_a_custom_message_means_its_parent_but_not_in_omp(store: Store, agent: s
     blocks = [{"type": "text", "text": "injected "}, {"type": "image", "data": ""}, {"type": "text", "text": "words"}]
     said = entry("custom_message", "0000000a", "00000008", customType="x", content=blocks, display=True)
     path = store.session(agent, [*CONVERSATION, said, assistant("0000000b", "0000000a", "more")])
-    checked_out = checkout(target(path), "0000000a", bench=store.bench)
+    checked_out = checkout(target(path), "0000000a", context=store.context)
     expected = ("0000000a", None) if agent == "omp" else ("00000008", "injected words")
     assert (checked_out.at, checked_out.text) == expected
 
 
 def test_before_the_first_message_there_is_nothing(store: Store) -> None:
     path = store.session(entries=[user("00000002", None, "first"), assistant("00000003", "00000002", "answer")])
-    checked_out = checkout(target(path), "00000002", bench=store.bench)
+    checked_out = checkout(target(path), "00000002", context=store.context)
     assert (checked_out.at, checked_out.text) == (None, "first")
     assert lines_of(path)[-1]["parentId"] is None
     assert build.build(open_session(path), None).messages == ()
@@ -99,16 +99,16 @@ def test_between_a_call_and_its_result_it_refuses_and_names_the_nearest_safe_ent
     path = store.session()
     before = path.read_bytes()
     with pytest.raises(UnsafeEntry, match=f"nearest entry that can be checked out is {nearest}") as caught:
-        checkout(target(path), wanted, bench=store.bench)
+        checkout(target(path), wanted, context=store.context)
     assert caught.value.nearest == nearest
     assert path.read_bytes() == before
-    checkout(target(path), nearest, bench=store.bench)
+    checkout(target(path), nearest, context=store.context)
 
 
 def test_an_answer_that_was_aborted_waits_for_no_result(store: Store) -> None:
     aborted = assistant("0000000a", "00000008", "I", ["call_9"], stopReason="aborted")
     path = store.session(entries=[*CONVERSATION, aborted, user("0000000b", "0000000a", "go on")])
-    assert checkout(target(path), "0000000a", bench=store.bench).at == "0000000a"
+    assert checkout(target(path), "0000000a", context=store.context).at == "0000000a"
 
 
 def test_omps_notes_between_call_and_result_are_between_too(store: Store) -> None:
@@ -118,16 +118,16 @@ def test_omps_notes_between_call_and_result_are_between_too(store: Store) -> Non
         [*CONVERSATION, assistant("0000000a", "00000008", "I", ["c"]), started, result("0000000c", "0000000b", "c")],
     )
     with pytest.raises(UnsafeEntry, match="0000000c"):
-        checkout(target(path), "0000000b", bench=store.bench)
-    assert checkout(target(path), "00000008", bench=store.bench).at == "00000008"
+        checkout(target(path), "0000000b", context=store.context)
+    assert checkout(target(path), "00000008", context=store.context).at == "00000008"
 
 
 def test_where_it_stands_already_nothing_is_written(store: Store) -> None:
     path = store.session()
-    assert checkout(target(path), "00000008", bench=store.bench).notes == ("pi resumes here already.",)
-    checkout(target(path), "00000006", bench=store.bench)
+    assert checkout(target(path), "00000008", context=store.context).notes == ("pi resumes here already.",)
+    checkout(target(path), "00000006", context=store.context)
     before = path.read_bytes()
-    again = checkout(target(path), "00000007", bench=store.bench)
+    again = checkout(target(path), "00000007", context=store.context)
     assert (again.undo_id, again.text) == (None, "second question"), "its text is handed back all the same"
     assert path.read_bytes() == before
 
@@ -137,9 +137,9 @@ def test_a_running_agent_is_asked_about_first(store: Store) -> None:
     before = path.read_bytes()
     store.process(9, ["node", "/usr/lib/node_modules/@earendil-works/pi-coding-agent/dist/cli.js"], cwd=PROJECT)
     with pytest.raises(InUse, match=r"pi \(process 9\) runs in its directory"):
-        checkout(target(path), "00000006", bench=store.bench)
+        checkout(target(path), "00000006", context=store.context)
     assert path.read_bytes() == before
-    forced = checkout(target(path), "00000006", force=True, bench=store.bench)
+    forced = checkout(target(path), "00000006", force=True, context=store.context)
     assert "In use, it seems" in forced.notes[0]
 
 
@@ -148,27 +148,27 @@ def test_a_recent_change_alone_stops_only_omp(store: Store) -> None:
     a_minute_ago = int((NOW_MS - 60_000) * 1e6)
     for path in (pi, omp):
         os.utime(path, ns=(a_minute_ago, a_minute_ago))
-    assert checkout(target(pi), "00000006", bench=store.bench).notes == ("Note that it changed 1 minute ago.",)
+    assert checkout(target(pi), "00000006", context=store.context).notes == ("Note that it changed 1 minute ago.",)
     with pytest.raises(InUse, match="it changed 1 minute ago"):
-        checkout(target(omp), "00000006", bench=store.bench)
+        checkout(target(omp), "00000006", context=store.context)
 
 
 def test_our_own_check_out_of_an_omp_session_does_not_count_as_a_recent_change(store: Store) -> None:
     path = store.session("omp")
-    checkout(target(path), "00000006", bench=store.bench)
+    checkout(target(path), "00000006", context=store.context)
     now = int(NOW_MS * 1e6)
     assert path.stat().st_mtime_ns < now, "the clock of this test is ahead of the machine's"
     store.now_ms = path.stat().st_mtime_ns / 1e6 + 1000
-    checkout(target(path), "00000008", bench=store.bench)
+    checkout(target(path), "00000008", context=store.context)
     path.write_bytes(path.read_bytes() + line(user("0000000e", "00000008", "somebody else")))
     with pytest.raises(InUse, match="it changed"):
-        checkout(target(path), "00000006", bench=store.bench)
+        checkout(target(path), "00000006", context=store.context)
 
 
 def test_a_last_record_without_id_is_mended_by_a_check_out(store: Store) -> None:
     path = store.session(end=b"42\n")
     assert open_session(path).active_branch() == []
-    checkout(target(path), "00000008", bench=store.bench)
+    checkout(target(path), "00000008", context=store.context)
     session = open_session(path)
     assert [session.envelopes[index].id for index in session.active_branch()][-2:] == ["00000008", "a0000000"]
 
@@ -176,4 +176,4 @@ def test_a_last_record_without_id_is_mended_by_a_check_out(store: Store) -> None
 def test_an_old_format_has_no_ids_to_hang_on(store: Store) -> None:
     path = store.session(head=[header() | {"version": 1}])
     with pytest.raises(RefusedWrite, match="Open it once with pi"):
-        checkout(target(path), "00000006", bench=store.bench)
+        checkout(target(path), "00000006", context=store.context)

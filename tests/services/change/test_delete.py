@@ -12,7 +12,7 @@ import pytest
 
 from sessionbrowse.cli import main
 from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite
-from sessionbrowse.services.change.delete import delete, restorable, unit_of
+from sessionbrowse.services.change.delete import delete, plan_delete, restorable
 from sessionbrowse.services.change.restore import restore
 from sessionbrowse.services.transaction.trash_directories import own_trash
 from sessionbrowse.services.undo.undo import undo, undoable
@@ -49,34 +49,34 @@ def omp_session(store: Store) -> Path:
 def test_everything_that_belongs_to_a_session_goes_and_comes_back_as_it_was(store: Store) -> None:
     path = omp_session(store)
     before = picture(store.home)
-    deleted = delete(target(path), bench=store.bench)
+    deleted = delete(target(path), context=store.context)
     left = {os.path.basename(name) for name in picture(store.home)}
     assert left == {"other.jsonl", "ab"}
     assert deleted.paths[0] == str(path)
     assert {os.path.basename(name) for name in deleted.paths[1:]} == {path.stem, f"{path.name}.0123456789abcdef.bak"}
-    assert [one.path for one in restorable(store.bench)] == [str(path)]
-    restored = restore(bench=store.bench)
+    assert [one.path for one in restorable(store.context)] == [str(path)]
+    restored = restore(context=store.context)
     assert picture(store.home) == before
     assert restored.paths[0] == str(path)
-    assert restorable(store.bench) == []
+    assert restorable(store.context) == []
     with pytest.raises(CannotUndo, match="restored already"):
-        restore(deleted.undo_id, bench=store.bench)
+        restore(deleted.undo_id, context=store.context)
 
 
 def test_undo_restores_a_group_and_never_over_an_existing_file(store: Store) -> None:
     paths = [store.session(name=f"{number}.jsonl") for number in range(3)]
     before = picture(store.home)
     for path in paths:
-        delete(target(path), bench=store.bench, group="g")
+        delete(target(path), context=store.context, group="g")
     assert picture(store.home) == {}
-    assert {one.summary for one in undoable(store.bench)} == {"to the trash"}
+    assert {one.summary for one in undoable(store.context)} == {"to the trash"}
     paths[1].write_text("new")
-    undone = undo(bench=store.bench)
+    undone = undo(context=store.context)
     assert set(undone.paths) == {str(paths[0]), str(paths[2])}
     assert "never overwritten" in undone.failed[0]
     assert paths[1].read_text() == "new"
     paths[1].unlink()
-    restore(str(paths[1]), bench=store.bench)
+    restore(str(paths[1]), context=store.context)
     assert picture(store.home) == before
 
 
@@ -85,7 +85,7 @@ def test_the_question_names_size_children_and_what_belongs_to_it(store: Store) -
     child = store.session("omp", head=[header(parentSession=str(path))], name="child.jsonl")
     by_id = store.session("omp", head=[header(id="b", parentSession=header()["id"])], name="by-id.jsonl")
     summaries = [summarise_path(str(one), lambda _: "omp") for one in (path, child, by_id)]
-    unit = unit_of(target(path), store.bench, [one for one in summaries if one is not None])
+    unit = plan_delete(target(path), store.context, [one for one in summaries if one is not None])
     assert unit.children == (str(child), str(by_id))
     assert unit.size == path.stat().st_size + len("output") + len("{}\n") + len("older")
     assert len(unit.companions) == 2
@@ -95,9 +95,9 @@ def test_a_session_that_may_be_in_use_is_kept_unless_forced(store: Store) -> Non
     path = store.session()
     store.process(77, ["pi"], cwd=PROJECT, name="pi")
     with pytest.raises(InUse, match="Quit it first"):
-        delete(target(path), bench=store.bench)
+        delete(target(path), context=store.context)
     assert path.exists()
-    delete(target(path), force=True, bench=store.bench)
+    delete(target(path), force=True, context=store.context)
     assert not path.exists()
 
 
@@ -116,24 +116,24 @@ def test_where_no_trash_works_nothing_is_unlinked_and_ours_is_offered(store: Sto
         send2trash.send2trash(item)
 
     with pytest.raises(NoTrash, match="our own trash"):
-        delete(target(path), bench=store.bench, to_trash=full)
+        delete(target(path), context=store.context, to_trash=full)
     assert len(calls) == 2
     assert picture(store.home) == before
-    deleted = delete(target(path), into="own", bench=store.bench)
+    deleted = delete(target(path), into="own", context=store.context)
     assert deleted.into == "own"
     assert {os.path.basename(name) for name in picture(store.home)} == {"other.jsonl", "ab"}
-    assert len(list(Path(own_trash(store.bench), "files").iterdir())) == 3
-    restore(bench=store.bench)
+    assert len(list(Path(own_trash(store.context), "files").iterdir())) == 3
+    restore(context=store.context)
     assert picture(store.home) == before
 
 
 def test_only_the_asked_for_word_removes_for_good(store: Store) -> None:
     path = store.session()
-    deleted = delete(target(path), into="nowhere", bench=store.bench)
+    deleted = delete(target(path), into="nowhere", context=store.context)
     assert deleted.undo_id is None
     assert picture(store.home) == {}
     with pytest.raises(CannotUndo, match="for good"):
-        undo(bench=store.bench)
+        undo(context=store.context)
 
 
 def test_links_that_lead_out_of_a_root_and_other_kinds_of_files_are_never_touched(store: Store, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_links_that_lead_out_of_a_root_and_other_kinds_of_files_are_never_touche
     os.mkfifo(path.parent / "pipe.jsonl")
     for odd in (link, path.parent / "pipe.jsonl", path.parent):
         with pytest.raises(RefusedWrite):
-            delete(Target(str(odd), "pi", (str(path.parent),)), bench=store.bench)
+            delete(Target(str(odd), "pi", (str(path.parent),)), context=store.context)
     assert outside.exists()
     assert link.is_symlink()
 
@@ -167,7 +167,7 @@ def cli(own_home: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> Any:
 
 def test_our_own_trash_is_not_offered_where_it_was_asked_for(store: Store, cli: Any) -> None:
     path = store.session()
-    own = Path(own_trash(store.bench))
+    own = Path(own_trash(store.context))
     own.parent.mkdir(parents=True, exist_ok=True)
     own.write_text("no folder")
     status, _, err = cli("delete", str(path), "--yes", "--own-trash")

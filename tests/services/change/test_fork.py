@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> Store:
 
 def made(store: Store, path: Path, **options: Any) -> tuple[Forked, list[Any]]:
     """Fork and return the new file's lines too."""
-    forked = fork(str(path), bench=store.bench, **options)
+    forked = fork(str(path), context=store.context, **options)
     return forked, lines_of(Path(forked.path))
 
 
@@ -113,9 +113,9 @@ def test_at_the_first_message_of_pi_the_fork_is_a_header_alone(store: Store) -> 
 def test_a_path_without_an_answer_is_refused_where_the_program_would_corrupt_it(store: Store, agent: str) -> None:
     path = store.session(agent)
     with pytest.raises(RefusedWrite, match="no answer of the model"):
-        fork(str(path), agent, at="00000002", bench=store.bench)
+        fork(str(path), agent, at="00000002", context=store.context)
     assert len(list(path.parent.iterdir())) == 1
-    assert fork(str(path), agent, at="00000006", bench=store.bench).at == "00000006"
+    assert fork(str(path), agent, at="00000006", context=store.context).at == "00000006"
 
 
 def test_atomics_marks_of_a_workflow_stage_are_not_inherited(store: Store) -> None:
@@ -193,7 +193,7 @@ def test_a_version_1_source_is_forked_in_migrated_form(store: Store, at: str | N
 def test_what_its_program_would_not_open_is_not_forked(store: Store) -> None:
     path = store.session(head=[], entries=[user("00000001", None, "x")])
     with pytest.raises(NotASession, match="nothing to fork"):
-        fork(str(path), bench=store.bench)
+        fork(str(path), context=store.context)
 
 
 def test_undoing_a_fork_moves_it_to_the_trash_unless_it_went_on(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,12 +203,12 @@ def test_undoing_a_fork_moves_it_to_the_trash_unless_it_went_on(store: Store, mo
     path = store.session()
     first, _ = made(store, path)
     second, _ = made(store, path, at="00000006")
-    assert [one.verb for one in undoable(store.bench)] == ["fork", "fork"]
+    assert [one.verb for one in undoable(store.context)] == ["fork", "fork"]
     with open(second.path, "ab") as file:
         file.write(line(user("0000000b", "00000006", "on")))
     with pytest.raises(RefusedWrite, match="went on since"):
-        undo(second.undo_id, bench=store.bench)
-    undo(first.undo_id, bench=store.bench)
+        undo(second.undo_id, context=store.context)
+    undo(first.undo_id, context=store.context)
     assert not os.path.exists(first.path)
     assert os.path.exists(second.path)
     assert path.exists()

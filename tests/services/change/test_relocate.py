@@ -62,8 +62,8 @@ def world(store: Store) -> dict[str, Path]:
 
 
 def moved(store: Store, old: str = OLD, new: str = NEW, **options: Any) -> Relocated:
-    bench = store.bench
-    return relocate(old, new, Scope(around=bench.around), bench=bench, **options)
+    context = store.context
+    return relocate(old, new, Scope(around=context.around), context=context, **options)
 
 
 def head_of(path: str | Path) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def test_undo_puts_everything_back_byte_for_byte(store: Store) -> None:
     world(store)
     before = picture(store.home)
     moved(store)
-    undone = undo(bench=store.bench)
+    undone = undo(context=store.context)
     assert undone.verb == "relocate"
     assert picture(store.home) == before
 

@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> Store:
 def test_rename_appends_one_line_and_keeps_every_older_byte(store: Store, agent: str) -> None:
     path = store.session(agent, [*CONVERSATION, entry("session_info", "00000009", "00000008", name="older")])
     before = path.read_bytes()
-    renamed = rename(target(path), "  Checkout\r\n\nflow ", bench=store.bench)
+    renamed = rename(target(path), "  Checkout\r\n\nflow ", context=store.context)
     assert path.read_bytes() == before + line(
         {
             "type": "session_info",
@@ -58,7 +58,7 @@ def test_rename_appends_one_line_and_keeps_every_older_byte(store: Store, agent:
 @pytest.mark.parametrize("agent", ["pi", "atomic", "indusagi"])
 def test_rename_leaves_the_time_of_change_so_that_continue_picks_the_same_session(store: Store, agent: str) -> None:
     path = store.session(agent)
-    rename(target(path), "new", bench=store.bench)
+    rename(target(path), "new", context=store.context)
     assert path.stat().st_mtime_ns == LONG_AGO_NS
 
 
@@ -79,7 +79,7 @@ def test_pi_names_are_cleaned_as_pi_does_and_of_what_a_terminal_would_act_on(
     store: Store, typed: str, kept: str
 ) -> None:
     path = store.session()
-    assert rename(target(path), typed, bench=store.bench).name == kept
+    assert rename(target(path), typed, context=store.context).name == kept
     assert open_session(path).name == kept
     assert path.read_bytes().count(b"\n") == len(CONVERSATION) + 2
 
@@ -89,7 +89,7 @@ def test_pi_names_are_cleaned_as_pi_does_and_of_what_a_terminal_would_act_on(
 )
 def test_omp_titles_are_cleaned_as_omp_does(store: Store, typed: str, kept: str) -> None:
     path = store.session("omp")
-    assert rename(target(path), typed, bench=store.bench).name == kept
+    assert rename(target(path), typed, context=store.context).name == kept
     assert open_session(path).name == kept
 
 
@@ -99,7 +99,7 @@ def test_a_name_that_is_empty_or_endless_is_refused_with_a_sentence(store: Store
     path = store.session(agent)
     before = path.read_bytes()
     with pytest.raises(RefusedWrite, match=r"empty|too long"):
-        rename(target(path), typed, bench=store.bench)
+        rename(target(path), typed, context=store.context)
     assert path.read_bytes() == before
     assert not (store.state / "journal.jsonl").exists()
 
@@ -107,7 +107,7 @@ def test_a_name_that_is_empty_or_endless_is_refused_with_a_sentence(store: Store
 @pytest.mark.parametrize("agent", ["pi", "atomic"])
 def test_a_cleared_name_is_an_entry_with_an_empty_one(store: Store, agent: str) -> None:
     path = store.session(agent, [*CONVERSATION, entry("session_info", "00000009", "00000008", name="older")])
-    assert rename(target(path), None, clear=True, bench=store.bench).name is None
+    assert rename(target(path), None, clear=True, context=store.context).name is None
     assert lines_of(path)[-1]["name"] == ""
     assert open_session(path).name is None
 
@@ -116,14 +116,14 @@ def test_indusagi_cannot_clear_a_name_and_that_is_said(store: Store) -> None:
     path = store.session("indusagi", [*CONVERSATION, entry("session_info", "00000009", "00000008", name="older")])
     before = path.read_bytes()
     with pytest.raises(RefusedWrite, match="indusagi cannot clear a name"):
-        rename(target(path), None, clear=True, bench=store.bench)
+        rename(target(path), None, clear=True, context=store.context)
     assert path.read_bytes() == before
 
 
 def test_the_same_name_again_writes_nothing(store: Store) -> None:
     path = store.session(entries=[*CONVERSATION, entry("session_info", "00000009", "00000008", name="same")])
     before = path.read_bytes()
-    renamed = rename(target(path), " same ", bench=store.bench)
+    renamed = rename(target(path), " same ", context=store.context)
     assert (renamed.undo_id, renamed.name, renamed.notes) == (None, "same", ("The session has this name already.",))
     assert path.read_bytes() == before
 
@@ -145,7 +145,7 @@ def test_the_same_name_again_writes_nothing(store: Store) -> None:
 def test_an_unfinished_last_line_is_closed_before_ours(store: Store, name: str, end: bytes, repaired: bytes) -> None:
     path = store.session(end=end)
     before = path.read_bytes()
-    rename(target(path), "new", bench=store.bench)
+    rename(target(path), "new", context=store.context)
     after = path.read_bytes()
     assert after.startswith(before + repaired + b'{"type":"session_info"')
     assert lines_parent(after) == ("0000000a" if b"0000000a" in end else "00000008")
@@ -160,14 +160,14 @@ def lines_parent(content: bytes) -> str:
 
 def test_the_first_entry_of_a_file_has_no_parent(store: Store) -> None:
     path = store.session(entries=[])
-    rename(target(path), "new", bench=store.bench)
+    rename(target(path), "new", context=store.context)
     assert lines_of(path)[-1]["parentId"] is None
 
 
 def test_the_parent_is_the_last_line_even_on_another_branch(store: Store) -> None:
     side = entry("label", "0000000a", "00000002", targetId="00000002", label="x")
     path = store.session(entries=[*CONVERSATION, side])
-    rename(target(path), "new", bench=store.bench)
+    rename(target(path), "new", context=store.context)
     assert lines_of(path)[-1]["parentId"] == "0000000a"
 
 
@@ -176,7 +176,7 @@ def test_a_last_record_without_id_is_refused_and_the_way_out_named(store: Store,
     path = store.session(end=last)
     before = path.read_bytes()
     with pytest.raises(RefusedWrite, match=r"has no id, so pi resumes it with an empty conversation. Check out"):
-        rename(target(path), "new", bench=store.bench)
+        rename(target(path), "new", context=store.context)
     assert path.read_bytes() == before
 
 
@@ -194,7 +194,7 @@ def test_what_pi_refuses_is_refused_for_the_same_reason(store: Store) -> None:
     for name, (content, reason) in cases.items():
         path.write_bytes(content)
         with pytest.raises(RefusedWrite, match=reason):
-            rename(target(path, "pi"), "new", bench=store.bench)
+            rename(target(path, "pi"), "new", context=store.context)
         assert path.read_bytes() == content, name
 
 
@@ -205,7 +205,7 @@ def test_an_old_format_is_left_to_its_agent(store: Store, agent: str, version: i
     path = store.session(agent, head=[{key: value for key, value in old.items() if value is not None}])
     before = path.read_bytes()
     with pytest.raises(RefusedWrite, match=f"Open it once with {agent}"):
-        rename(target(path), "new", bench=store.bench)
+        rename(target(path), "new", context=store.context)
     assert path.read_bytes() == before
 
 
@@ -222,7 +222,7 @@ def test_foreign_formats_are_never_written_to(store: Store, name: str, content: 
     path = store.home / name
     path.write_bytes(content)
     with pytest.raises((RefusedWrite, NotASession)):
-        rename(target(path), "new", bench=store.bench)
+        rename(target(path), "new", context=store.context)
     assert path.read_bytes() == content
 
 
@@ -234,9 +234,9 @@ def test_a_link_that_leads_out_of_its_directory_is_refused(store: Store, tmp_pat
     before = victim.read_bytes()
     for permitted in (target(path), Target(str(path), None, (str(store.home / ".pi/agent/sessions"),))):
         with pytest.raises(RefusedWrite, match="outside the directory it was found in"):
-            rename(permitted, "new", bench=store.bench)
+            rename(permitted, "new", context=store.context)
     assert victim.read_bytes() == before
-    rename(target(victim), "named by its own path", bench=store.bench)
+    rename(target(victim), "named by its own path", context=store.context)
 
 
 def test_a_file_of_a_list_must_lie_below_its_root(store: Store) -> None:
@@ -245,21 +245,21 @@ def test_a_file_of_a_list_must_lie_below_its_root(store: Store) -> None:
     for roots, fine in (((str(root),), True), ((str(root / "other"),), False), ((str(root)[:-1],), False)):
         permitted = Target(str(path), None, roots)
         if fine:
-            rename(permitted, "new", bench=store.bench)
+            rename(permitted, "new", context=store.context)
         else:
             with pytest.raises(RefusedWrite, match="outside"):
-                rename(permitted, "newer", bench=store.bench)
+                rename(permitted, "newer", context=store.context)
 
 
 def test_pipes_directories_and_nothing_are_no_files(store: Store) -> None:
     fifo = store.home / "x.jsonl"
     os.mkfifo(fifo)
     with pytest.raises(RefusedWrite, match="not a regular file"):
-        rename(target(fifo), "new", bench=store.bench)
+        rename(target(fifo), "new", context=store.context)
     with pytest.raises(RefusedWrite, match="not a regular file"):
-        rename(target(store.home), "new", bench=store.bench)
+        rename(target(store.home), "new", context=store.context)
     with pytest.raises(NotASession):
-        rename(target(store.home / "missing.jsonl"), "new", bench=store.bench)
+        rename(target(store.home / "missing.jsonl"), "new", context=store.context)
 
 
 def test_a_rename_beside_a_running_pi_goes_ahead_with_a_note(store: Store, tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_a_rename_beside_a_running_pi_goes_ahead_with_a_note(store: Store, tmp_p
     project.mkdir()
     path = store.session(head=[header() | {"cwd": str(project)}])
     store.process(77, ["pi"], cwd=str(project))
-    renamed = rename(target(path), "new", bench=store.bench)
+    renamed = rename(target(path), "new", context=store.context)
     assert len(renamed.notes) == 1
     assert "pi (process 77) runs in its directory" in renamed.notes[0]
     assert open_session(path).name == "new"
@@ -279,7 +279,7 @@ def test_a_rename_beside_a_running_pi_goes_ahead_with_a_note(store: Store, tmp_p
 def test_omp_is_renamed_in_its_slot_and_no_other_byte_changes(store: Store) -> None:
     path = store.session("omp")
     before = path.read_bytes()
-    renamed = rename(target(path), "Größe", bench=store.bench)
+    renamed = rename(target(path), "Größe", context=store.context)
     after = path.read_bytes()
     assert len(after) == len(before)
     assert after[SLOT_BYTES:] == before[SLOT_BYTES:]
@@ -305,7 +305,7 @@ def test_omp_titles_are_cut_at_a_code_point_to_the_slots_room_with_a_warning(
     store: Store, title: str, kept: str
 ) -> None:
     path = store.session("omp")
-    renamed = rename(target(path), title, bench=store.bench)
+    renamed = rename(target(path), title, context=store.context)
     assert renamed.name == kept
     assert "cut to what omp's title slot holds" in renamed.notes[0]
     assert parse_slot(path.read_bytes()) is not None
@@ -313,7 +313,7 @@ def test_omp_titles_are_cut_at_a_code_point_to_the_slots_room_with_a_warning(
 
 def test_omp_may_title_a_cleared_session_again_and_that_is_said(store: Store) -> None:
     path = store.session("omp", source="user")
-    renamed = rename(target(path), None, clear=True, bench=store.bench)
+    renamed = rename(target(path), None, clear=True, context=store.context)
     slot = parse_slot(path.read_bytes())
     assert slot is not None
     assert (slot.title, slot.source) == ("", None)
@@ -326,7 +326,7 @@ def test_omp_is_renamed_in_place_whoever_holds_the_file(store: Store) -> None:
     path = store.session("omp")
     os.utime(path)
     store.process(88, ["bun", "/x/node_modules/@oh-my-pi/pi-coding-agent/dist/cli.js"], holds=path)
-    renamed = rename(target(path), "new", bench=store.bench)
+    renamed = rename(target(path), "new", context=store.context)
     assert "process 88 has the file open for writing" in renamed.notes[0]
     assert open_session(path).name == "new"
 
@@ -337,7 +337,7 @@ def test_an_older_omp_file_gets_a_slot_before_its_bytes(store: Store) -> None:
     before, mode = path.read_bytes(), 0o640
     path.chmod(mode)
     inode = path.stat().st_ino
-    renamed = rename(target(path), "new", bench=store.bench)
+    renamed = rename(target(path), "new", context=store.context)
     after = path.read_bytes()
     assert after[SLOT_BYTES:] == before
     slot = parse_slot(after)
@@ -357,13 +357,13 @@ def test_a_slot_is_inserted_only_into_a_file_that_nobody_uses(store: Store) -> N
     recent = int((store.now_ms - 9 * 60_000) * 1e6)
     os.utime(path, ns=(recent, recent))
     with pytest.raises(InUse, match=r"it changed 9 minutes ago.*stops saving for good"):
-        rename(target(path), "new", bench=store.bench)
+        rename(target(path), "new", context=store.context)
     os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
     store.process(5, ["omp"], cwd=PROJECT)
     with pytest.raises(InUse, match=r"omp \(process 5\) runs in its directory"):
-        rename(target(path), "new", bench=store.bench)
+        rename(target(path), "new", context=store.context)
     assert path.read_bytes() == before
-    forced = rename(target(path), "new", force=True, bench=store.bench)
+    forced = rename(target(path), "new", force=True, context=store.context)
     assert "stops saving for good" in forced.notes[0]
     assert path.read_bytes()[SLOT_BYTES:] == before
 
@@ -373,5 +373,5 @@ def test_a_first_line_that_is_a_title_of_another_size_is_left_alone(store: Store
     path = store.session("omp", head=[slot, header()], slot=None)
     before = path.read_bytes()
     with pytest.raises(RefusedWrite, match="a title of another size"):
-        rename(target(path), "new", bench=store.bench)
+        rename(target(path), "new", context=store.context)
     assert path.read_bytes() == before

@@ -27,9 +27,9 @@ NAMED = [*CONVERSATION, entry("session_info", "00000009", "00000008", name="olde
 @pytest.mark.parametrize("agent", ["pi", "atomic", "indusagi"])
 def test_the_older_name_comes_back_by_another_line(store: Store, agent: str) -> None:
     path = store.session(agent, NAMED)
-    renamed = rename(target(path), "newer", bench=store.bench)
+    renamed = rename(target(path), "newer", context=store.context)
     before = path.read_bytes()
-    undone = undo(bench=store.bench)
+    undone = undo(context=store.context)
     assert (undone.done, undone.verb, undone.undo_id, undone.path) == ("undo", "rename", renamed.undo_id, str(path))
     assert path.read_bytes().startswith(before)
     assert open_session(path).name == "older"
@@ -38,28 +38,28 @@ def test_the_older_name_comes_back_by_another_line(store: Store, agent: str) -> 
 
 def test_a_first_name_is_cleared_again_where_the_agent_can(store: Store) -> None:
     pi, indusagi = store.session("pi"), store.session("indusagi")
-    rename(target(pi), "newer", bench=store.bench)
-    undo(bench=store.bench)
+    rename(target(pi), "newer", context=store.context)
+    undo(context=store.context)
     assert open_session(pi).name is None
-    rename(target(indusagi), "newer", bench=store.bench)
+    rename(target(indusagi), "newer", context=store.context)
     with pytest.raises(CannotUndo, match=r"indusagi cannot clear one. Give it another name"):
-        undo(bench=store.bench)
+        undo(context=store.context)
 
 
 def test_omps_slot_gets_its_older_bytes_back_exactly(store: Store) -> None:
     path = store.session("omp")
     before = path.read_bytes()
-    rename(target(path), "newer", bench=store.bench)
-    undo(bench=store.bench)
+    rename(target(path), "newer", context=store.context)
+    undo(context=store.context)
     assert path.read_bytes() == before
     assert path.stat().st_mtime_ns == LONG_AGO_NS + 2_000_000
 
 
 def test_an_inserted_slot_stays_and_says_what_the_header_says(store: Store) -> None:
     path = store.session("omp", head=[header(title="from the header", titleSource="auto")], slot=None)
-    rename(target(path), "newer", bench=store.bench)
+    rename(target(path), "newer", context=store.context)
     size = path.stat().st_size
-    undo(bench=store.bench)
+    undo(context=store.context)
     session = open_session(path)
     assert (session.name, path.stat().st_size) == ("from the header", size)
     assert session.title_slot is not None
@@ -68,38 +68,38 @@ def test_an_inserted_slot_stays_and_says_what_the_header_says(store: Store) -> N
 
 def test_the_older_label_comes_back_or_none(store: Store) -> None:
     path = store.session()
-    label(target(path), "00000003", "one", bench=store.bench)
-    label(target(path), "00000003", "two", bench=store.bench)
-    undo(bench=store.bench)
+    label(target(path), "00000003", "one", context=store.context)
+    label(target(path), "00000003", "two", context=store.context)
+    undo(context=store.context)
     assert open_session(path).labels[2].text == "one"
-    undo(bench=store.bench)
+    undo(context=store.context)
     assert open_session(path).labels == {}
     with pytest.raises(CannotUndo, match="nothing to undo"):
-        undo(bench=store.bench)
+        undo(context=store.context)
 
 
 def test_the_older_leaf_is_checked_out_again(store: Store) -> None:
     path = store.session()
-    checkout(target(path), "00000006", bench=store.bench)
-    checkout(target(path), "00000002", bench=store.bench)
-    undo(bench=store.bench)
+    checkout(target(path), "00000006", context=store.context)
+    checkout(target(path), "00000002", context=store.context)
+    undo(context=store.context)
     session = open_session(path)
     assert [session.envelopes[index].id for index in session.active_branch()][-3:] == [
         "00000006",
         "a0000000",
         session.leaf_id,
     ]
-    undo(bench=store.bench)
+    undo(context=store.context)
     session = open_session(path)
     assert [session.envelopes[index].id for index in session.active_branch()][-2:] == ["00000008", session.leaf_id]
 
 
 def test_a_check_out_is_undone_below_labels_and_names_set_since(store: Store) -> None:
     path = store.session()
-    checked_out = checkout(target(path), "00000006", bench=store.bench)
-    label(target(path), "00000003", "mark", bench=store.bench)
-    rename(target(path), "named", bench=store.bench)
-    undo(checked_out.undo_id, bench=store.bench)
+    checked_out = checkout(target(path), "00000006", context=store.context)
+    label(target(path), "00000003", "mark", context=store.context)
+    rename(target(path), "named", context=store.context)
+    undo(checked_out.undo_id, context=store.context)
     session = open_session(path)
     assert [session.envelopes[index].id for index in session.active_branch()][-2:] == ["00000008", session.leaf_id]
     assert (session.name, session.labels[2].text) == ("named", "mark")
@@ -107,84 +107,84 @@ def test_a_check_out_is_undone_below_labels_and_names_set_since(store: Store) ->
 
 def test_what_somebody_changed_since_is_not_undone_and_the_sentence_says_what_to_do(store: Store) -> None:
     path = store.session("pi", NAMED)
-    rename(target(path), "ours", bench=store.bench)
+    rename(target(path), "ours", context=store.context)
     path.write_bytes(path.read_bytes() + line(entry("session_info", "0000000f", "a0000000", name="theirs")))
     before = path.read_bytes()
     with pytest.raises(CannotUndo, match=r'its name is "theirs" now. The one before was "older"'):
-        undo(bench=store.bench)
-    label(target(path), "00000003", "ours", bench=store.bench)
+        undo(context=store.context)
+    label(target(path), "00000003", "ours", context=store.context)
     relabelled = entry("label", "0000000e", "0000000f", targetId="00000003", label="theirs")
     path.write_bytes(path.read_bytes() + line(relabelled))
     with pytest.raises(CannotUndo, match=r'its label is "theirs" now. The one before was none'):
-        undo(bench=store.bench)
-    checkout(target(path), "00000006", bench=store.bench)
+        undo(context=store.context)
+    checkout(target(path), "00000006", context=store.context)
     path.write_bytes(path.read_bytes() + line(user("0000000d", "00000006", "theirs")))
     with pytest.raises(CannotUndo, match=r"went on since. To go back to where it stood before, check out 0000000e"):
-        undo(bench=store.bench)
+        undo(context=store.context)
     assert path.read_bytes().startswith(before)
 
 
 def test_a_slot_that_omp_wrote_since_is_left_alone(store: Store) -> None:
     path = store.session("omp")
-    rename(target(path), "same", bench=store.bench)
+    rename(target(path), "same", context=store.context)
     content = path.read_bytes()
     path.write_bytes(content.replace(b"2027-01-15", b"2027-01-16", 1))
     with pytest.raises(CannotUndo, match="omp wrote the title"):
-        undo(bench=store.bench)
+        undo(context=store.context)
 
 
 def test_a_session_that_is_gone_says_so(store: Store) -> None:
     path = store.session()
-    rename(target(path), "new", bench=store.bench)
+    rename(target(path), "new", context=store.context)
     path.unlink()
     with pytest.raises(Exception, match="No such file"):
-        undo(bench=store.bench)
+        undo(context=store.context)
     assert not path.exists()
 
 
 def test_a_change_can_be_chosen_by_its_id_and_only_once(store: Store) -> None:
     path = store.session()
-    first = label(target(path), "00000002", "one", bench=store.bench)
-    label(target(path), "00000003", "two", bench=store.bench)
-    undo(first.undo_id, bench=store.bench)
+    first = label(target(path), "00000002", "one", context=store.context)
+    label(target(path), "00000003", "two", context=store.context)
+    undo(first.undo_id, context=store.context)
     assert [mark.text for mark in open_session(path).labels.values()] == ["two"]
     with pytest.raises(CannotUndo, match="undone already"):
-        undo(first.undo_id, bench=store.bench)
+        undo(first.undo_id, context=store.context)
     with pytest.raises(CannotUndo, match=r"no change \.\./\.\."):
-        undo("../..", bench=store.bench)
+        undo("../..", context=store.context)
 
 
 def test_the_list_shows_what_can_be_undone_newest_first(store: Store) -> None:
     path, other = store.session(entries=NAMED), store.session("omp")
-    assert undoable(store.bench) == []
-    rename(target(path), "newer", bench=store.bench)
-    label(target(path), "00000003", "mark", bench=store.bench)
-    checkout(target(other), "00000006", bench=store.bench)
-    rows = undoable(store.bench)
+    assert undoable(store.context) == []
+    rename(target(path), "newer", context=store.context)
+    label(target(path), "00000003", "mark", context=store.context)
+    checkout(target(other), "00000006", context=store.context)
+    rows = undoable(store.context)
     assert [(row.verb, row.agent, row.summary) for row in rows] == [
         ("checkout", "omp", "00000008 → 00000006"),
         ("label", "pi", '00000003: none → "mark"'),
         ("rename", "pi", '"older" → "newer"'),
     ]
-    undo(bench=store.bench)
-    assert [row.verb for row in undoable(store.bench)] == ["label", "rename"]
+    undo(context=store.context)
+    assert [row.verb for row in undoable(store.context)] == ["label", "rename"]
 
 
 def test_the_list_shows_a_change_of_which_a_kill_left_only_the_beginning(store: Store) -> None:
     path = store.session()
-    renamed = rename(target(path), "newer", bench=store.bench)
-    journal = Path(store.bench.journal.path)
+    renamed = rename(target(path), "newer", context=store.context)
+    journal = Path(store.context.journal.path)
     journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
-    (row,) = undoable(store.bench)
+    (row,) = undoable(store.context)
     assert (row.undo_id, row.verb) == (renamed.undo_id, "rename")
-    assert undo(bench=store.bench).undo_id == row.undo_id
+    assert undo(context=store.context).undo_id == row.undo_id
 
 
 def test_a_group_is_undone_as_one_newest_first(store: Store) -> None:
     paths = [store.session(name=f"{number}.jsonl", entries=NAMED) for number in range(3)]
     for path in paths:
-        rename(target(path), "bulk", bench=store.bench, group="b0b0b0b0")
-    undone = undo(bench=store.bench)
+        rename(target(path), "bulk", context=store.context, group="b0b0b0b0")
+    undone = undo(context=store.context)
     assert undone.undo_id == "b0b0b0b0"
     assert undone.paths == tuple(str(path) for path in reversed(paths))
     assert [open_session(path).name for path in paths] == ["older"] * 3
@@ -193,10 +193,10 @@ def test_a_group_is_undone_as_one_newest_first(store: Store) -> None:
 def test_what_of_a_group_cannot_be_undone_is_named_and_the_rest_is_done(store: Store) -> None:
     paths = [store.session(name=f"{number}.jsonl", entries=NAMED) for number in range(3)]
     for path in paths:
-        rename(target(path), "bulk", bench=store.bench, group="b0b0b0b0")
+        rename(target(path), "bulk", context=store.context, group="b0b0b0b0")
     with paths[1].open("ab") as file:
         file.write(line(entry("session_info", "0000000f", "a0000000", name="theirs")))
-    undone = undo(bench=store.bench)
+    undone = undo(context=store.context)
     assert len(undone.paths) == 2
     assert len(undone.failed) == 1
     assert "theirs" in undone.failed[0]
@@ -205,23 +205,23 @@ def test_what_of_a_group_cannot_be_undone_is_named_and_the_rest_is_done(store: S
 
 def test_an_undo_asks_like_the_change_itself(store: Store) -> None:
     path = store.session("omp")
-    label(target(path), "00000003", "x", bench=store.bench)
+    label(target(path), "00000003", "x", context=store.context)
     store.process(4, ["omp"], cwd=PROJECT)
     with pytest.raises(InUse):
-        undo(bench=store.bench)
-    undo(force=True, bench=store.bench)
+        undo(context=store.context)
+    undo(force=True, context=store.context)
     assert open_session(path).labels == {}
 
 
 def test_no_undo_ever_makes_a_file_shorter(store: Store) -> None:
     paths = [store.session(agent, slot=None if agent == "omp" else "x") for agent in ("pi", "omp", "atomic")]
     for path in paths:
-        rename(target(path), "newer", bench=store.bench)
-        label(target(path), "00000003", "mark", bench=store.bench)
-        checkout(target(path), "00000006", bench=store.bench)
+        rename(target(path), "newer", context=store.context)
+        label(target(path), "00000003", "mark", context=store.context)
+        checkout(target(path), "00000006", context=store.context)
     sizes = [path.stat().st_size for path in paths]
     for _ in range(9):
-        undo(bench=store.bench)
+        undo(context=store.context)
         grown = [path.stat().st_size for path in paths]
         assert all(now >= before for now, before in zip(grown, sizes, strict=True))
         sizes = grown

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.agents import AGENTS, Surroundings
-from sessionbrowse.store.write.in_use import Process, Usage, is_program, usage
+from sessionbrowse.store.write.in_use import FileUsage, Process, file_usage, is_program
 from tests.support.change_helpers import LONG_AGO_NS, NOW_MS, Store
 
 
@@ -28,18 +28,20 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def asked(store: Store, path: Path, agent: str, cwd: str | Path, now_ms: float = NOW_MS) -> Usage:
-    return usage(str(path), AGENTS[agent], str(cwd), store.bench.around, now_ms=now_ms, proc=str(store.proc), own_pid=1)
+def asked(store: Store, path: Path, agent: str, cwd: str | Path, now_ms: float = NOW_MS) -> FileUsage:
+    return file_usage(
+        str(path), AGENTS[agent], str(cwd), store.context.around, now_ms=now_ms, proc=str(store.proc), own_pid=1
+    )
 
 
 def test_a_session_for_which_nothing_speaks_is_free(store: Store, project: Path) -> None:
-    assert asked(store, store.session(), "pi", project) == Usage("free")
+    assert asked(store, store.session(), "pi", project) == FileUsage("free")
 
 
 def test_an_open_descriptor_holds_it_whatever_program_that_is(store: Store, project: Path) -> None:
     path = store.session("omp")
     store.process(12, ["bun", "x.ts"], holds=path)
-    assert asked(store, path, "omp", project) == Usage("held", ("process 12 has the file open for writing",))
+    assert asked(store, path, "omp", project) == FileUsage("held", ("process 12 has the file open for writing",))
 
 
 def test_a_reader_holds_nothing(store: Store, project: Path) -> None:
@@ -85,7 +87,7 @@ def test_a_program_in_the_sessions_directory_may_be_using_it(store: Store, proje
     path = store.session()
     store.process(12, ["pi"], cwd=str(project))
     found = asked(store, path, "pi", project)
-    assert found == Usage("may-be-in-use", (f"pi (process 12) runs in its directory {project}",))
+    assert found == FileUsage("may-be-in-use", (f"pi (process 12) runs in its directory {project}",))
     assert asked(store, path, "atomic", project).state == "free"
     assert asked(store, path, "pi", project / "below").state == "free"
     assert asked(store, path, "pi", "").state == "free"
@@ -173,14 +175,14 @@ def test_a_real_process_is_found_by_its_descriptor_and_by_its_place(store: Store
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"ready\n"
         around = Surroundings(home=str(store.home), environ={}, cwd="/")
-        found = usage(str(path), AGENTS["omp"], str(project), around, now_ms=NOW_MS)
+        found = file_usage(str(path), AGENTS["omp"], str(project), around, now_ms=NOW_MS)
         writer.communicate()
     assert found.state == "held"
     assert found.reasons == (
         f"process {writer.pid} has the file open for writing",
         f"omp (process {writer.pid}) was started with it",
     )
-    assert usage(str(path), AGENTS["omp"], str(project), around, now_ms=NOW_MS).state == "free"
+    assert file_usage(str(path), AGENTS["omp"], str(project), around, now_ms=NOW_MS).state == "free"
 
 
 @pytest.mark.parametrize(

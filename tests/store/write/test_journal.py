@@ -12,7 +12,7 @@ import pytest
 from sessionbrowse.errors import InUse, RefusedWrite
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.transaction.change import changing
-from sessionbrowse.services.transaction.change_context import Bench
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo.undo import undoable
 from sessionbrowse.store.own.state_directory import append_record, only_one
 from sessionbrowse.store.write.journal import Fingerprint, Journal
@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_it_is_for_the_users_eyes_only(store: Store) -> None:
-    rename(target(store.session()), "x", bench=store.bench)
+    rename(target(store.session()), "x", context=store.context)
     assert stat.S_IMODE(store.state.stat().st_mode) == 0o700
     for file in store.state.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -37,12 +37,12 @@ def test_a_pipe_in_its_place_is_refused_instead_of_waited_for(store: Store) -> N
     store.state.mkdir(parents=True, exist_ok=True)
     os.mkfifo(store.state / "journal.jsonl")
     with pytest.raises(RefusedWrite, match="journal"):
-        rename(target(path), "x", bench=store.bench)
+        rename(target(path), "x", context=store.context)
     assert path.read_bytes() == before
 
 
 def test_a_change_is_pending_then_done_or_failed(store: Store) -> None:
-    journal = store.bench.journal
+    journal = store.context.journal
     first = journal.begin("rename", "pi", "/a", before={"name": None}, plan={"kind": "append"})
     second = journal.begin("label", "pi", "/b")
     assert [change.state for change in journal.changes().values()] == ["pending", "pending"]
@@ -60,7 +60,7 @@ def test_a_change_is_pending_then_done_or_failed(store: Store) -> None:
 
 
 def test_two_journals_of_one_directory_see_each_others_changes(store: Store) -> None:
-    ours, theirs = store.bench.journal, Journal(str(store.state), lambda: 0.0)
+    ours, theirs = store.context.journal, Journal(str(store.state), lambda: 0.0)
     change = ours.begin("rename", "pi", "/a")
     assert list(theirs.changes()) == [change.id]
     theirs.done(change)
@@ -72,7 +72,7 @@ def test_two_journals_of_one_directory_see_each_others_changes(store: Store) -> 
     [b'{"record":"begin","id":"x"', b"\0\0\n", b"[1]\n", b'{"record":"begin","id":[1]}\n', b'{"record":"done"}\n'],
 )
 def test_rubbish_and_torn_records_are_skipped_and_closed(store: Store, rubbish: bytes) -> None:
-    journal = store.bench.journal
+    journal = store.context.journal
     change = journal.begin("rename", "pi", "/a")
     with open(journal.path, "ab") as file:
         file.write(rubbish)
@@ -88,7 +88,7 @@ def test_a_change_that_cannot_be_noted_is_not_made(store: Store) -> None:
     store.state.parent.mkdir()
     store.state.write_text("a file where the directory belongs")
     with pytest.raises(RefusedWrite, match=r"cannot be noted for undo.*Nothing was changed"):
-        rename(target(path), "x", bench=store.bench)
+        rename(target(path), "x", context=store.context)
     assert path.read_bytes() == before
 
 
@@ -109,27 +109,29 @@ def test_only_one_changes_sessions_at_a_time(tmp_path: Path) -> None:
 
 def test_threads_wait_for_each_other(store: Store) -> None:
     path = store.session()
-    bench = store.bench
+    context = store.context
     threads = [
-        threading.Thread(target=rename, args=(target(path), f"name {number}"), kwargs={"bench": bench})
+        threading.Thread(target=rename, args=(target(path), f"name {number}"), kwargs={"context": context})
         for number in range(8)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(undoable(store.bench)) == 8
+    assert len(undoable(store.context)) == 8
     assert path.read_bytes().count(b"session_info") == 8
 
 
 def test_what_somebody_else_began_long_ago_is_settled_first(store: Store) -> None:
     path = store.session()
-    bench = store.bench
-    never = bench.journal.begin("rename", "pi", str(path), plan={"kind": "append", "entry_id": "dead0000", "line": {}})
-    gone = bench.journal.begin("rename", "pi", "/nowhere/x.jsonl", plan={"kind": "append", "entry_id": "dead0000"})
-    foreign = bench.journal.begin("dance", "pi", str(path), plan={"kind": "of a newer version"})
-    with changing(bench):
-        states = {change.id: change.state for change in bench.journal.changes().values()}
+    context = store.context
+    never = context.journal.begin(
+        "rename", "pi", str(path), plan={"kind": "append", "entry_id": "dead0000", "line": {}}
+    )
+    gone = context.journal.begin("rename", "pi", "/nowhere/x.jsonl", plan={"kind": "append", "entry_id": "dead0000"})
+    foreign = context.journal.begin("dance", "pi", str(path), plan={"kind": "of a newer version"})
+    with changing(context):
+        states = {change.id: change.state for change in context.journal.changes().values()}
     assert states == {never.id: "failed", gone.id: "failed", foreign.id: "pending"}
 
 
@@ -148,5 +150,5 @@ def test_a_record_is_one_write_and_waits_for_the_disk(tmp_path: Path, monkeypatc
 
 
 def test_the_real_bench_lies_in_the_users_state_directory(own_home: Path) -> None:
-    assert Bench.real().state == str(own_home / ".local/state/sessionbrowse")
+    assert ChangeContext.real().state == str(own_home / ".local/state/sessionbrowse")
     assert not (own_home / ".local").exists(), "nothing is made before something is changed"

@@ -16,7 +16,7 @@ ELSEWHERE = summary("/s/elsewhere.jsonl", cwd="/projects/infra", mtime_ns=3)
 
 
 def in_use(store: Store) -> set[str]:
-    return sessions_in_use([NEW, OLD, ELSEWHERE], store.bench.around, str(store.proc))
+    return sessions_in_use([NEW, OLD, ELSEWHERE], store.context.around, str(store.proc))
 
 
 def test_without_an_agent_nothing_is_in_use(tmp_path: Path) -> None:

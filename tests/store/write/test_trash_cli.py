@@ -56,7 +56,7 @@ def deleted_unit(store: Store, into: Into = "trash") -> Deleted:
     backup.write_text("older")
     for written in (folder / "Scout" / "Deep.jsonl", backup):
         os.utime(written, ns=(LONG_AGO_NS, LONG_AGO_NS))
-    return delete(target(path), into=into, bench=store.bench)
+    return delete(target(path), into=into, context=store.context)
 
 
 def check_listed_and_restored(
@@ -70,12 +70,12 @@ def check_listed_and_restored(
     trash_cli("trash-restore", *from_where, str(Path(deleted.path).parent), says="0-2\n", volumes=[disk])
     assert picture(store.home) == before
     assert trash_cli("trash-list", *where, volumes=[disk]) == ""
-    assert restorable(store.bench) == [], "what another program restored is not offered any more"
+    assert restorable(store.context) == [], "what another program restored is not offered any more"
 
 
 def world(store: Store) -> object:
     """What the store looks like with the session."""
-    restore(deleted_unit(store).undo_id, bench=store.bench)
+    restore(deleted_unit(store).undo_id, context=store.context)
     before = picture(store.home)
     shutil.rmtree(store.home / ".omp")
     return before
@@ -100,9 +100,9 @@ def test_from_the_trash_of_another_disk(tmp_path: Path, own_home: Path, kind: st
         deleted = deleted_unit(store)
         check_listed_and_restored(store, deleted, before, disk=disk, restored_from=str(trash))
         assert (trash / "files").is_dir()
-        delete(target(Path(deleted.path)), bench=store.bench)
+        delete(target(Path(deleted.path)), context=store.context)
         assert not Path(deleted.path).exists()
-        restore(bench=store.bench)
+        restore(context=store.context)
         assert picture(store.home) == before
 
 
@@ -112,7 +112,7 @@ def test_from_our_own_trash_folder(tmp_path: Path, own_home: Path, on_other_disk
         store = store_in(folder, own_home)
         before = world(store)
         deleted = deleted_unit(store, "own")
-        own = own_trash(store.bench)
+        own = own_trash(store.context)
         check_listed_and_restored(store, deleted, before, disk=folder, listed_in=own, restored_from=own)
 
     if on_other_disk:
@@ -126,6 +126,6 @@ def test_what_trash_cli_took_away_is_said_to_be_gone(tmp_path: Path, own_home: P
     store = store_in(tmp_path / "store", own_home)
     deleted = deleted_unit(store)
     trash_cli("trash-empty", "-f", volumes=[tmp_path])
-    assert restorable(store.bench) == []
+    assert restorable(store.context) == []
     with pytest.raises(Exception, match="is not in the trash any more"):
-        restore(deleted.undo_id, bench=store.bench)
+        restore(deleted.undo_id, context=store.context)

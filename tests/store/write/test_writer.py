@@ -32,7 +32,9 @@ def store(tmp_path: Path) -> Store:
 
 def append(store: Store, path: Path, name: str = "ours") -> writer.Appended:
     with writer.opened(target(path)) as file:
-        return writer.append_line(file, name_entry(name), "a0000000", now_ms=lambda: NOW_MS, new_id=store.bench.new_id)
+        return writer.append_line(
+            file, name_entry(name), "a0000000", now_ms=lambda: NOW_MS, new_id=store.context.new_id
+        )
 
 
 def theirs(entry_id: str, parent_id: str) -> bytes:
@@ -113,7 +115,7 @@ def test_a_line_that_is_only_half_there_when_we_look_is_waited_for(store: Store,
     whole = theirs("0000000f", "00000008")
     add(path, whole[:half])()
     with writer.opened(target(path)) as file, failing_disk(2, after(add(path, whole[half:]))):
-        writer.append_line(file, name_entry("ours"), "a0000000", now_ms=lambda: NOW_MS, new_id=store.bench.new_id)
+        writer.append_line(file, name_entry("ours"), "a0000000", now_ms=lambda: NOW_MS, new_id=store.context.new_id)
     assert branch(path)[-2] == "0000000f"
     assert open_session(path).name == "ours"
 
@@ -170,7 +172,7 @@ def test_a_change_is_tried_again_where_the_file_changed_while_it_was_read(store:
         os.replace(newer, path)
 
     with failing_disk(8, after(replace)) as disk:
-        rename(target(path), "ours", bench=store.bench)
+        rename(target(path), "ours", context=store.context)
     assert disk.calls.count("open") > 3
     assert open_session(path).name == "ours"
     assert branch(path)[-2] == "0000000f"
@@ -227,10 +229,10 @@ def test_a_disk_that_cannot_be_read_is_a_sentence_too(
 
         monkeypatch.setattr(os, "pread", failing)
         with suppress(SessionBrowseError):
-            rename(target(path), f"name {at}", bench=store.bench)
+            rename(target(path), f"name {at}", context=store.context)
         monkeypatch.undo()
         assert path.read_bytes()[SLOT_BYTES : len(before)] == before[SLOT_BYTES:]
-        changes = list(store.bench.journal.changes().values())
+        changes = list(store.context.journal.changes().values())
         assert "pending" not in [change.state for change in changes[:-1]]
         if changes and changes[-1].state == "done":
             assert open_session(path).name == changes[-1].after["name"]
@@ -239,17 +241,17 @@ def test_a_disk_that_cannot_be_read_is_a_sentence_too(
 def test_a_slot_written_by_halves_is_finished_or_put_back(store: Store) -> None:
     path = store.session("omp")
     before = path.read_bytes()
-    rename(target(path), "warm", bench=store.bench)
-    undo(bench=store.bench)
+    rename(target(path), "warm", context=store.context)
+    undo(context=store.context)
     with failing_disk() as disk:
-        rename(target(path), "warm", bench=store.bench)
-    undo(bench=store.bench)
+        rename(target(path), "warm", context=store.context)
+    undo(context=store.context)
     at = disk.calls.index("pwrite")
     with failing_disk(at + 1, writes_only(lambda size: 40)) as disk:
-        rename(target(path), "ours", bench=store.bench)
+        rename(target(path), "ours", context=store.context)
     assert disk.calls[at : at + 2] == ["pwrite", "pwrite"]
     assert open_session(path).name == "ours"
-    undo(bench=store.bench)
+    undo(context=store.context)
     assert path.read_bytes() == before
 
 

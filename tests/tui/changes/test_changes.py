@@ -28,8 +28,8 @@ def store(tmp_path: Path) -> Store:
 
 @asynccontextmanager
 async def hands_on(store: Store, **options: Any) -> AsyncIterator[Driven]:
-    """Browse a store with a bench of its own."""
-    options.setdefault("bench", store.bench)
+    """Browse a store with a change context of its own."""
+    options.setdefault("context", store.context)
     roots = [str(store.home / f".{agent}") for agent in ("pi", "omp", "atomic", "indusagi")]
     roots = [root for root in roots if Path(root).is_dir()]
     home = str(store.home)
