@@ -6,25 +6,24 @@ the bottom that is the whole screen, however few rows there were.
 
 from __future__ import annotations
 
-from rich.color import ColorSystem
 from rich.console import Console
-from textual._compositor import ChopsUpdate, Compositor
 from textual.geometry import Region
 from textual.strip import Strip
+
+from sessionbrowse.tui.paint.textual_compat import CompatCompositor, PartialUpdate, color_system
 
 Spans = list[tuple[int, int]]
 """First cells, and cells after the last, of pieces of one line."""
 
 
-class LeanCompositor(Compositor):
+class LeanCompositor(CompatCompositor):
     """A compositor whose partial updates are as small as what changed."""
 
-    def render_partial_update(self) -> ChopsUpdate | None:
+    def render_partial_update(self) -> PartialUpdate | None:
         """Return the cells that changed; widgets are asked from the front to the back for what is still missing."""
         missing: dict[int, Spans] = {}
-        for y, start, end in self._regions_to_spans(self._dirty_regions):
+        for y, start, end in self.take_changed_cells():
             missing.setdefault(y, []).append((start, end))
-        self._dirty_regions.clear()
         pieces: list[Piece] = []
         for widget, (region, clip) in self.visible_widgets.items():
             left, top, width, height = region.intersection(clip)
@@ -48,11 +47,11 @@ Piece = tuple[int, int, Strip, int, int]
 """Where on the screen, of which strip, from which of its cells on, and up to which."""
 
 
-class PiecesUpdate(ChopsUpdate):
+class PiecesUpdate(PartialUpdate):
     """Pieces of strips for places on the screen; rendered without strips of their own, which take long to make."""
 
     def __init__(self, pieces: list[Piece]) -> None:
-        super().__init__([], [], [])
+        super().__init__()
         self.pieces = pieces
 
     def render_segments(self, console: Console) -> str:
@@ -81,7 +80,7 @@ def _rendered(strip: Strip, start: int, end: int, console: Console) -> str:
     if start == 0 and end == strip.cell_length:
         return strip.render(console)
     # What Strip.render does, which keeps it for the next time.
-    colors = console._color_system or ColorSystem.TRUECOLOR
+    colors = color_system(console)
     rendered: list[str] = []
     at = 0
     for segment in strip:

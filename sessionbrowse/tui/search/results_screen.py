@@ -190,7 +190,7 @@ class FoundScreen(CommandScreen[None]):
     def _paint_answer(self) -> None:
         # The letter was painted just before: from there the next frame would wait its time, or twice that.
         self._hurries = False
-        self._on_timer_update()
+        self.paint_now()
 
     # -- the preview --------------------------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import structs
 from textual import events
-from textual.app import App, SuspendNotSupported
-from textual.notifications import Notification, SeverityLevel
+from textual.app import SuspendNotSupported
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
 
@@ -28,9 +28,10 @@ from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.lists.library import Library
 from sessionbrowse.tui.lists.rows import plural
 from sessionbrowse.tui.outside.temporary_copies import HandedOver
-from sessionbrowse.tui.outside.terminal import driver_class, run_in_terminal, terminal_is_gone
+from sessionbrowse.tui.outside.terminal import run_in_terminal, terminal_is_gone
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.paint.spans import Line, cut_left
+from sessionbrowse.tui.paint.textual_compat import CompatApp, terminal_driver
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.jobs import Lane, Outcome
 from sessionbrowse.tui.shell.options import BrowseOptions
@@ -65,7 +66,7 @@ MOST_PROBLEMS = 3
 """So many problems of the settings are named when the browser opens: more would hide the lists."""
 
 
-class BrowseApp(App[int], inherit_bindings=False):
+class BrowseApp(CompatApp, inherit_bindings=False):
     """The browser."""
 
     CSS_PATH = "app.tcss"
@@ -88,7 +89,7 @@ class BrowseApp(App[int], inherit_bindings=False):
         self._problems = [*options.problems, *self.keys.clashes]
         # Known before textual mixes its colours and parses a style: with another theme it would do that again.
         self.set_reactive(BrowseApp.theme, self._chosen_theme())
-        super().__init__(driver_class=driver_class())
+        super().__init__(driver_class=terminal_driver())
         if source is not None:
             self.source = source
         self.companion = companion
@@ -257,7 +258,8 @@ class BrowseApp(App[int], inherit_bindings=False):
 
     async def run_binding(self, key: str) -> bool:
         """Run what the focused widget itself binds to a key: moving and deleting in a line of text."""
-        return await self._check_bindings(key)
+        bound = self.screen.active_bindings.get(key)
+        return bound is not None and await self.run_action(bound.binding.action, bound.node)
 
     # -- what screens ask of the app ----------------------------------------------------------------------------
 
@@ -286,17 +288,12 @@ class BrowseApp(App[int], inherit_bindings=False):
     def say(self, sentence: str, severity: SeverityLevel = "information") -> None:
         """Show a sentence for some seconds, one that is shown already in the place of itself; it may be foreign."""
         message = clean(self.in_short(sentence))
-        self._unsay(lambda notice: notice.message == message)
+        self.remove_notifications(lambda notice: notice.message == message)
         self.notify(message, severity=severity, markup=False)
 
     def unsay(self) -> None:
         """Take back what was said before a change: "u undoes" would now be about another one."""
-        self._unsay(lambda notice: notice.severity == "information")
-
-    def _unsay(self, is_meant: Callable[[Notification], bool]) -> None:
-        for notice in list(self._notifications):
-            if is_meant(notice):
-                self._unnotify(notice, refresh=False)
+        self.remove_notifications(lambda notice: notice.severity == "information")
 
     def in_short(self, sentence: str) -> str:
         """Return a sentence with the home told shortly in the paths it names, so that what matters has room."""

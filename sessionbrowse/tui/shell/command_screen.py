@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from textual import events, on
 from textual.app import App
 from textual.message import Message
-from textual.screen import Screen
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -24,6 +22,7 @@ from sessionbrowse.tui.commands.command import Command, Here
 from sessionbrowse.tui.commands.contexts import EVERYWHERE, TYPING
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.paint.lean_compositor import LeanCompositor
+from sessionbrowse.tui.paint.textual_compat import CompatScreen
 from sessionbrowse.tui.shell.jobs import Lane, Outcome
 from sessionbrowse.tui.widgets.bars import KeyBar
 from sessionbrowse.tui.widgets.row_list import RowList
@@ -42,9 +41,6 @@ EDITING = frozenset({"backspace", "ctrl+backspace", "delete"})
 HOPS = 6
 """Turns of the event loop in which what a key did reaches the screen: list → screen → bars → screen."""
 
-FRAME_SECONDS = 1 / 120
-"""How long a frame waits for what else changes. textual's own 60 a second are two apart where one is just missed."""
-
 ANSWER_SECONDS = 0.016
 """How long a frame waits for what a key asked for in the background: the answer in a frame of its own comes later."""
 
@@ -52,7 +48,7 @@ MOUNT_SECONDS = 2.0
 """How long a key waits for the screen it is for."""
 
 
-class CommandScreen(Screen[Result], inherit_bindings=False):
+class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     """A screen whose keys are the rows of the command table."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""
@@ -79,8 +75,7 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
             self.outcome = outcome
 
     def __init__(self, *, name: str | None = None) -> None:
-        super().__init__(name=name)
-        self._compositor = LeanCompositor()
+        super().__init__(LeanCompositor(), name=name)
         self._lanes: dict[str, Lane] = {}
         self._was_shown_before = False
         self._held = 0
@@ -88,14 +83,15 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         self._awaited: str | None = None
         self._answer_came = asyncio.Event()
 
-    def _post_register(self, app: App[Any]) -> None:
+    def before_first_frame(self, app: App[Any]) -> None:
         """Have styles and the class of the terminal's width at the first frame; textual sets the class after it."""
-        super()._post_register(app)
         if not self.IS_FIRST:
             self.browser.read_styles()
-        self.add_class(*self._get_breakpoint_classes(app.size.width, app.HORIZONTAL_BREAKPOINTS or []), update=False)
+        fitting = [name for least, name in app.HORIZONTAL_BREAKPOINTS or [] if app.size.width >= least]
+        self.add_class(*fitting[-1:], update=False)
 
-    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+    @on(events.ScreenResume)
+    def _keep_new_styles(self, event: events.ScreenResume) -> None:
         """Keep the styles of a screen that was just made; only what was covered meanwhile may have old ones."""
         if not self._was_shown_before:
             event.refresh_styles, self._was_shown_before = False, True
@@ -167,10 +163,8 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
 
     async def press(self, event: events.Key) -> bool:
         """Carry out a key: edit the line that is typed in, or give the command that it means here."""
-        if not self.is_mounted:
-            # Keys may come faster than a screen is laid out.
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._mounted_event.wait(), MOUNT_SECONDS)
+        # Keys may come faster than a screen is laid out.
+        await self.wait_until_mounted(MOUNT_SECONDS)
         async with self._in_one_frame():
             self._awaited = None
             is_done = await self._carry_out(event)
@@ -187,10 +181,6 @@ class CommandScreen(Screen[Result], inherit_bindings=False):
         if self._awaited is not None and not self.browser.message_queue_size:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._answer_came.wait(), ANSWER_SECONDS)
-
-    @cached_property
-    def _update_timer(self) -> Timer:
-        return self.set_interval(FRAME_SECONDS, self._on_timer_update, name="screen_update", pause=True)
 
     @asynccontextmanager
     async def _in_one_frame(self) -> AsyncIterator[None]:

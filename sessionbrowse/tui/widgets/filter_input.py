@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual import events
 from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.widgets import Input
 
 from sessionbrowse.text import clean
@@ -14,15 +15,13 @@ class FilterInput(Input):
 
     ALLOW_SELECT = False
 
+    # With Textual's `layout=True` each letter would lay out the whole screen, though the field stays as wide.
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
+
     def on_mount(self) -> None:
         """Hold the cursor still: nothing on the screen moves by itself."""
         self.cursor_blink = False
 
-    def _watch_value(self, value: str) -> None:
-        # Setting the property would lay the whole screen out anew with every letter, though the field stays as wide.
-        self.set_reactive(Input.virtual_size, Size(self.content_width, 1))
-        super()._watch_value(value)
-
-    def _on_paste(self, event: events.Paste) -> None:
+    def on_paste(self, event: events.Paste) -> None:
         # Textual hands the event on to the field itself, which puts the text in.
         event.text = clean(event.text.strip())

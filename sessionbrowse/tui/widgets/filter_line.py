@@ -9,6 +9,7 @@ from textual.widgets import Input
 
 from sessionbrowse.tui.paint.spans import Line, fit
 from sessionbrowse.tui.widgets.bars import Bar
+from sessionbrowse.tui.widgets.filter_input import FilterInput
 
 
 class FilterLine(Horizontal):
@@ -25,9 +26,6 @@ class FilterLine(Horizontal):
     @cached_property
     def input(self) -> Input:
         """The text field."""
-        # Few lists are filtered, and it takes its time to import.
-        from sessionbrowse.tui.widgets.filter_input import FilterInput
-
         return FilterInput(id="filter-input", compact=True, select_on_focus=False)
 
     @cached_property

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.reactive import Reactive
-from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.paint.spans import Line, line_width
+from sessionbrowse.tui.paint.textual_compat import CompatScrollView
 
 
 class SteadyBar(ScrollBar):
@@ -55,22 +55,15 @@ class SteadyBar(ScrollBar):
         return int((height - max(1, self.window_size * height / self.window_virtual_size)) * position / hidden * 8)
 
 
-class Painted(ScrollView):
+class Painted(CompatScrollView):
     """A scrolling view that turns spans into strips of its theme's styles."""
+
+    BAR = SteadyBar
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._styles_by_role: dict[str, Style] = {}
         self._styles_by_roles: dict[tuple[str, str], Style] = {}
-
-    @property
-    def vertical_scrollbar(self) -> ScrollBar:
-        """The scroll bar at the right, made when it is first asked for."""
-        if self._vertical_scrollbar is None:
-            self._vertical_scrollbar = SteadyBar(name="vertical", thickness=self.scrollbar_size_vertical)
-            self._vertical_scrollbar.display = False
-            self.app._start_widget(self, self._vertical_scrollbar)
-        return self._vertical_scrollbar
 
     def notify_style_update(self) -> None:
         """Forget the styles of the old theme."""
@@ -83,14 +76,6 @@ class Painted(ScrollView):
     def room(self) -> int:
         """The cells of a row beside the scroll bar."""
         return self.scrollable_content_region.width
-
-    def set_height(self, rows: int) -> None:
-        """Say how many rows there are to scroll through."""
-        if self.virtual_size.height != rows:
-            size = Size(0, rows)
-            # Setting the property would lay the whole screen out anew, though no other widget is touched.
-            self.set_reactive(Painted.virtual_size, size)
-            self._scroll_update(size)
 
     def paint(self, line: Line, width: int, over: str = "") -> Strip:
         """Return the line as a strip of exactly `width` cells, with the look of the role `over` on top."""

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from sessionbrowse.demo import make_demo
-from sessionbrowse.tui.outside.terminal import Unbreakable
+from sessionbrowse.tui.paint.textual_compat import TerminalFile
 from tests.stories.test_hostile import hostile
 from tests.support.terminal import ENTER, TAB, Terminal
 
@@ -186,7 +186,7 @@ def test_what_is_drawn_on_a_terminal_that_is_gone_waits_for_nobody() -> None:
 
     ours, terminal = os.openpty()
     file = os.fdopen(terminal, "w")
-    writer = WriterThread(cast(Any, Unbreakable(file)))
+    writer = WriterThread(cast(Any, TerminalFile(file)))
     os.close(ours)
     writer.start()
     # More than the thread's queue holds: with a thread that ended, this would not come back.

@@ -1,0 +1,230 @@
+"""The only module that uses private names of Textual and Rich; everything else uses public ones.
+
+`tests/tui/paint/test_textual_compat.py` lists each private name, and says what to do when an upgrade takes one away.
+`pyproject.toml` allows only versions of Textual in which all of them exist.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
+
+from rich.color import ColorSystem
+from rich.console import Console
+from textual import events, on
+from textual._compositor import ChopsUpdate, Compositor
+from textual.app import App
+from textual.geometry import Size
+from textual.notifications import Notification
+from textual.reactive import Reactive
+from textual.screen import Screen
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
+from textual.timer import Timer
+
+if TYPE_CHECKING:
+    from textual.driver import Driver
+
+Result = TypeVar("Result")
+
+FRAME_SECONDS = 1 / 120
+"""Time between two frames. With Textual's 1/60 s a change that just misses a frame waits 1/30 s."""
+
+FULL_SCREEN = "\x1b[?1049h\x1b[?25l\x1b[?1004h\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?2004h\x1b[?7l"
+"""Sets the terminal's modes: alternate screen, no cursor, focus and mouse reports, bracketed paste, no line wrap."""
+
+
+# -- frames -----------------------------------------------------------------------------------------------------------
+
+
+class CompatCompositor(Compositor):
+    """A compositor that hands over which cells of the screen changed."""
+
+    def take_changed_cells(self) -> Iterable[tuple[int, int, int]]:
+        """Return the changed cells as (y, first x, x after the last), and count them as painted."""
+        changed = list(self._regions_to_spans(self._dirty_regions))
+        self._dirty_regions.clear()
+        return changed
+
+
+class PartialUpdate(ChopsUpdate):
+    """A repaint of some cells; subclasses say in `render_segments` what the terminal is sent."""
+
+    def __init__(self) -> None:
+        super().__init__([], [], [])
+
+
+def color_system(console: Console) -> ColorSystem:
+    """Return which colors a console can show."""
+    return console._color_system or ColorSystem.TRUECOLOR
+
+
+class CompatScreen(Screen[Result], inherit_bindings=False):
+    """A screen that is painted 120 times a second, or at once, and that can be set up before its first frame."""
+
+    def __init__(self, compositor: Compositor, *, name: str | None = None) -> None:
+        super().__init__(name=name)
+        self._compositor = compositor
+        self._mount_ended = asyncio.Event()
+
+    def before_first_frame(self, app: App[Any]) -> None:
+        """Set classes and styles that the first frame needs; Textual's own events come after it."""
+
+    def paint_now(self) -> None:
+        """Paint what changed without waiting for the next frame."""
+        self._on_timer_update()
+
+    async def wait_until_mounted(self, seconds: float) -> None:
+        """Wait until the screen is laid out, at most some seconds."""
+        if not self.is_mounted:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._mount_ended.wait(), seconds)
+
+    @on(events.Mount)
+    def _end_mount(self) -> None:
+        self._mount_ended.set()
+
+    @cached_property
+    def _update_timer(self) -> Timer:
+        return self.set_interval(FRAME_SECONDS, self._on_timer_update, name="screen_update", pause=True)
+
+    def _post_register(self, app: App[Any]) -> None:
+        super()._post_register(app)
+        self.before_first_frame(app)
+
+
+# -- scrolling and toasts ---------------------------------------------------------------------------------------------
+
+
+class CompatScrollView(ScrollView):
+    """A scrolling view with a scroll bar of its own class, whose height changes without a new layout of the screen."""
+
+    BAR: type[ScrollBar] = ScrollBar
+
+    # With Textual's `layout=True` each change of the height would lay out the whole screen.
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False, repaint=False)
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar at the right, made when it is first asked for."""
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = self.BAR(name="vertical", thickness=self.scrollbar_size_vertical)
+            self._vertical_scrollbar.display = False
+            self.app._start_widget(self, self._vertical_scrollbar)
+        return self._vertical_scrollbar
+
+    def set_height(self, rows: int) -> None:
+        """Set how many rows there are to scroll through."""
+        if self.virtual_size.height != rows:
+            self.virtual_size = Size(0, rows)
+            self._scroll_update(self.virtual_size)
+
+
+class CompatApp(App[int], inherit_bindings=False):
+    """An app that can take back single toasts."""
+
+    def remove_notifications(self, is_meant: Callable[[Notification], bool]) -> None:
+        """Forget the notifications that `is_meant` accepts; the screen changes with the next one."""
+        for notification in list(self._notifications):
+            if is_meant(notification):
+                self._unnotify(notification, refresh=False)
+
+
+# -- the terminal -----------------------------------------------------------------------------------------------------
+
+
+def terminal_driver() -> type[Driver] | None:
+    """Return the class that draws on the terminal and reads its keys; None for Textual's own choice.
+
+    Two things differ from Textual's driver. It draws on standard error but takes the size of standard output, which
+    is 80 × 24 for a pipe, as in `$(sessionbrowse pick)`. And after SIGSTOP, which no program notices, it would start a
+    second thread that reads keys: each would take keys from the other, and quitting would wait for one of them.
+    """
+    if sys.platform == "win32":
+        return None
+    import termios
+
+    from textual.drivers.linux_driver import LinuxDriver
+
+    class TerminalDriver(LinuxDriver):
+        """A driver that takes the size of the terminal it draws on, and that can be stopped at any moment."""
+
+        def __init__(self, app: App[Any], **options: Any) -> None:
+            super().__init__(app, **options)
+            self._browser = app
+            if self._file is not None:
+                self._file = cast(Any, TerminalFile(self._file))
+
+        def _get_terminal_size(self) -> tuple[int, int]:
+            if os.isatty(1):
+                return super()._get_terminal_size()
+            try:
+                size = os.get_terminal_size(2)
+            except OSError:
+                return super()._get_terminal_size()
+            return size.columns, size.lines
+
+        def start_application_mode(self) -> None:
+            """Take the terminal, and remember its modes for `_sigcont_application`."""
+            super().start_application_mode()  # type: ignore[no-untyped-call]
+            self._modes = None
+            with suppress(termios.error):
+                self._modes = termios.tcgetattr(self.fileno)
+
+        def _sigcont_application(self, *_: object) -> None:
+            if not self._auto_restart:
+                return
+            if self._key_thread is None or not self._key_thread.is_alive():
+                super()._sigcont_application()
+            else:
+                self._take_terminal_again()
+            # The alternate screen is empty now.
+            self._browser.call_later(self._browser.refresh, layout=True)
+
+        def _take_terminal_again(self) -> None:
+            """Set the modes that the shell changed while the browser was stopped."""
+            if self._modes is not None:
+                with suppress(termios.error):
+                    termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes)
+            self.write(FULL_SCREEN)
+            self.flush()
+
+    return TerminalDriver
+
+
+class TerminalFile:
+    """A terminal to write to; when it is gone, what is written goes to the null device.
+
+    Textual writes in a thread that ends at the first error; everything else would wait for that thread for ever.
+    """
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+
+    def write(self, text: str) -> None:
+        """Write text."""
+        try:
+            self._terminal.write(text)
+        except OSError:
+            self._use_null_device()
+
+    def flush(self) -> None:
+        """Send what was written."""
+        try:
+            self._terminal.flush()
+        except OSError:
+            self._use_null_device()
+
+    def _use_null_device(self) -> None:
+        null_device = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_device, self._terminal.fileno())
+        os.close(null_device)
+
+    def fileno(self) -> int:
+        """Return the terminal's descriptor."""
+        return self._terminal.fileno()
