@@ -52,7 +52,7 @@ def test_the_first_rows_import_few_modules_of_ours_and_none_that_read_sessions(i
 
 def test_what_takes_long_to_import_waits_until_the_first_rows_stand_there(imported: set[str]) -> None:
     assert "textual.app" in imported
-    assert not imported & {"argparse", "json", "_ssl", "sqlite3", "markdown_it", "pygments"}
+    assert not imported & {"argparse", "json", "sqlite3", "markdown_it", "pygments"}
 
 
 def test_the_first_frame_has_the_panes_that_there_is_room_for(tmp_path: Path) -> None:
