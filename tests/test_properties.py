@@ -23,6 +23,7 @@ from sessionbrowse.services.list.documents import summary_document
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.text import json_exact
+from tests.support.full_reading import summary_in_full
 from tests.support.session_files import snapshot
 from tests.support.whole_sessions import OF_ATOMIC, OF_OMP, SESSIONS, TRANSCRIPT
 
@@ -219,7 +220,7 @@ def check_list(path: Path, agent: str | None, session: Session | None) -> None:
     """The list reads the same file, in its fast and its thorough way."""
     for name in AGENTS if agent is None else (agent,):
         quick = summarise_path(str(path), lambda _, name=name: name)  # type: ignore[misc]
-        assert quick == summarise_path(str(path), lambda _, name=name: name, by_records=True)  # type: ignore[misc]
+        assert quick == summary_in_full(path, name)
         assert quick is not None
         json.loads(json_exact(summary_document(quick)))
         texts: list[str] = []

@@ -16,13 +16,10 @@ from msgspec import Struct
 
 from sessionbrowse.format.envelope import whole
 from sessionbrowse.format.listing_line import (
-    ListedCustom,
-    ListedModelChange,
     ListedUsage,
     beyond_ascii,
     decode_each,
 )
-from sessionbrowse.model.session.stranded_messages import is_move
 from sessionbrowse.text import parse_time
 
 SUBAGENT = "task"
@@ -33,10 +30,10 @@ OTHER, USER, ANSWER, RESULT = range(4)
 
 
 class Block(Struct):
-    """Consecutive lines, each with its newline, what they decode to, the messages among it, and what each line is.
+    """Consecutive lines, each with its newline, with what they decode to.
 
-    Where the decoder refused a line, which `refused` names by number, the entry is `REFUSED`; an entry that is no
-    message has None for one.
+    `kinds` has one byte for each line: `OTHER`, `USER`, `ANSWER` or `RESULT`. A line that the decoder refused has
+    `REFUSED` as its entry and its number in `refused`; an entry that is no message has None in `messages`.
     """
 
     lines: list[bytes]
@@ -45,25 +42,10 @@ class Block(Struct):
     kinds: bytes
     refused: list[int]
 
-
-class Run(Struct):
-    """What a list counts of consecutive ordinary lines, whatever came before them, as plain values.
-
-    `end` is where the last one ends in the file, newline included. `models` are the answers of each model by number,
-    `choices` the changes of the model as number, provider, model and role, `moves` the numbers of entries that going
-    elsewhere in the tree leaves. `moment` is the time of the last message, 0 where there is none.
-    """
-
-    end: int
-    ids: list[str]
-    parents: list[str | None]
-    kinds: bytes
-    models: dict[str, list[int]]
-    choices: list[tuple[int, str | None, str | None, str | None]]
-    moves: list[int]
-    moment: float
-    tokens: int
-    costs: list[float]
+    def part(self, begin: int, end: int) -> Block:
+        """Return the lines `begin` to `end`, none of which was refused."""
+        here = slice(begin, end)
+        return Block(self.lines[here], self.entries[here], self.messages[here], self.kinds[here], [])
 
 
 class Refused:
@@ -107,8 +89,8 @@ def odd_lines(block: Block, *, cut_at_separators: bool) -> list[int]:
     return sorted({*odd, *block.refused}) if odd else block.refused
 
 
-def stretches(block: Block, *, cut_at_separators: bool) -> Iterator[tuple[int, int, bool]]:
-    """Yield a block's runs of ordinary lines and each odd line, in order: the first's number, the next's, which."""
+def ordinary_runs(block: Block, *, cut_at_separators: bool) -> Iterator[tuple[int, int, bool]]:
+    """Yield a block's runs of ordinary lines, and each odd line, in order: first line, line behind, is it ordinary."""
     begin = 0
     for odd in odd_lines(block, cut_at_separators=cut_at_separators):
         if begin < odd:
@@ -119,36 +101,14 @@ def stretches(block: Block, *, cut_at_separators: bool) -> Iterator[tuple[int, i
         yield begin, len(block.lines), True
 
 
-def run_of(block: Block, begin: int, end: int, end_offset: int) -> Run:
-    """Return what the ordinary lines `begin` to `end` of a block tell; the last one ends at `end_offset`."""
-    entries, messages, kinds = block.entries[begin:end], block.messages[begin:end], block.kinds[begin:end]
-    answers = of_kind(messages, kinds, ANSWER)
-    moment = last_moment(of_kind(entries, kinds, ANSWER), answers)
-    if USER in kinds:
-        moment = max(moment, last_moment(of_kind(entries, kinds, USER), of_kind(messages, kinds, USER)))
-    used = [answer.usage for answer in answers if answer.usage is not None]
-    others = of_kind(range(len(kinds)), kinds, OTHER) if OTHER in kinds else []
-    return Run(
-        end=end_offset,
-        ids=[entry.id for entry in entries],
-        parents=[entry.parentId for entry in entries],
-        kinds=kinds,
-        models=_models_of(answers, of_kind(range(len(kinds)), kinds, ANSWER)),
-        choices=[
-            (number, entry.provider, entry.modelId or entry.model, entry.role)
-            for number in others
-            if (entry := entries[number]).__class__ is ListedModelChange
-        ],
-        moves=[
-            number
-            for number in others
-            if (entry := entries[number]).__class__ is ListedCustom and is_move("custom", entry.customType)
-        ],
-        moment=moment,
-        tokens=tokens_of(used),
-        # An answer without a price costs nothing.
-        costs=[usage.cost.total for usage in used if usage.cost is not None],
-    )
+def newest_message_ms(block: Block) -> float:
+    """Return the time of the newest user or assistant message in milliseconds, 0 where there is none."""
+    newest = 0.0
+    for kind in (ANSWER, USER):
+        if kind in block.kinds:
+            messages = of_kind(block.messages, block.kinds, kind)
+            newest = max(newest, last_moment(of_kind(block.entries, block.kinds, kind), messages))
+    return newest
 
 
 def last_moment(entries: Sequence[Any], messages: Sequence[Any]) -> float:
@@ -177,8 +137,12 @@ def add_costs(cost: float, costs: Sequence[float]) -> float:
     return reduce(add, costs, cost)
 
 
-def _models_of(answers: list[Any], numbers: list[int]) -> dict[str, list[int]]:
-    """Return the numbers of ordinary answers by their models: mostly, all are of one."""
+def answers_by_model(block: Block) -> dict[str, list[int]]:
+    """Return the numbers of the answers by `provider/model`: mostly, all are of one."""
+    answers, numbers = (
+        of_kind(block.messages, block.kinds, ANSWER),
+        of_kind(range(len(block.kinds)), block.kinds, ANSWER),
+    )
     names = [answer.model for answer in answers]
     makers = [answer.provider for answer in answers]
     if names and names[0] and names.count(names[0]) == makers.count(makers[0]) == len(names):

@@ -9,18 +9,20 @@ from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.format.lines import LineBlock
-from sessionbrowse.format.listing_line import decode_listed
+from sessionbrowse.format.listing_line import ListedCustom, ListedModelChange, decode_listed
 from sessionbrowse.model.listing.bulk_lines import (
+    ANSWER,
     OTHER,
     USER,
     Block,
-    Run,
     add_costs,
+    answers_by_model,
     decode_block,
     messages_only,
+    newest_message_ms,
     of_kind,
-    run_of,
-    stretches,
+    ordinary_runs,
+    tokens_of,
 )
 from sessionbrowse.model.listing.lineage import Lineage
 from sessionbrowse.model.listing.message_text import cut_to_bytes, joined_text
@@ -144,51 +146,37 @@ class Summariser:
         if begin:
             lines = lines[begin:]
         block = decode_block(lines, self.decode)
-        for begin, end, is_ordinary in stretches(block, cut_at_separators=self.cuts_at_separators):
-            if not is_ordinary:
+        cut_at_separators = self._rules.list_splits_at_separators
+        for begin, end, is_ordinary in ordinary_runs(block, cut_at_separators=cut_at_separators):
+            if is_ordinary:
+                run = block.part(begin, end)
+                self.add_ordinary(run, offset)
+                offset += sum(map(len, run.lines))
+            else:
                 offset = self._add_line(lines[begin], offset)
-                continue
-            if self._first is None and USER in block.kinds:
-                self._find_first(lines[begin:end], block.kinds[begin:end], offset)
-            end_offset = offset + sum(map(len, lines[begin:end]))
-            self.add_run(run_of(block, begin, end, end_offset))
-            self.folded(block, begin, end, offset)
-            offset = end_offset
 
-    @property
-    def takes_runs(self) -> bool:
-        """Whether all that ordinary lines can tell from here on is what `add_run` takes, whoever read them."""
-        return self._first is not None and self._takes_ordinary_lines()
-
-    @property
-    def cuts_at_separators(self) -> bool:
-        """Whether a line with a line separator of Unicode's is an odd one."""
-        return self._rules.list_splits_at_separators
-
-    def add_run(self, run: Run) -> None:
-        """Take ordinary lines, but for the first message, which may be among them."""
-        lineage = self._lineage
-        index = self._entries
-        lineage.ids += run.ids
-        lineage.parents += run.parents
-        lineage.is_message += messages_only(run.kinds)
-        for name, numbers in run.models.items():
+    def add_ordinary(self, block: Block, offset: int) -> None:
+        """Take ordinary lines, the first one at `offset`."""
+        if self._first is None and USER in block.kinds:
+            self._find_first(block, offset)
+        lineage, index, kinds = self._lineage, self._entries, block.kinds
+        lineage.ids += [entry.id for entry in block.entries]
+        lineage.parents += [entry.parentId for entry in block.entries]
+        lineage.is_message += messages_only(kinds)
+        for name, numbers in answers_by_model(block).items():
             lineage.models.update(dict.fromkeys([index + number for number in numbers], (name, False)))
-        for number, provider, model, role in run.choices:
-            choice = self._choice(provider, model, role)
-            if choice is not None:
-                lineage.models[index + number] = choice
-        lineage.moves.update([index + number for number in run.moves])
-        self._entries += len(run.kinds)
-        self._messages += len(run.kinds) - run.kinds.count(OTHER)
-        self._active_ms = max(self._active_ms or 0, run.moment) or self._active_ms
-        self._tokens += run.tokens
-        self._cost = add_costs(self._cost, run.costs)
-        self._reader.skip_ordinary(len(run.kinds))
-        self._reader.bytes_read, self._reader.torn = run.end, False
-
-    def folded(self, block: Block, begin: int, end: int, offset: int) -> None:
-        """Take notice of the ordinary lines `begin` to `end` of a block, which were counted; they begin at `offset`."""
+        for number in of_kind(range(len(kinds)), kinds, OTHER) if OTHER in kinds else ():
+            self._note_other(index + number, block.entries[number])
+        self._entries += len(kinds)
+        self._messages += len(kinds) - kinds.count(OTHER)
+        newest = newest_message_ms(block)
+        self._active_ms = max(self._active_ms or 0, newest) or self._active_ms
+        used = [answer.usage for answer in of_kind(block.messages, kinds, ANSWER) if answer.usage is not None]
+        self._tokens += tokens_of(used)
+        # An answer without a price costs nothing.
+        self._cost = add_costs(self._cost, [usage.cost.total for usage in used if usage.cost is not None])
+        self._reader.skip_ordinary(len(kinds))
+        self._reader.bytes_read, self._reader.torn = offset + sum(map(len, block.lines)), False
 
     def add_block(self, block: LineBlock) -> None:
         """Take lines that need the reader's whole attention."""
@@ -256,14 +244,24 @@ class Summariser:
             and not reader.is_transcript
         )
 
-    def _find_first(self, lines: list[bytes], kinds: bytes, offset: int) -> None:
-        """Look for the first message in ordinary lines that begin at `offset`."""
-        for number in of_kind(range(len(kinds)), kinds, USER):
-            text = joined_text(lines[number])
+    def _find_first(self, block: Block, offset: int) -> None:
+        """Look for the first user message among ordinary lines that begin at `offset`."""
+        for number in of_kind(range(len(block.kinds)), block.kinds, USER):
+            line = block.lines[number]
+            text = joined_text(line)
             if text:
                 self._first = text
-                self._first_at = offset + sum(map(len, lines[:number])), len(lines[number]) - 1
+                self._first_at = offset + sum(map(len, block.lines[:number])), len(line) - 1
                 return
+
+    def _note_other(self, index: int, entry: Any) -> None:
+        """Note an ordinary entry that is no message."""
+        if entry.__class__ is ListedModelChange:
+            choice = self._choice(entry.provider, entry.modelId or entry.model, entry.role)
+            if choice is not None:
+                self._lineage.models[index] = choice
+        elif entry.__class__ is ListedCustom and is_move("custom", entry.customType):
+            self._lineage.moves.add(index)
 
     @property
     def entries_read(self) -> int:

@@ -36,6 +36,13 @@ class LabelMark(Struct, frozen=True, gc=False):
     set_by: int
 
 
+class Links(Struct, frozen=True, gc=False):
+    """The tree downwards: the entries without a parent, and the children of each entry."""
+
+    roots: list[int]
+    children: list[list[int]]
+
+
 class Session:
     """A session as one program reads it. Complete when made; a grown file is opened again."""
 
@@ -68,8 +75,7 @@ class Session:
         self._is_chain: bool | None = None
         self._read_bytes = read_bytes
         self._generation = reader.generation
-        self._children: list[list[int]] | None = None
-        self._roots: list[int] = []
+        self._links: Links | None = None
         self._ordinals: list[int] = []
         self._transcript_head: Json = reader.transcript_heads[-1] if reader.transcript_heads else None
 
@@ -141,14 +147,11 @@ class Session:
     @property
     def roots(self) -> list[int]:
         """The entries without a parent in this file, in file order."""
-        self._link_children()
-        return self._roots
+        return self._linked().roots
 
     def children(self, index: int) -> list[int]:
         """The entries whose parent is this one, by time, file order where times are equal."""
-        self._link_children()
-        assert self._children is not None
-        return self._children[index]
+        return self._linked().children[index]
 
     def branch(self, index: int | None) -> list[int]:
         """The path from a root to the entry, both included; empty for None."""
@@ -254,9 +257,10 @@ class Session:
         index = bisect_left(self._ordinals, ordinal)
         return self.envelopes[index].id if self._ordinals[index : index + 1] == [ordinal] else None
 
-    def _link_children(self) -> None:
-        if self._children is not None:
-            return
+    def _linked(self) -> Links:
+        links = self._links
+        if links is not None:
+            return links
         children: list[list[int]] = [[] for _ in self.parents]
         roots: list[int] = []
         for index, parent in enumerate(self.parents):
@@ -267,7 +271,9 @@ class Session:
                 # JavaScript sorts dates that are none in an order nobody defines: those stay where they are.
                 if all(time is not None for time, _ in times):
                     siblings[:] = [index for _, index in sorted(times, key=itemgetter(0))]
-        self._children, self._roots = children, roots
+        # Threads share sessions: both lists become visible by one assignment.
+        links = self._links = Links(roots, children)
+        return links
 
 
 def build_session(blocks: Iterable[LineBlock], rules: Rules, path: str, read_bytes: ReadBytes) -> Session:

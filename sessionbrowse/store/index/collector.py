@@ -62,9 +62,11 @@ class Collector(Summariser):
         if reader.header is not None and not reader.is_transcript and reader.generation >= 2:
             self.resumable = reader.progress(), self.progress()
 
-    def folded(self, block: Block, begin: int, end: int, offset: int) -> None:
+    def add_ordinary(self, block: Block, offset: int) -> None:
         """Keep ordinary lines, and hand on what they say."""
-        lines, kinds = block.lines[begin:end], block.kinds[begin:end]
+        index = self.entries_read
+        super().add_ordinary(block, offset)
+        lines, kinds = block.lines, block.kinds
         others: dict[int, Envelope] = {}
         for number in of_kind(range(len(kinds)), kinds, OTHER):
             envelope = read_envelope(lines[number])
@@ -74,8 +76,8 @@ class Collector(Summariser):
         sizes = array("q", [size - 1 for size in map(len, lines)])
         starts = array("q", accumulate(map(len, lines[:-1]), initial=offset))
         first_line = self._reader.lines_read - len(lines) + 1
-        self.columns.add_ordinary(block.entries[begin:end], sizes, first_line, starts, others)
-        self._hand_on(block.messages[begin:end], kinds, self.entries_read - len(lines))
+        self.columns.add_ordinary(block.entries, sizes, first_line, starts, others)
+        self._hand_on(block.messages, kinds, index)
 
     def add(self, record: Record) -> None:
         """Take any other entry."""

@@ -11,7 +11,7 @@ from msgspec.structs import astuple
 from sessionbrowse.agents import Marks
 from sessionbrowse.agents.file_marks import marks_of_head
 from sessionbrowse.errors import Unreadable
-from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
+from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.format.other_files import recognise
 from sessionbrowse.model.listing.message_text import joined_text
 from sessionbrowse.model.listing.summariser import Summariser, milliseconds_of
@@ -24,7 +24,6 @@ from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.parent_links import placed
 from sessionbrowse.store.read.content import content_status, file_blocks, head_of, open_content, read_at
 from sessionbrowse.store.read.line_feeder import feed_lines
-from sessionbrowse.store.read.parallel_feed import MIN_SHARED_BYTES, feed_together
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, one_worker
 
 PREVIEW_CHARACTERS = 72
@@ -39,13 +38,6 @@ def summaries_of(
 ) -> Iterator[Summary | None]:
     """Yield the summary of every file; `workers_for` says how many processes read so many bytes: more in no order."""
     workers = workers_for(sum(file.size for file in files))
-    if workers > 1 and make is None:
-        # Whoever reads such a file alone would still read when all others are done.
-        for file in files:
-            if file.size >= MIN_SHARED_BYTES:
-                yield summarise_file(file, override, workers=workers)
-        files = [file for file in files if file.size < MIN_SHARED_BYTES]
-        workers = workers_for(sum(file.size for file in files))
     make = make or summarise_file
     if workers == 1:
         for file in files:
@@ -70,32 +62,19 @@ def _unpacked(packed: list[tuple[Any, ...] | None]) -> list[Summary | None]:
     return [Summary(**dict(zip(_FIELDS, values, strict=True))) if values is not None else None for values in packed]
 
 
-def summarise_file(
-    file: FoundFile, override: str | None = None, *, texts: list[str] | None = None, workers: int = 1
-) -> Summary | None:
+def summarise_file(file: FoundFile, override: str | None = None, *, texts: list[str] | None = None) -> Summary | None:
     """Read one file into its summary; None if it vanished meanwhile.
 
-    `texts` receives the texts of its user and assistant messages. With several `workers` so many processes read.
+    `texts` receives the texts of its user and assistant messages.
     """
     summary = summarise_path(
-        file.path, lambda marks: file.agent(marks if marks.agents else None, override), texts=texts, workers=workers
+        file.path, lambda marks: file.agent(marks if marks.agents else None, override), texts=texts
     )
     return placed(summary, file) if summary is not None else None
 
 
-def summarise_path(
-    path: str,
-    agent_of: Callable[[Marks], str],
-    *,
-    texts: list[str] | None = None,
-    workers: int = 1,
-    by_records: bool = False,
-) -> Summary | None:
-    """Read the file at `path` into its summary, as the agent that `agent_of` names from the marks in it.
-
-    `workers` is how many processes read; `parallel` tells where it may be more than one.
-    `by_records` reads every line in full: the same answer at a fifth of the speed, which tests compare with.
-    """
+def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[str] | None = None) -> Summary | None:
+    """Read the file at `path` into its summary, as the agent that `agent_of` names from the marks in it."""
     try:
         descriptor = open_content(path)
     except Unreadable as error:
@@ -112,13 +91,7 @@ def summarise_path(
         while True:
             reader = Reader(RULES[agent])
             summariser = Summariser(reader, texts=texts)
-            if by_records:
-                for block in line_blocks(file_blocks(descriptor), max_line=MAX_LISTED_LINE_BYTES):
-                    summariser.add_block(block)
-            elif workers > 1:
-                feed_together(descriptor, summariser, workers)
-            else:
-                feed_lines(descriptor, summariser)
+            feed_lines(descriptor, summariser)
             reader.finish()
             if reader.is_transcript:
                 return summarise_transcript(descriptor, path, status)

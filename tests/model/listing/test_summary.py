@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,15 +18,16 @@ from sessionbrowse.model.usage import totals
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.text import iso_ms
+from tests.support.full_reading import summary_in_full
 from tests.support.session_files import answer, entry, header, line, slot, user, written
 
 MTIME_NS = 1_790_000_000_123_456_789
 
 
-def summary(folder: Path, *lines: bytes, agent: str = "pi", texts: list[str] | None = None, **how: Any) -> Summary:
+def summary(folder: Path, *lines: bytes, agent: str = "pi", texts: list[str] | None = None) -> Summary:
     path = written(folder, *lines)
     os.utime(path, ns=(MTIME_NS, MTIME_NS))
-    found = summarise_path(str(path), lambda _: agent, texts=texts, **how)
+    found = summarise_path(str(path), lambda _: agent, texts=texts)
     assert found is not None
     return found
 
@@ -247,8 +247,8 @@ def test_money_is_counted_over_all_branches_as_each_program_counts(tmp_path: Pat
 def test_amounts_beyond_all_numbers_end_nothing(tmp_path: Path):
     big = b"9" * 308
     lines = [answer(f"{n}", None).replace(b'"input":10', b'"input":' + big).replace(b"0.25", big) for n in range(4)]
-    for by_records in (False, True):
-        found = summary(tmp_path, header(), *lines, by_records=by_records)
+    for found in (summary(tmp_path, header(), *lines), summary_in_full(tmp_path / "session.jsonl", "pi")):
+        assert found is not None
         assert found.entry_count == 4
         assert isinstance(found.tokens, int)
 
@@ -361,4 +361,4 @@ def test_the_list_and_the_opened_session_say_the_same(tmp_path: Path, lines: lis
     assert listed.name == (session.name.strip() if session.name else None)
     assert (listed.tokens, listed.cost) == (spent.tokens, spent.cost)
     assert listed.problem_count <= session.problem_count
-    assert summary(tmp_path, first, header(title="title"), *lines, agent=agent, by_records=True) == listed
+    assert summary_in_full(tmp_path / "session.jsonl", agent) == listed

@@ -417,3 +417,21 @@ def test_a_session_that_quotes_a_transcript_is_none(tmp_path: Path):
     assert not opened(tmp_path, header(), quoting).is_transcript
     assert not opened(tmp_path, quoting).is_transcript
     assert not opened(tmp_path, header(), quoting, head("a")).is_transcript
+
+
+def test_a_thread_that_reads_while_another_links_the_tree_sees_all_roots(tmp_path: Path) -> None:
+    """Sessions are shared: whoever reads behind any assignment of the other thread gets the whole answer."""
+    seen: list[list[int]] = []
+
+    class Watched(Session):
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            seen.append(self.roots)
+
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(header() + user("a", None) + user("b", "a") + user("c", None))
+    session = open_session(path, "pi")
+    session.__class__ = Watched
+    assert session.children(0) == [1]
+    assert seen == [[0, 2]] * len(seen)
+    assert seen

@@ -286,7 +286,6 @@ def test_a_row_does_not_wait_for_a_long_file_behind_it(tmp_path: Path, monkeypat
     monkeypatch.setattr("sessionbrowse.services.background.disk_monitor.LONG_BYTES", 50_000)
     monkeypatch.setattr(summary_cache, "FIRST_WAVE_BYTES", 50_000)
     monkeypatch.setattr(summary_cache, "workers_beside_browser", lambda _: 2)
-    monkeypatch.setattr("sessionbrowse.store.read.summarise.MIN_SHARED_BYTES", 50_000)
     first = index(root, tmp_path / "cache").news[0]
     assert isinstance(first, Found)
     assert [summary.path for summary in first.summaries] == [str(newest)]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import marshal
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,10 +14,10 @@ from hypothesis import strategies as st
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list import catalog
-from sessionbrowse.store.read import line_feeder, parallel_feed, worker_processes
+from sessionbrowse.store.read import line_feeder, worker_processes
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.store.read.worker_processes import chunked, fork_map
-from tests.support.file_helpers import counted_forks
+from tests.support.full_reading import summary_in_full
 from tests.support.index_support import answer, entry, folder, header, line_of, result, scope_of, user, write
 
 ORDINARY = [
@@ -41,29 +38,9 @@ ORDINARY = [
 ]
 
 
-def both_ways(path: Path, agent: str, *, part: int = 700, room: int = 10_000) -> tuple[Summary | None, Summary | None]:
-    """The quick list and the careful one; the quick one is the same if several processes read parts of the file."""
-    quick = summarise_path(str(path), lambda _: agent)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(parallel_feed, "fork_map", last_part_first)
-        patched.setattr(parallel_feed, "HEAD_BYTES", 100)
-        patched.setattr(parallel_feed, "PART_BYTES", part)
-        patched.setattr(parallel_feed, "ROOM_BYTES", room)
-        assert summarise_path(str(path), lambda _: agent, workers=2) == quick
-    return quick, summarise_path(str(path), lambda _: agent, by_records=True)
-
-
-def last_part_first(
-    chunks: list[list[int]],
-    work: Callable[[list[int]], Any],
-    workers: int,
-    *,
-    pack: Callable[[Any], Any],
-    unpack: Callable[[Any], Any],
-) -> Iterator[Any]:
-    """Do in one process what `fork_map` does in several: every answer travels, none comes when its turn is."""
-    for chunk in reversed(chunks):
-        yield unpack(marshal.loads(marshal.dumps(pack(work(chunk)))))
+def both_ways(path: Path, agent: str) -> tuple[Summary | None, Summary | None]:
+    """The quick list and the careful one."""
+    return summarise_path(str(path), lambda _: agent), summary_in_full(path, agent)
 
 
 @given(st.data(), st.sampled_from(list(AGENTS)), st.sampled_from([None, 1, 2, 3]))
@@ -119,8 +96,6 @@ STRANGE = [
     st.sampled_from(list(AGENTS)),
     st.sampled_from([64, 301, 1000, line_feeder.BUFFER_BYTES]),
     st.booleans(),
-    st.sampled_from([200, 700, 3000]),
-    st.sampled_from([0, 3000, 1_000_000]),
 )
 def test_lines_that_are_no_one_record_are_summed_up_the_same_wherever_a_block_ends(
     tmp_path_factory: pytest.TempPathFactory,
@@ -128,8 +103,6 @@ def test_lines_that_are_no_one_record_are_summed_up_the_same_wherever_a_block_en
     agent: str,
     block: int,
     ends: bool,
-    part: int,
-    room: int,
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "strange.jsonl"
     content = line_of(header("a")) + b"".join(lines)
@@ -137,7 +110,7 @@ def test_lines_that_are_no_one_record_are_summed_up_the_same_wherever_a_block_en
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(line_feeder, "BUFFER_BYTES", block)
         patched.setattr(line_feeder, "_spare_buffers", [])
-        quick, careful = both_ways(path, agent, part=part, room=room)
+        quick, careful = both_ways(path, agent)
     assert quick == careful
 
 
@@ -173,41 +146,6 @@ def test_several_processes_give_the_list_of_one(tmp_path: Path, monkeypatch: pyt
     together = {summary.path: summary for summary in catalog.all_summaries(scope_of(tmp_path), parallel=True)}
     assert together == alone
     assert len(together) == 30
-
-
-def test_several_processes_read_one_large_file_as_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    image = [{"type": "image", "data": "A" * 300_000, "mimeType": "image/png"}]
-    told = [entry("session_info", f"n{number}", None, name=f"name {number}") for number in range(20)]
-    lines = [
-        each
-        for number in range(20)
-        for each in (user(f"u{number}", None, "q"), answer(f"a{number}", f"u{number}", "r"), told[number])
-    ]
-    pictures = [user(f"i{number}", None, image) for number in range(3)]
-    path = write(folder(tmp_path) / "a.jsonl", header("a"), *lines, *pictures, *lines[:7])
-    path.write_bytes(path.read_bytes() + b'{"type":"mess')
-    alone = list(catalog.all_summaries(scope_of(tmp_path)))
-    monkeypatch.setattr("sessionbrowse.store.read.scan.workers_for", lambda _: 2)
-    monkeypatch.setattr("sessionbrowse.store.read.summarise.MIN_SHARED_BYTES", 1)
-    monkeypatch.setattr(parallel_feed, "HEAD_BYTES", 500)
-    monkeypatch.setattr(parallel_feed, "PART_BYTES", 2000)
-    forks = counted_forks(monkeypatch)
-    assert list(catalog.all_summaries(scope_of(tmp_path), parallel=True)) == alone
-    assert len(forks) == 1
-    assert (alone[0].entry_count, alone[0].name, alone[0].problem_count) == (70, "name 1", 1)
-
-
-def test_a_part_that_ends_in_a_very_long_line_goes_on_behind_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = write(
-        tmp_path / "a.jsonl", header("a"), user("1", None, "q"), user("2", "1", "x" * 900_000), user("3", "2", "y")
-    )
-    monkeypatch.setattr(parallel_feed, "MAX_SEARCHED_BYTES", 1000)
-    quick, careful = both_ways(path, "pi")
-    assert quick == careful
-    assert quick is not None
-    assert quick.entry_count == 3
 
 
 def test_what_a_process_that_died_left_is_done_again() -> None:
