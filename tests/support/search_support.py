@@ -15,7 +15,8 @@ from sessionbrowse.services.list import index_access, indexed
 from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.tui.shell.options import BrowseOptions
-from sessionbrowse.tui.shell.sources import Source, source_of
+from sessionbrowse.tui.shell.source import Source
+from sessionbrowse.tui.shell.sources import source_of
 
 
 class ThreadLink:

@@ -21,7 +21,8 @@ from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.shell.app import BrowseApp
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.options import BrowseOptions
-from sessionbrowse.tui.shell.sources import Source, source_of
+from sessionbrowse.tui.shell.source import Source
+from sessionbrowse.tui.shell.sources import source_of
 from sessionbrowse.tui.widgets.row_list import RowList
 from sessionbrowse.tui.widgets.text_view import TextView
 
@@ -82,7 +83,7 @@ class Driven:
 
     def _is_calm(self, background: bool) -> bool:
         screen = self.app.screen
-        works = self.app.scan_lane.busy or self.app.desk.busy or (isinstance(screen, CommandScreen) and screen.busy)
+        works = self.app.scan_lane.busy or self.app.changes.busy or (isinstance(screen, CommandScreen) and screen.busy)
         if works and background:
             return False
         if screen._layout_required or screen._dirty_widgets or screen._callbacks or not screen.is_running:

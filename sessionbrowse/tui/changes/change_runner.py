@@ -9,7 +9,7 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -31,16 +31,15 @@ from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.change_queue import ChangeQueue
 from sessionbrowse.tui.changes.listed_paths import Listed
-from sessionbrowse.tui.changes.reread import Fresh, read_again, touched
+from sessionbrowse.tui.changes.reread import read_again, touched
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import one_line, plural
-from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.sources import place_of
-
-if TYPE_CHECKING:
-    from sessionbrowse.tui.shell.app import BrowseApp
+from sessionbrowse.tui.shell.browser import Browser
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun, Report
+from sessionbrowse.tui.shell.session_updates import SessionUpdates
+from sessionbrowse.tui.shell.source import place_of
 
 T = TypeVar("T")
 
@@ -49,59 +48,21 @@ PROGRESS_DELAY_S = 0.3
 MOST_REASONS = 3
 
 
-Report = Callable[[int, int, str], None]
-"""Is told how many are finished, of how many, and the name of what is at work now."""
-
-
-class How(Struct, frozen=True, kw_only=True):
-    """With what a change is made, what the user said to it, and how one that takes long tells how far it is."""
-
-    context: ChangeContext
-    group: str | None = None
-    force: bool = False
-    into: Into = "trash"
-    report: Report = lambda finished, total, name: None
-    stopped: Callable[[], bool] = lambda: False
-
-
-class Item(Struct, frozen=True):
-    """One change: the clean name of what is changed, and what makes it (in the background)."""
-
-    name: str
-    make: Callable[[How], ChangeResult]
-
-
-class Plan(Struct, frozen=True, kw_only=True):
-    """What shall be done: what it is called while it runs, its items, and the sentence when it is done.
-
-    `then` is called with what was done, after the screens know of it; `unsafe` with the id of an entry to offer.
-    """
-
-    doing: str
-    items: Sequence[Item]
-    told: Callable[[Sequence[Any]], str]
-    then: Callable[[Sequence[Any]], None] | None = None
-    unsafe: Callable[[UnsafeEntry], None] | None = None
-    force: bool = False
-    into: Into | None = None
-    group: str | None = None
-
-
 class Result(Struct, frozen=True, kw_only=True):
     """What came of a plan, and the sessions that it touched as they are now."""
 
-    bulk: Bulk[Item, ChangeResult]
-    fresh: Fresh
+    bulk: Bulk[ChangeItem, ChangeResult]
+    updates: SessionUpdates
     group: str | None
 
 
-class Desk:
+class ChangeRunner:
     """Has plans carried out for the browser."""
 
-    def __init__(self, browser: BrowseApp) -> None:
+    def __init__(self, browser: Browser) -> None:
         self._browser = browser
         self._queue = ChangeQueue(browser.call_later)
-        self._bench: ChangeContext | None = None
+        self._context: ChangeContext | None = None
 
     @property
     def busy(self) -> bool:
@@ -120,16 +81,16 @@ class Desk:
     @property
     def context(self) -> ChangeContext:
         """What changes are made with. The journal is read by one thread only: use it in the background."""
-        if self._bench is None:
-            self._bench = self._browser.options.context or self._own_bench()
-        return self._bench
+        if self._context is None:
+            self._context = self._browser.options.context or self._own_context()
+        return self._context
 
     @property
     def around(self) -> Surroundings:
         """Return where changes are made: home, environment, current directory."""
         return self.context.around
 
-    def _own_bench(self) -> ChangeContext:
+    def _own_context(self) -> ChangeContext:
         browser = self._browser
         environ, home = browser.options.environ, browser.home
         if browser.options.demo is not None:
@@ -142,14 +103,17 @@ class Desk:
         around = msgspec.structs.replace(real_surroundings(), home=home, environ=environ)
         return ChangeContext.at(around, str(state_dir(environ)), browser.now_ms)
 
-    def forget_bench(self) -> None:
-        """Make changes in another context from now on: other sessions are browsed."""
-        self._bench = None
+    def forget_context(self) -> None:
+        """Make changes with another context from now on: other sessions are browsed."""
+        self._context = None
 
     # -- asking in the background -------------------------------------------------------------------------------
 
     def ask(
-        self, work: Callable[[How], T], take: Callable[[T], None], wrong: Callable[[Exception], None] | None = None
+        self,
+        work: Callable[[ChangeRun], T],
+        take: Callable[[T], None],
+        wrong: Callable[[Exception], None] | None = None,
     ) -> None:
         """Find something out for a question to the user; what goes wrong is said, or goes to `wrong`.
 
@@ -167,10 +131,10 @@ class Desk:
             else:
                 take(value)
 
-        self._in_background("Looking", stop, lambda report: work(self._how(stop, report)), taken)
+        self._in_background("Looking", stop, lambda report: work(self._run(stop, report)), taken)
 
-    def _how(self, stop: threading.Event, report: Report) -> How:
-        return How(context=self.context, into=self.into, report=report, stopped=stop.is_set)
+    def _run(self, stop: threading.Event, report: Report) -> ChangeRun:
+        return ChangeRun(context=self.context, into=self.into, report=report, stopped=stop.is_set)
 
     def _in_background(
         self,
@@ -210,7 +174,7 @@ class Desk:
 
     # -- doing --------------------------------------------------------------------------------------------------
 
-    def carry_out(self, plan: Plan) -> None:
+    def carry_out(self, plan: ChangePlan) -> None:
         """Do what a plan says, show how far it is where that takes long, and tell what came of it."""
         stop = threading.Event()
 
@@ -220,19 +184,19 @@ class Desk:
             else:
                 self._finished(plan, value)
 
-        self._in_background(plan.doing, stop, lambda report: self._work(plan, self._how(stop, report)), taken)
+        self._in_background(plan.doing, stop, lambda report: self._work(plan, self._run(stop, report)), taken)
 
-    def _work(self, plan: Plan, how: How) -> Result:
+    def _work(self, plan: ChangePlan, run: ChangeRun) -> Result:
         """Make the changes of a plan. In the background."""
         group = plan.group or (secrets.token_hex(4) if len(plan.items) > 1 else None)
-        how = msgspec.structs.replace(how, group=group, force=plan.force, into=plan.into or how.into)
+        run = msgspec.structs.replace(run, group=group, force=plan.force, into=plan.into or run.into)
         library = self._browser.library
         roots = [place.root for place in self._browser.source.places]
         listed = Listed(library.get, lambda: [summary.path for summary in library.all()], roots)
         paths: set[str] = set()
 
-        def change(item: Item, _: ChangeContext, __: str | None) -> ChangeResult:
-            changed, more = self._make(item, how)
+        def change(item: ChangeItem, _: ChangeContext, __: str | None) -> ChangeResult:
+            changed, more = self._make(item, run)
             # What is taken back may be of another store, changed by a browser of that one.
             is_ours = not isinstance(changed, Undone | Restored)
             for path in touched(changed) | more:
@@ -243,25 +207,25 @@ class Desk:
 
         def on_progress(finished: int, total: int) -> None:
             if total > 1:
-                how.report(finished, total, plan.items[min(finished, total - 1)].name)
+                run.report(finished, total, plan.items[min(finished, total - 1)].name)
 
         bulk = in_bulk(
-            plan.items, change, context=how.context, on_progress=on_progress, cancelled=how.stopped, group=group
+            plan.items, change, context=run.context, on_progress=on_progress, cancelled=run.stopped, group=group
         )
-        return Result(bulk=bulk, fresh=read_again(sorted(paths), library.get), group=group)
+        return Result(bulk=bulk, updates=read_again(sorted(paths), library.get), group=group)
 
-    def _make(self, item: Item, how: How) -> tuple[ChangeResult, set[str]]:
-        changed = item.make(how)
+    def _make(self, item: ChangeItem, run: ChangeRun) -> tuple[ChangeResult, set[str]]:
+        changed = item.make(run)
         if not isinstance(changed, Undone):
             return changed, set()
         # An undo names the changes' own files; where these came from stands in the journal.
-        changes = how.context.journal.changes().values()
+        changes = run.context.journal.changes().values()
         taken_back = [change for change in changes if change.path in changed.paths and change.undone_by is not None]
         return changed, {path for change in taken_back for path in paths_of(change)}
 
-    def _finished(self, plan: Plan, result: Result) -> None:
+    def _finished(self, plan: ChangePlan, result: Result) -> None:
         bulk = result.bulk
-        self.publish(result.fresh)
+        self._browser.publish(result.updates)
         if any(isinstance(one, Undone) and one.verb == "relocate" for one in bulk.done):
             self._browser.start_scan()
         if bulk.done:
@@ -279,25 +243,16 @@ class Desk:
         if bulk.done and plan.then is not None:
             plan.then(bulk.done)
 
-    def publish(self, fresh: Fresh) -> None:
-        """Tell the library and every open screen what a change touched."""
-        if not fresh.paths:
-            return
-        self._browser.library.replace(fresh.summaries, fresh.gone)
-        for screen in list(self._browser.screen_stack):
-            if isinstance(screen, CommandScreen):
-                screen.sessions_changed(fresh)
-
     # -- telling and asking -------------------------------------------------------------------------------------
 
-    def _tell(self, plan: Plan, bulk: Bulk[Item, ChangeResult]) -> None:
+    def _tell(self, plan: ChangePlan, bulk: Bulk[ChangeItem, ChangeResult]) -> None:
         sentences = [plan.told(bulk.done)]
         if any(one.undo_id is not None for one in bulk.done) and not isinstance(bulk.done[0], Undone | Restored):
             sentences.append(f"{self._browser.keys.key_of('undo')} undoes.")
         self._browser.unsay()
         self._browser.say(" ".join([sentence for sentence in (*sentences, *bulk.notes[:MOST_REASONS]) if sentence]))
 
-    def _tell_failures(self, plan: Plan, failed: Sequence[FailedItem[Item]]) -> None:
+    def _tell_failures(self, plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]]) -> None:
         if len(plan.items) == 1:
             for failure in failed:
                 if isinstance(failure.error, UnsafeEntry) and plan.unsafe is not None:
@@ -313,7 +268,7 @@ class Desk:
     def _say_error(self, error: Exception) -> None:
         self._browser.say(str(error) if isinstance(error, SessionBrowseError) else repr(error), "error")
 
-    def _ask_anyway(self, plan: Plan, failed: Sequence[FailedItem[Item]], group: str | None) -> None:
+    def _ask_anyway(self, plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]], group: str | None) -> None:
         choices = [Choice("no", "Leave it as it is"), Choice("yes", "Do it anyway", roles="warning")]
 
         def answered(key: str | None) -> None:
@@ -322,7 +277,7 @@ class Desk:
 
         self._browser.push_screen(AskScreen("In use", _reasons(failed), choices), answered)
 
-    def _ask_own_trash(self, plan: Plan, failed: Sequence[FailedItem[Item]], group: str | None) -> None:
+    def _ask_own_trash(self, plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]], group: str | None) -> None:
         choices = [
             Choice("own", "Keep it in sessionbrowse's own trash folder"),
             Choice("no", "Leave it where it is"),
@@ -358,13 +313,13 @@ def sessions_named(summaries: Sequence[Summary]) -> str:
 
 
 def _again(
-    plan: Plan,
-    failed: Sequence[FailedItem[Item]],
+    plan: ChangePlan,
+    failed: Sequence[FailedItem[ChangeItem]],
     group: str | None,
     *,
     force: bool | None = None,
     into: Into | None = None,
-) -> Plan:
+) -> ChangePlan:
     return msgspec.structs.replace(
         plan,
         items=[failure.item for failure in failed],
@@ -374,7 +329,7 @@ def _again(
     )
 
 
-def _reasons(failed: Sequence[FailedItem[Item]]) -> list[Part]:
+def _reasons(failed: Sequence[FailedItem[ChangeItem]]) -> list[Part]:
     parts: list[Part] = []
     for failure in failed[:MOST_REASONS]:
         if parts:

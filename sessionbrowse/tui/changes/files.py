@@ -18,7 +18,7 @@ from sessionbrowse.services.change.restore import Restored, restore
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean, parse_time
-from sessionbrowse.tui.changes.change_runner import How, Item, Plan, named, sessions_named
+from sessionbrowse.tui.changes.change_runner import named, sessions_named
 from sessionbrowse.tui.changes.fork import ask_directory
 from sessionbrowse.tui.changes.rename import session_parts
 from sessionbrowse.tui.changes.reread import Known
@@ -27,6 +27,7 @@ from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import plural
 from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.lists.screen import BrowseScreen
@@ -62,15 +63,15 @@ class Files:
         if not chosen:
             return
         children = _children(chosen, browser.library.all())
-        targets = [browser.desk.target(summary) for summary in chosen]
+        targets = [browser.changes.target(summary) for summary in chosen]
 
-        def look(how: How) -> list[DeletePlan | SessionBrowseError]:
+        def look(run: ChangeRun) -> list[DeletePlan | SessionBrowseError]:
             found: list[DeletePlan | SessionBrowseError] = []
             for number, (summary, target) in enumerate(zip(chosen, targets, strict=True)):
-                if how.stopped():
+                if run.stopped():
                     break
-                how.report(number, len(targets), named(summary))
-                found.append(_unit_or_reason(target, how.context, children.get(summary.path, [])))
+                run.report(number, len(targets), named(summary))
+                found.append(_unit_or_reason(target, run.context, children.get(summary.path, [])))
             return found
 
         def taken(found: list[DeletePlan | SessionBrowseError]) -> None:
@@ -80,11 +81,11 @@ class Files:
             if there:
                 self._ask_delete([one for one, _ in there], [unit for _, unit in there])
 
-        browser.desk.ask(look, taken)
+        browser.changes.ask(look, taken)
 
     def _ask_delete(self, chosen: Sequence[Summary], units: Sequence[DeletePlan]) -> None:
         browser = self._screen.browser
-        trash = "the demo's trash" if browser.desk.into == "own" else "the trash"
+        trash = "the demo's trash" if browser.changes.into == "own" else "the trash"
         choices = [
             Choice("trash", f"Move to {trash}"),
             Choice("no", "Keep it" if len(chosen) == 1 else "Keep them"),
@@ -120,44 +121,44 @@ class Files:
         self._screen.browser.push_screen(prompt, answered)
 
     def _delete(self, chosen: Sequence[Summary], units: Sequence[DeletePlan], into: Into | None) -> None:
-        desk = self._screen.browser.desk
+        changes = self._screen.browser.changes
         in_use = {unit.path for unit in units if unit.used.in_use}
 
-        def item(summary: Summary, unit: DeletePlan) -> Item:
-            target = desk.target(summary)
+        def item(summary: Summary, unit: DeletePlan) -> ChangeItem:
+            target = changes.target(summary)
             # Who has it open stood in the question.
             asked = unit.path in in_use
 
-            def make(how: How) -> Deleted:
-                force = how.force or asked
-                return delete(target, into=how.into, force=force, context=how.context, group=how.group)
+            def make(run: ChangeRun) -> Deleted:
+                force = run.force or asked
+                return delete(target, into=run.into, force=force, context=run.context, group=run.group)
 
-            return Item(named(summary), make)
+            return ChangeItem(named(summary), make)
 
         def told(done: Sequence[Deleted]) -> str:
             what = sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
-            own = "in the demo's trash" if desk.into == "own" else "in sessionbrowse's own trash"
+            own = "in the demo's trash" if changes.into == "own" else "in sessionbrowse's own trash"
             where = {"trash": "in the trash", "own": own, "nowhere": "gone for good"}
             return f"{what} {'is' if len(done) == 1 else 'are'} {where[done[0].into]}."
 
         items = [item(summary, unit) for summary, unit in zip(chosen, units, strict=True)]
-        desk.carry_out(Plan(doing="Deleting", items=items, told=told, into=into))
+        changes.carry_out(ChangePlan(doing="Deleting", items=items, told=told, into=into))
 
     # -- archive ------------------------------------------------------------------------------------------------
 
     def do_archive(self) -> None:
         """Take the session out of its agent's lists, or put an archived one back."""
-        desk, chosen = self._screen.browser.desk, list(self._screen.chosen)
+        changes, chosen = self._screen.browser.changes, list(self._screen.chosen)
 
-        def item(summary: Summary) -> Item:
-            target = desk.target(summary)
+        def item(summary: Summary) -> ChangeItem:
+            target = changes.target(summary)
 
-            def make(how: How) -> Archived:
+            def make(run: ChangeRun) -> Archived:
                 if summary.archived:
-                    return unarchive(target, context=how.context, group=how.group)
-                return archive(target, force=how.force, context=how.context, group=how.group)
+                    return unarchive(target, context=run.context, group=run.group)
+                return archive(target, force=run.force, context=run.context, group=run.group)
 
-            return Item(named(summary), make)
+            return ChangeItem(named(summary), make)
 
         def told(done: Sequence[Archived]) -> str:
             what = sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
@@ -168,7 +169,7 @@ class Files:
             return f"{what} {verb} archived, out of the lists of {agents}."
 
         if chosen:
-            desk.carry_out(Plan(doing="Archiving", items=[item(one) for one in chosen], told=told))
+            changes.carry_out(ChangePlan(doing="Archiving", items=[item(one) for one in chosen], told=told))
 
     # -- restore ------------------------------------------------------------------------------------------------
 
@@ -183,14 +184,14 @@ class Files:
             title = "In the trash: choose what to bring back"
             browser.push_screen(AskScreen(title, [], choices, empty=empty), self._restore)
 
-        browser.desk.ask(lambda how: read_trash(how, browser.library.get), show)
+        browser.changes.ask(lambda run: read_trash(run, browser.library.get), show)
 
     def _restore(self, change_id: str | None) -> None:
         if change_id is None:
             return
 
-        def make(how: How) -> Restored:
-            return restore(change_id, context=how.context)
+        def make(run: ChangeRun) -> Restored:
+            return restore(change_id, context=run.context)
 
         def told(done: Sequence[Restored]) -> str:
             found = self._screen.browser.library.get(done[0].path)
@@ -200,7 +201,9 @@ class Files:
         def then(done: Sequence[Restored]) -> None:
             self._screen.sessions_list.go_to_key(done[0].path)
 
-        self._screen.browser.desk.carry_out(Plan(doing="Restoring", items=[Item("", make)], told=told, then=then))
+        self._screen.browser.changes.carry_out(
+            ChangePlan(doing="Restoring", items=[ChangeItem("", make)], told=told, then=then)
+        )
 
 
 class InTrash(Struct, frozen=True):
@@ -211,11 +214,11 @@ class InTrash(Struct, frozen=True):
     time: str
 
 
-def read_trash(how: How, known: Known) -> list[InTrash]:
+def read_trash(run: ChangeRun, known: Known) -> list[InTrash]:
     """Return what can be brought back, newest first. In the background."""
     return [
         InTrash(change.id, title_of(change, known, opens=number < MOST_OPENED), change.time)
-        for number, change in enumerate(restorable(how.context))
+        for number, change in enumerate(restorable(run.context))
     ]
 
 

@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.fork import Forked, fork
 from sessionbrowse.text import clean, shorten_home
-from sessionbrowse.tui.changes.change_runner import How, Item, Plan, named
+from sessionbrowse.tui.changes.change_runner import named
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.lists.rows import folder_name, plural
 from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.sources import place_of
+from sessionbrowse.tui.shell.source import place_of
 
 
 def ask_directory(
@@ -55,7 +56,7 @@ def ask_directory(
                 browser.say(f"There is no directory {clean(directory)}; nothing was forked.", "error")
                 ask_directory(screen, chosen, at=at, parts=parts, show=show, typed=text)
 
-        browser.desk.ask(lambda how: os.path.isdir(directory), looked)
+        browser.changes.ask(lambda run: os.path.isdir(directory), looked)
 
     browser.push_screen(
         PromptScreen(
@@ -88,13 +89,13 @@ def _fork_all(
 ) -> None:
     browser = screen.browser
 
-    def item(summary: Summary) -> Item:
+    def item(summary: Summary) -> ChangeItem:
         place = place_of(summary, browser.source.places)
 
-        def make(how: How) -> Forked:
-            return fork(summary.path, summary.agent, place, at=at, cwd=directory, context=how.context, group=how.group)
+        def make(run: ChangeRun) -> Forked:
+            return fork(summary.path, summary.agent, place, at=at, cwd=directory, context=run.context, group=run.group)
 
-        return Item(named(summary), make)
+        return ChangeItem(named(summary), make)
 
     def told(done: Sequence[Forked]) -> str:
         if len(done) > 1:
@@ -114,4 +115,4 @@ def _fork_all(
         elif made is not None:
             browser.show_session(made)
 
-    browser.desk.carry_out(Plan(doing="Forking", items=[item(one) for one in chosen], told=told, then=then))
+    browser.changes.carry_out(ChangePlan(doing="Forking", items=[item(one) for one in chosen], told=told, then=then))

@@ -13,12 +13,12 @@ from sessionbrowse.services.change.checkout import CheckedOut, checkout
 from sessionbrowse.services.change.label import Labelled, label
 from sessionbrowse.services.change.rename import MAX_NAME
 from sessionbrowse.text import clean
-from sessionbrowse.tui.changes.change_runner import How, Item, Plan
 from sessionbrowse.tui.changes.fork import ask_directory
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
 from sessionbrowse.tui.lists.rows import one_line
 from sessionbrowse.tui.paint.spans import Line, fit
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.session.screen import SessionScreen
@@ -59,16 +59,16 @@ class Entries:
         )
 
     def _set_label(self, entry_id: str, text: str) -> None:
-        desk = self._screen.browser.desk
-        target = desk.target(self._screen.summary)
+        changes = self._screen.browser.changes
+        target = changes.target(self._screen.summary)
 
-        def make(how: How) -> Labelled:
-            return label(target, entry_id, text, clear=not text.strip(), force=how.force, context=how.context)
+        def make(run: ChangeRun) -> Labelled:
+            return label(target, entry_id, text, clear=not text.strip(), force=run.force, context=run.context)
 
         def told(done: Sequence[Labelled]) -> str:
             return f"Labelled “{one_line(done[0].label, 60)}”." if done[0].label else "The entry has no label now."
 
-        desk.carry_out(Plan(doing="Labelling", items=[Item(clean(entry_id), make)], told=told))
+        changes.carry_out(ChangePlan(doing="Labelling", items=[ChangeItem(clean(entry_id), make)], told=told))
 
     def do_checkout(self) -> None:
         """Make the agent resume at the entry."""
@@ -79,10 +79,10 @@ class Entries:
     def check_out(self, entry_id: str) -> None:
         """Make the agent resume at an entry; what the user said there goes to the clipboard."""
         screen, browser = self._screen, self._screen.browser
-        target = browser.desk.target(screen.summary)
+        target = browser.changes.target(screen.summary)
 
-        def make(how: How) -> CheckedOut:
-            return checkout(target, entry_id, force=how.force, context=how.context)
+        def make(run: ChangeRun) -> CheckedOut:
+            return checkout(target, entry_id, force=run.force, context=run.context)
 
         def told(done: Sequence[CheckedOut]) -> str:
             one = done[0]
@@ -96,10 +96,10 @@ class Entries:
             if done[0].text:
                 browser.copy_to_clipboard(done[0].text)
 
-        browser.desk.carry_out(
-            Plan(
+        browser.changes.carry_out(
+            ChangePlan(
                 doing="Checking out",
-                items=[Item(clean(entry_id), make)],
+                items=[ChangeItem(clean(entry_id), make)],
                 told=told,
                 then=then,
                 unsafe=self._offer_nearest,

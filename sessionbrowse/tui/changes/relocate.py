@@ -10,12 +10,12 @@ from sessionbrowse.errors import InUse
 from sessionbrowse.services.change.relocate import Relocated, candidates, relocate
 from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.text import clean, shorten_home
-from sessionbrowse.tui.changes.change_runner import How, Item, Plan
 from sessionbrowse.tui.changes.fork import expanded
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import one_line, plural
 from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.lists.screen import BrowseScreen
@@ -35,8 +35,8 @@ class Moving:
         if not old:
             return
         directories = browser.directories()
-        browser.desk.ask(
-            lambda how: [one.path for one in candidates(old, directories, how.context)],
+        browser.changes.ask(
+            lambda run: [one.path for one in candidates(old, directories, run.context)],
             lambda found: self._ask_directory(old, found),
         )
 
@@ -68,18 +68,18 @@ class Moving:
         browser = self._screen.browser
         scope = self._scope()
 
-        def dry_run(how: How) -> tuple[Relocated, str | None, bool]:
+        def dry_run(run: ChangeRun) -> tuple[Relocated, str | None, bool]:
             is_there = os.path.isdir(new)
             try:
-                return relocate(old, new, scope, dry_run=True, context=how.context), None, is_there
+                return relocate(old, new, scope, dry_run=True, context=run.context), None, is_there
             except InUse as error:
                 return (
-                    relocate(old, new, scope, dry_run=True, force=True, context=how.context),
+                    relocate(old, new, scope, dry_run=True, force=True, context=run.context),
                     error.sentence,
                     is_there,
                 )
 
-        browser.desk.ask(dry_run, lambda answer: self._ask(old, new, *answer))
+        browser.changes.ask(dry_run, lambda answer: self._ask(old, new, *answer))
 
     def _ask(self, old: str, new: str, moved: Relocated, in_use: str | None, is_there: bool) -> None:
         home = self._screen.browser.home
@@ -104,16 +104,16 @@ class Moving:
         browser = self._screen.browser
         scope = self._scope()
 
-        def make(how: How) -> Relocated:
-            return relocate(old, new, scope, force=how.force, context=how.context)
+        def make(run: ChangeRun) -> Relocated:
+            return relocate(old, new, scope, force=run.force, context=run.context)
 
         def told(done: Sequence[Relocated]) -> str:
             where = one_line(shorten_home(new, browser.home), 60)
             one = len(done[0].sessions) == 1
             return f"{plural(len(done[0].sessions), 'session')} {'is' if one else 'are'} at home in {where} now."
 
-        browser.desk.carry_out(
-            Plan(doing="Moving", items=[Item(clean(old), make)], told=told, then=self._show, force=force)
+        browser.changes.carry_out(
+            ChangePlan(doing="Moving", items=[ChangeItem(clean(old), make)], told=told, then=self._show, force=force)
         )
 
     def _show(self, done: Sequence[Relocated]) -> None:
@@ -122,7 +122,7 @@ class Moving:
     def _scope(self) -> Scope:
         options = self._screen.browser.options
         return Scope(
-            around=self._screen.browser.desk.around,
+            around=self._screen.browser.changes.around,
             roots=tuple(options.roots),
             extra_roots=tuple(options.settings.roots),
             agents=tuple(options.agents),

@@ -10,11 +10,12 @@ from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.rename import MAX_NAME, MAY_BE_TITLED_AGAIN, Renamed, rename
 from sessionbrowse.text import clean
-from sessionbrowse.tui.changes.change_runner import How, Item, Plan, named, sessions_named
+from sessionbrowse.tui.changes.change_runner import named, sessions_named
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
 from sessionbrowse.tui.lists.rows import agent_span, folder_name, one_line
 from sessionbrowse.tui.paint.spans import Line, fit
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 NUMBER = "{n}"
@@ -41,8 +42,8 @@ class Naming:
                 browser.say("The name is as it was.")
                 return
             names = [text.replace(NUMBER, str(number)) for number in range(1, len(chosen) + 1)]
-            browser.desk.carry_out(
-                Plan(
+            browser.changes.carry_out(
+                ChangePlan(
                     doing="Renaming",
                     items=[self._item(summary, name) for summary, name in zip(chosen, names, strict=True)],
                     told=lambda done: told(done, chosen),
@@ -61,14 +62,14 @@ class Naming:
             answered,
         )
 
-    def _item(self, summary: Summary, name: str) -> Item:
-        target = self._screen.browser.desk.target(summary)
+    def _item(self, summary: Summary, name: str) -> ChangeItem:
+        target = self._screen.browser.changes.target(summary)
         cleared = not name.strip()
 
-        def make(how: How) -> Renamed:
-            return rename(target, name, clear=cleared, force=how.force, context=how.context, group=how.group)
+        def make(run: ChangeRun) -> Renamed:
+            return rename(target, name, clear=cleared, force=run.force, context=run.context, group=run.group)
 
-        return Item(named(summary), make)
+        return ChangeItem(named(summary), make)
 
 
 def told(done: Sequence[Renamed], chosen: Sequence[Summary]) -> str:

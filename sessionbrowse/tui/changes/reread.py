@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.model.listing.summary import Summary
@@ -17,21 +16,10 @@ from sessionbrowse.services.transaction.change import ChangeResult
 from sessionbrowse.store.find.discover import agent_of_path
 from sessionbrowse.store.read.archive import is_archived
 from sessionbrowse.store.read.summarise import summarise_path
+from sessionbrowse.tui.shell.session_updates import SessionUpdates
 
 Known = Callable[[str], Summary | None]
 """Returns what is known of the session at a path."""
-
-
-class Fresh(Struct, frozen=True, kw_only=True):
-    """Sessions as they are now, and the paths at which there is none any more."""
-
-    summaries: tuple[Summary, ...] = ()
-    gone: frozenset[str] = frozenset()
-
-    @property
-    def paths(self) -> frozenset[str]:
-        """Every path that a change touched."""
-        return self.gone | {summary.path for summary in self.summaries}
 
 
 def touched(changed: ChangeResult) -> set[str]:
@@ -47,7 +35,7 @@ def touched(changed: ChangeResult) -> set[str]:
     return {changed.path}
 
 
-def read_again(paths: Iterable[str], known: Known) -> Fresh:
+def read_again(paths: Iterable[str], known: Known) -> SessionUpdates:
     """Read the sessions at these paths; what was known of one tells whose it is and what it hangs on."""
     summaries: list[Summary] = []
     gone: set[str] = set()
@@ -62,7 +50,7 @@ def read_again(paths: Iterable[str], known: Known) -> Fresh:
             gone.add(path)
         else:
             summaries.append(summary)
-    return Fresh(summaries=tuple(summaries), gone=frozenset(gone))
+    return SessionUpdates(summaries=tuple(summaries), gone=frozenset(gone))
 
 
 def _read(path: str, before: Summary | None) -> Summary | None:

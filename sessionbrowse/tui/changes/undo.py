@@ -11,11 +11,12 @@ from sessionbrowse import text
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.undo.undo import Undoable, Undone, undo, undoable
 from sessionbrowse.text import parse_time
-from sessionbrowse.tui.changes.change_runner import How, Item, Plan, named
+from sessionbrowse.tui.changes.change_runner import named
 from sessionbrowse.tui.changes.reread import Known
 from sessionbrowse.tui.changes.session_titles import MOST_OPENED, title_of
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.lists.rows import one_line, plural
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 MOST_CHANGES = 500
@@ -58,23 +59,23 @@ class Undoing:
                 lambda key: self._take_back(key) if key is not None else None,
             )
 
-        browser.desk.ask(lambda how: read_changes(how, browser.library.get), show)
+        browser.changes.ask(lambda run: read_changes(run, browser.library.get), show)
 
     def _take_back(self, change_id: str | None) -> None:
         browser = self._screen.browser
         other = browser.keys.key_of("changes")
         before = browser.library.all()
 
-        def make(how: How) -> Undone:
+        def make(run: ChangeRun) -> Undone:
             def on_progress(finished: int, total: int) -> None:
-                how.report(finished, total, "")
+                run.report(finished, total, "")
 
-            return undo(change_id, force=how.force, context=how.context, on_progress=on_progress, cancelled=how.stopped)
+            return undo(change_id, force=run.force, context=run.context, on_progress=on_progress, cancelled=run.stopped)
 
         def say(done: Sequence[Undone]) -> str:
             return told(done[0], other, [*browser.library.all(), *before])
 
-        browser.desk.carry_out(Plan(doing="Undoing", items=[Item("", make)], told=say))
+        browser.changes.carry_out(ChangePlan(doing="Undoing", items=[ChangeItem("", make)], told=say))
 
 
 class Row(Struct, frozen=True):
@@ -84,10 +85,10 @@ class Row(Struct, frozen=True):
     title: str
 
 
-def read_changes(how: How, known: Known) -> list[Row]:
+def read_changes(run: ChangeRun, known: Known) -> list[Row]:
     """Return what can be taken back, newest first. In the background."""
-    rows = undoable(how.context)[:MOST_CHANGES]
-    changes = how.context.journal.changes()
+    rows = undoable(run.context)[:MOST_CHANGES]
+    changes = run.context.journal.changes()
     return [
         Row(row, title_of(changes[row.undo_id], known, opens=number < MOST_OPENED) if row.count == 1 else "")
         for number, row in enumerate(rows)

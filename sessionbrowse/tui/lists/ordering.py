@@ -14,7 +14,7 @@ from sessionbrowse.tui.shell.jobs import Job
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.lists.screen import BrowseScreen
-    from sessionbrowse.tui.shell.sources import Source
+    from sessionbrowse.tui.shell.source import Source
 
 
 class DirectoryFacts(Struct, frozen=True):

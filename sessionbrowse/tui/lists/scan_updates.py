@@ -88,7 +88,7 @@ class Arrivals:
         changed = [each for each in summaries if library.get(each.path) not in (*same, each)]
         library.add(summaries)
         if not before and len(library):
-            screen.browser.met()
+            screen.browser.sessions_found()
         if changed and not library.is_opening:
             self.announcing.add(changed, ())
         elif not before:
@@ -104,7 +104,7 @@ class Arrivals:
         self.scanning = False
         self._screen.refresh_rows()
         self._screen.ask_directories()
-        self._screen.browser.scanned(len(self._screen.library), skipped)
+        self._screen.browser.scanned(len(self._screen.library), tuple(skipped))
 
     def _refresh_soon(self) -> None:
         """Have the rows computed anew once, however much arrives meanwhile."""

@@ -11,32 +11,32 @@ from textual.containers import Horizontal
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.pins import Pins
+from sessionbrowse.store.own.remembered_views import ListView
 from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import LIST, PREVIEW, PROJECTS, SESSIONS
 from sessionbrowse.tui.lists.filter import rows_left, say_found, set_query
 from sessionbrowse.tui.lists.lazy_rows import OnDemand
-from sessionbrowse.tui.lists.library import Filter, Folding, Library, ProjectRow, SessionRow, same_names
+from sessionbrowse.tui.lists.library import Filter, Folding, Library, ProjectRow, SessionRow, parse_filter, same_names
 from sessionbrowse.tui.lists.preview import Preview
 from sessionbrowse.tui.lists.rows import ListStyle, directory_state, project_row, session_row
 from sessionbrowse.tui.lists.scan_updates import Arrivals
 from sessionbrowse.tui.lists.titles import Chosen, facts_line, no_sessions_sentence, path_line, sessions_title
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.views import Looked
-from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.jobs import Outcome
-from sessionbrowse.tui.shell.pane_widths import apply_widths
+from sessionbrowse.tui.shell.paned_screen import PanedScreen
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
-    from sessionbrowse.tui.changes.reread import Fresh
+    from sessionbrowse.tui.shell.session_updates import SessionUpdates
 
 PANES = ("projects", "sessions", "preview")
 
 
-class BrowseScreen(CommandScreen[None]):
+class BrowseScreen(PanedScreen):
     """Projects, sessions, preview."""
 
     IS_FIRST = True
@@ -51,7 +51,6 @@ class BrowseScreen(CommandScreen[None]):
         "lists.filter:ListFilter",
         "lists.ordering:Arranging",
         "resume.resume:Resuming",
-        "shell.pane_widths:Widths",
         "resume.custom_commands:OwnCommands",
     )
 
@@ -74,7 +73,6 @@ class BrowseScreen(CommandScreen[None]):
         self._sessions: Sequence[SessionRow] = ()
         self.exists: dict[str, bool | None] = {}
         self.moved: dict[str, str] = {}
-        self.widths: dict[str, int] = {}
         # Where the cursors were left, until the rows come or the user goes elsewhere.
         self.wanted_folder: str | None = None
         self.wanted_session: str | None = None
@@ -96,14 +94,8 @@ class BrowseScreen(CommandScreen[None]):
 
     def on_mount(self) -> None:
         """Show what there is and read the rest."""
-        settings = self.browser.options.settings
-        self.sort = self.browser.start_sort
         self.exists = self.browser.exists
-        self.folding = Folding(all_open=not settings.fold_families)
-        self.library.by_repository = settings.projects_by == "repository"
-        if not settings.preview:
-            self.remove_class("-preview-shown")
-        self.browser.memory.restore_lists(self)
+        self._restore_view(self.browser.memory.lists)
         self.query_one("#projects", RowList).border_title = "Folders"
         self.query_one("#preview", TextView).border_title = "Preview"
         self.set_focus(self.sessions_list)
@@ -114,6 +106,35 @@ class BrowseScreen(CommandScreen[None]):
         self.adopt(self.browser.scan_lane)
         self.adopt(self.browser.news_lane)
         self.set_interval(30, self.sessions_list.refresh)
+
+    def _restore_view(self, view: ListView) -> None:
+        self.sort, self.named, self.show_path = view.sort, view.named, view.show_path
+        self.set_class(view.preview, "-preview-shown")
+        self.library.by_repository = view.by_repository
+        self.folding = Folding(view.all_open, frozenset(view.flipped))
+        self.filters = {"projects": parse_filter(view.folder_filter), "sessions": parse_filter(view.filter)}
+        self.widths = dict(view.widths)
+        self.wanted_folder, self.wanted_session = view.folder, view.session
+
+    @property
+    def view(self) -> ListView:
+        """How the lists stand, for the next run."""
+        summary = self.current
+        return ListView(
+            # The rows may not have come yet: then the cursors are where they were left.
+            folder=self.wanted_folder or self.folder,
+            session=self.wanted_session or (summary.path if summary is not None else None),
+            filter=self.filters["sessions"].text,
+            folder_filter=self.filters["projects"].text,
+            sort=self.sort,
+            named=self.named,
+            show_path=self.show_path,
+            preview=self.has_class("-preview-shown"),
+            by_repository=self.library.by_repository,
+            all_open=self.folding.all_open,
+            flipped=tuple(sorted(self.folding.flipped)),
+            widths=dict(self.widths),
+        )
 
     @property
     def projects_list(self) -> RowList:
@@ -183,10 +204,10 @@ class BrowseScreen(CommandScreen[None]):
         selected = [row.summary for row in self._sessions if row.summary.path in marks] if marks else []
         return selected or ([self.current] if self.current is not None else [])
 
-    def sessions_changed(self, fresh: Fresh) -> None:
+    def sessions_changed(self, updates: SessionUpdates) -> None:
         """Show what a change left."""
         self.refresh_rows()
-        if self.current is not None and self.current.path in fresh.paths and self.has_class("-preview-shown"):
+        if self.current is not None and self.current.path in updates.paths and self.has_class("-preview-shown"):
             self._preview.changed()
 
     @property
@@ -282,8 +303,8 @@ class BrowseScreen(CommandScreen[None]):
         return ("preview", 1) if self.pane == "preview" else ("projects", 1 if self.pane == "projects" else -1)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Give the panes the widths of their own where there is room, and the bar what it has room for."""
-        apply_widths(self)
+        """Apply the widths, and show in the bar what it has room for."""
+        super().on_resize(event)
         self.refresh_header()
 
     @property
@@ -513,10 +534,6 @@ class BrowseScreen(CommandScreen[None]):
             self._preview.show()
         elif self.pane == "preview":
             self.set_focus(self.sessions_list)
-
-    def do_zoom(self) -> None:
-        """Give the pane the whole screen."""
-        self.toggle_class("-zoomed")
 
     @property
     def looked_at(self) -> Looked | None:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.tui.shell.session_updates import SessionUpdates
 
 if TYPE_CHECKING:
-    from sessionbrowse.tui.changes.reread import Fresh
     from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 REST = 4
@@ -45,11 +45,9 @@ class Announcing:
             self._screen.set_timer(wait, self._tell)
 
     def _tell(self) -> None:
-        from sessionbrowse.tui.changes.reread import Fresh
-
-        fresh: Fresh = Fresh(summaries=tuple(self._changed.values()), gone=frozenset(self._gone))
+        updates = SessionUpdates(summaries=tuple(self._changed.values()), gone=frozenset(self._gone))
         self._changed, self._gone, self.due = {}, set(), False
         began = self._clock()
-        self._screen.browser.desk.publish(fresh)
+        self._screen.browser.publish(updates)
         now = self._clock()
         self._rested = now + REST * (now - began)

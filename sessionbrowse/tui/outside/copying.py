@@ -71,7 +71,7 @@ class Copying:
         browser = self._screen.browser
 
         def to_terminal(content: str) -> None:
-            browser.call_from_thread(browser.copy_to_clipboard, content)
+            self._screen.app.call_from_thread(browser.copy_to_clipboard, content)
 
         def work(job: Job) -> str:
             return copy_text(find(), what, to_terminal, browser.options.environ)
@@ -103,10 +103,10 @@ class Copying:
     def _open_copy(self, command: tuple[str, ...], copy: Path) -> None:
         browser = self._screen.browser
         try:
-            failure = lend_terminal(browser, (*command, str(copy)), browser.options.environ)
+            failure = lend_terminal(self._screen.app, (*command, str(copy)), browser.options.environ)
         finally:
             browser.handed.remove(copy)
-        browser.refresh(layout=True)
+        self._screen.app.refresh(layout=True)
         if failure is not None:
             browser.say(failure, "error")
 

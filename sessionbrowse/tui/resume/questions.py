@@ -11,9 +11,10 @@ from sessionbrowse.services.change.checkout import CheckedOut, checkout
 from sessionbrowse.services.resume.before_resume import BeforeResume, LeftBehind, before_resume
 from sessionbrowse.store.write.in_use import file_usage
 from sessionbrowse.text import clean
-from sessionbrowse.tui.changes.change_runner import How, Item, Plan, named
+from sessionbrowse.tui.changes.change_runner import named
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
@@ -27,8 +28,8 @@ def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[
         except SessionBrowseError as error:
             browser.say(error.sentence, "error")
 
-    def look(how: How) -> BeforeResume:
-        context = how.context
+    def look(run: ChangeRun) -> BeforeResume:
+        context = run.context
         if summary.left_behind:
             return before_resume(summary.path, summary.agent, context)
         agent = AGENTS[summary.agent]
@@ -47,7 +48,7 @@ def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[
         else:
             browser.say(repr(error), "error")
 
-    browser.desk.ask(look, taken, wrong)
+    browser.changes.ask(look, taken, wrong)
 
 
 def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go: Callable[[], None]) -> None:
@@ -75,20 +76,20 @@ def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go
 def _check_out(
     screen: CommandScreen[None], summary: Summary, left: LeftBehind, go: Callable[[], None], *, force: bool
 ) -> None:
-    desk = screen.browser.desk
-    target = desk.target(summary)
+    changes = screen.browser.changes
+    target = changes.target(summary)
     entry_id = left.entry_id or ""
     # What a running program means for both steps is asked already; omp alone bears no added line at all.
     force = force and AGENTS[summary.agent].bears_appends
 
-    def make(how: How) -> CheckedOut:
-        return checkout(target, entry_id, force=how.force, context=how.context)
+    def make(run: ChangeRun) -> CheckedOut:
+        return checkout(target, entry_id, force=run.force, context=run.context)
 
-    plan = Plan(
+    plan = ChangePlan(
         doing="Checking out",
-        items=[Item(named(summary), make)],
+        items=[ChangeItem(named(summary), make)],
         told=lambda done: f"{summary.agent} resumes at {clean(entry_id)[:8]}.",
         then=lambda done: go(),
         force=force,
     )
-    desk.carry_out(plan)
+    changes.carry_out(plan)

@@ -14,15 +14,16 @@ from sessionbrowse.services.change.fork import Forked, fork
 from sessionbrowse.services.resume.launch import open_in_tmux, start_command, why_no_command, why_no_tmux
 from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.text import clean, shorten_home
-from sessionbrowse.tui.changes.change_runner import How, Item, Plan, named
+from sessionbrowse.tui.changes.change_runner import named
 from sessionbrowse.tui.changes.fork import ask_directory, expanded
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.resume.questions import before_resuming
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.sources import place_of
+from sessionbrowse.tui.shell.source import place_of
 
 WAYS: dict[ResumeIn, str] = {
     "here": "In this terminal; the browser comes back afterwards",
@@ -111,7 +112,7 @@ class Resuming:
             else:
                 browser.say(error.sentence if isinstance(error, SessionBrowseError) else repr(error), "error")
 
-        browser.desk.ask(
+        browser.changes.ask(
             lambda context: source.plan_resume(summary, directory),
             lambda command: self._start(command, way),
             wrong,
@@ -163,10 +164,10 @@ class Resuming:
     def resume_from(self, summary: Summary, entry_id: str, *, force: bool = False) -> None:
         """Check an entry out, then resume there."""
         browser = self._screen.browser
-        target = browser.desk.target(summary)
+        target = browser.changes.target(summary)
 
-        def make(how: How) -> CheckedOut:
-            return checkout(target, entry_id, force=how.force, context=how.context)
+        def make(run: ChangeRun) -> CheckedOut:
+            return checkout(target, entry_id, force=run.force, context=run.context)
 
         def told(done: Sequence[CheckedOut]) -> str:
             return "What was said there is on the clipboard." if done[0].text else ""
@@ -176,10 +177,10 @@ class Resuming:
                 browser.copy_to_clipboard(done[0].text)
             self._begin(summary, self._usual)
 
-        browser.desk.carry_out(
-            Plan(
+        browser.changes.carry_out(
+            ChangePlan(
                 doing="Checking out",
-                items=[Item(clean(entry_id), make)],
+                items=[ChangeItem(clean(entry_id), make)],
                 told=told,
                 then=then,
                 unsafe=lambda error: self._offer_nearest(summary, error),
@@ -205,8 +206,8 @@ class Resuming:
         browser = self._screen.browser
         place = place_of(summary, browser.source.places)
 
-        def make(how: How) -> Forked:
-            return fork(summary.path, summary.agent, place, at=entry_id, context=how.context)
+        def make(run: ChangeRun) -> Forked:
+            return fork(summary.path, summary.agent, place, at=entry_id, context=run.context)
 
         def told(done: Sequence[Forked]) -> str:
             return "Forked. What was said there is on the clipboard." if done[0].text else "Forked."
@@ -216,7 +217,9 @@ class Resuming:
                 browser.copy_to_clipboard(done[0].text)
             self._resume_path(done[0].path, self._usual)
 
-        browser.desk.carry_out(Plan(doing="Forking", items=[Item(named(summary), make)], told=told, then=then))
+        browser.changes.carry_out(
+            ChangePlan(doing="Forking", items=[ChangeItem(named(summary), make)], told=told, then=then)
+        )
 
     def _resume_path(self, path: str, way: ResumeIn) -> None:
         made = self._screen.browser.library.get(path)
@@ -235,20 +238,20 @@ class Resuming:
             case "tmux-window" | "tmux-split":
                 split = way == "tmux-split"
                 where = "beside the browser" if split else "in a new tmux window"
-                browser.desk.ask(
+                browser.changes.ask(
                     lambda context: open_in_tmux(command, environ, split=split),
                     lambda _: browser.say(" ".join([f"{command.agent} resumes {where}.", *command.notes])),
                 )
             case "command":
                 template = settings.resume.command
-                browser.desk.ask(
+                browser.changes.ask(
                     lambda context: start_command(command, template, environ),
                     lambda _: browser.say(" ".join([f"Started {template[0]}.", *command.notes])),
                 )
 
     def _copy(self, summary: Summary) -> None:
         browser = self._screen.browser
-        browser.desk.ask(
+        browser.changes.ask(
             lambda context: browser.source.plan_resume(summary, None),
             lambda command: browser.copy(command.shell_line(), "the command that resumes the session"),
         )

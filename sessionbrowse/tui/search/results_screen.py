@@ -31,8 +31,8 @@ from sessionbrowse.tui.widgets.row_list import RowList, RowState
 from sessionbrowse.tui.widgets.text_view import Marks, TextView
 
 if TYPE_CHECKING:
-    from sessionbrowse.tui.changes.reread import Fresh
     from sessionbrowse.tui.paint.spans import Line
+    from sessionbrowse.tui.shell.session_updates import SessionUpdates
 
 PREVIEW_DELAY = 0.12
 """Seconds the cursor rests on a row before its session is opened for the preview."""
@@ -125,7 +125,7 @@ class FoundScreen(CommandScreen[None]):
     def look_again(self) -> None:
         """Have the search look at the disk, and show what that changes."""
 
-    def sessions_changed(self, fresh: Fresh) -> None:
+    def sessions_changed(self, updates: SessionUpdates) -> None:
         """Look again soon; what is not on top does when it comes back."""
         if self.is_top and not self._looks_again:
             self._looks_again = True
@@ -273,7 +273,7 @@ class FoundScreen(CommandScreen[None]):
 
     def do_leave_found(self) -> None:
         """Go back to where the search was asked for."""
-        self.browser.pop_screen()
+        self.app.pop_screen()
 
     def do_found_line(self) -> None:
         """Type in the line."""

@@ -7,7 +7,7 @@ from itertools import count
 
 from sessionbrowse.services.background.search_link import SearchLink
 from sessionbrowse.services.background.search_messages import Answer, Known, Request
-from sessionbrowse.tui.shell.sources import Source
+from sessionbrowse.tui.shell.source import Source
 
 Heard = Callable[[Answer | None], object]
 """Takes an answer, or None when the search ended by itself; called from any thread."""

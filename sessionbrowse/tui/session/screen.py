@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
@@ -15,7 +15,6 @@ from sessionbrowse.model.tree.lazy_rows import Row, Rows
 from sessionbrowse.model.tree.row_text import row_text
 from sessionbrowse.model.tree.tool_callers import learn_calls
 from sessionbrowse.store.own.remembered_views import SessionView
-from sessionbrowse.tui.changes.reread import Fresh
 from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import SESSION, TREE, VIEW
 from sessionbrowse.tui.lists.rows import one_line
@@ -34,10 +33,9 @@ from sessionbrowse.tui.session.titles import (
 )
 from sessionbrowse.tui.session.tree_rows import TreeStyle, shift_for, tree_row
 from sessionbrowse.tui.session.tree_search import TreeRows, TreeState, make_rows
-from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.jobs import Job, Outcome
-from sessionbrowse.tui.shell.pane_widths import apply_widths
-from sessionbrowse.tui.shell.view_memory import tree_filter_of
+from sessionbrowse.tui.shell.paned_screen import PanedScreen
+from sessionbrowse.tui.shell.session_updates import SessionUpdates
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
@@ -49,7 +47,7 @@ KEPT_TEXTS = 4000
 """Row texts kept, so that moving the cursor does not read entries again."""
 
 
-class SessionScreen(CommandScreen[None]):
+class SessionScreen(PanedScreen):
     """One session."""
 
     ACTIONS = (
@@ -64,7 +62,6 @@ class SessionScreen(CommandScreen[None]):
         "session.entry_view:Viewing",
         "outside.copying:Copying",
         "resume.resume:Resuming",
-        "shell.pane_widths:Widths",
         "resume.custom_commands:OwnCommands",
     )
 
@@ -82,7 +79,6 @@ class SessionScreen(CommandScreen[None]):
         self._stood: int | None = None
         self._left: SessionView | None = None
         self._is_gone = False
-        self.widths: dict[str, int] = {}
         self._style = TreeStyle(now_ms=0, home="")
         self._drawn_shift = 0
         self._texts: dict[int, str] = {}
@@ -102,8 +98,8 @@ class SessionScreen(CommandScreen[None]):
     def on_mount(self) -> None:
         """Open the file."""
         self._left = self.browser.memory.session(self.summary.path)
-        self.state = TreeState(filter=tree_filter_of(self._left, self.browser.options.settings))
-        if self._wanted == (None, None) and self._left is not None:
+        self.state = TreeState(filter=self._left.filter)
+        if self._wanted == (None, None):
             self._wanted = (None, self._left.entry)
         self.tree_list.border_title = "Tree"
         self._beside.title()
@@ -185,15 +181,15 @@ class SessionScreen(CommandScreen[None]):
         """The session that a change is for."""
         return [self.summary]
 
-    def sessions_changed(self, fresh: Fresh) -> None:
+    def sessions_changed(self, updates: SessionUpdates) -> None:
         """Read the file again if a change touched it; go back where it is gone."""
-        if self.summary.path in fresh.paths:
-            self._is_gone = self.summary.path in fresh.gone
+        if self.summary.path in updates.paths:
+            self._is_gone = self.summary.path in updates.gone
             self._leave_if_gone()
-        for summary in fresh.summaries:
+        for summary in updates.summaries:
             if summary.path == self.summary.path:
                 self.summary = summary
-        if self.summary.path in fresh.paths and not self._is_gone:
+        if self.summary.path in updates.paths and not self._is_gone:
             self._open(follows=True)
 
     def on_screen_resume(self) -> None:
@@ -262,10 +258,6 @@ class SessionScreen(CommandScreen[None]):
     def sized_pane(self) -> tuple[str, int]:
         """The pane whose width is changed, and whether wider means more (1) or less (-1) of it."""
         return "tree", -1 if self.pane == "view" else 1
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Give the tree the width of its own where there is room."""
-        apply_widths(self)
 
     def _show_header(self) -> None:
         summary, session, keys = self.summary, self.session, self.browser.keys
@@ -428,8 +420,18 @@ class SessionScreen(CommandScreen[None]):
             self.search("")
             self.query_one(FilterLine).close()
         else:
-            self.browser.memory.note_session(self)
+            self.keep_view()
             self.dismiss(None)
+
+    def keep_view(self) -> None:
+        """Remember the cursor, the tree filter and the folds."""
+        session = self.session
+        if session is None:
+            return
+        ids = [session.ids[index] for index in sorted(self.state.folded)]
+        # A cursor at the leaf stays at the leaf, whatever entry that is next time.
+        view = SessionView(entry=self.entry_to_resume, filter=self.state.filter, folded=tuple(filter(None, ids)))
+        self.browser.memory.note_session(self.summary.path, view)
 
     def action_look_at(self, view: str) -> None:
         """Show the view whose name was clicked."""
@@ -442,10 +444,6 @@ class SessionScreen(CommandScreen[None]):
     def do_previous_view(self) -> None:
         """Show the view before."""
         self._beside.turn(-1)
-
-    def do_zoom(self) -> None:
-        """Give the pane the whole screen."""
-        self.toggle_class("-zoomed")
 
     def do_reload(self) -> None:
         """Read the file again."""

@@ -35,19 +35,20 @@ from sessionbrowse.tui.paint.textual_compat import CompatApp, terminal_driver
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.jobs import Lane, Outcome
 from sessionbrowse.tui.shell.options import BrowseOptions
-from sessionbrowse.tui.shell.view_memory import Memory
+from sessionbrowse.tui.shell.view_memory import ViewMemory
 
 if TYPE_CHECKING:
     from sessionbrowse.config import Settings
     from sessionbrowse.model.session.session import Session
     from sessionbrowse.services.background.events import News
     from sessionbrowse.services.resume.plan import ResumeCommand
-    from sessionbrowse.tui.changes.change_runner import Desk
-    from sessionbrowse.tui.commands.command import Command
+    from sessionbrowse.tui.changes.change_runner import ChangeRunner
+    from sessionbrowse.tui.commands.command import Command, Here
     from sessionbrowse.tui.search.search_client import Searching
     from sessionbrowse.tui.shell.key_queue import HeldKeys
     from sessionbrowse.tui.shell.session_cache import OpenedSessions
-    from sessionbrowse.tui.shell.sources import Source
+    from sessionbrowse.tui.shell.session_updates import SessionUpdates
+    from sessionbrowse.tui.shell.source import Source
 
 ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
 
@@ -84,7 +85,7 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         self, options: BrowseOptions, source: Source | None = None, companion: Companion | None = None
     ) -> None:
         self.options = options
-        self.memory = Memory(options)
+        self.memory = ViewMemory(options)
         self.keys = Keys(options.settings.keys, _own_rows(options.settings))
         self._problems = [*options.problems, *self.keys.clashes]
         # Known before textual mixes its colours and parses a style: with another theme it would do that again.
@@ -126,11 +127,11 @@ class BrowseApp(CompatApp, inherit_bindings=False):
             self.searching.close()
 
     @cached_property
-    def desk(self) -> Desk:
-        """Where changes are made."""
-        from sessionbrowse.tui.changes.change_runner import Desk
+    def changes(self) -> ChangeRunner:
+        """The runner of changes."""
+        from sessionbrowse.tui.changes.change_runner import ChangeRunner
 
-        return Desk(self)
+        return ChangeRunner(self)
 
     @cached_property
     def _opened(self) -> OpenedSessions:
@@ -267,11 +268,6 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         """Return the time in milliseconds since 1970."""
         return self.options.now_ms()
 
-    @property
-    def start_sort(self) -> str:
-        """The order in which the session list opens."""
-        return self.options.settings.sort
-
     def scope_note(self) -> Line:
         """Return what limits the view: roots and agents of the command line."""
         note: Line = []
@@ -330,6 +326,15 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         """Return a session, read anew only if its file changed. For background threads."""
         return self._opened.open(path, agent)
 
+    def publish(self, updates: SessionUpdates) -> None:
+        """Update the library and every open screen."""
+        if not updates.paths:
+            return
+        self.library.replace(updates.summaries, updates.gone)
+        for screen in list(self.screen_stack):
+            if isinstance(screen, CommandScreen):
+                screen.sessions_changed(updates)
+
     def directories(self) -> list[str]:
         """Return the directories of projects, newest first, without those that are known to be gone."""
         rows = self.library.projects()
@@ -357,6 +362,22 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         screen = self._shown_again("search", SearchScreen)
         if text:
             self.call_later(screen.search_for, text)
+
+    def show_help(self, contexts: tuple[str, ...], here: Here) -> None:
+        """Show the keys of the given contexts."""
+        from sessionbrowse.tui.dialogs.help import HelpScreen
+
+        self.push_screen(HelpScreen(contexts, here))
+
+    def show_palette(self, commands: list[Command], here: Here, chosen: Callable[[Command], None]) -> None:
+        """Show the command palette and call `chosen` with the chosen command."""
+        from sessionbrowse.tui.dialogs.palette import PaletteScreen
+
+        def taken(command_id: str | None) -> None:
+            if command_id is not None:
+                chosen(self.keys.by_id[command_id])
+
+        self.push_screen(PaletteScreen(commands, here), taken)
 
     def show_checkpoints(self) -> None:
         """Show every label of every session."""
@@ -403,7 +424,7 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         self.demo_directory = target
         make_demo(target)
         self.options = structs.replace(self.options, roots=[str(target)], demo=str(target))
-        self.desk.forget_bench()
+        self.changes.forget_context()
         self.memory.forget()
         self.home = str(target / "home" / "dev")
         self.source = source_of(self.options)
@@ -427,30 +448,29 @@ class BrowseApp(CompatApp, inherit_bindings=False):
             (path, reason), others = skipped[0], f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
             self.say(f"Not looked at: {path} ({reason}){others}.", "warning")
         if sessions:
-            self.met()
+            self.sessions_found()
         elif not self._has_met and not self.options.roots and self.screen.name != WELCOME:
             from sessionbrowse.tui.lists.welcome import WelcomeScreen
 
             self.push_screen(WelcomeScreen())
 
-    def met(self) -> None:
-        """Greet no more: there are sessions."""
+    def sessions_found(self) -> None:
+        """Dismiss the welcome screen: there are sessions."""
         self._has_met = True
         if self.screen.name == WELCOME:
             self.pop_screen()
 
     def _keep_view(self) -> None:
-        """Keep how everything is left. That it cannot be kept is no reason to stay."""
+        """Save how every screen is left. A view that cannot be saved is no reason to stay."""
         from sessionbrowse.tui.lists.screen import BrowseScreen
-        from sessionbrowse.tui.session.screen import SessionScreen
 
         for screen in self.screen_stack:
-            if isinstance(screen, SessionScreen):
-                self.memory.note_session(screen)
+            if isinstance(screen, CommandScreen):
+                screen.keep_view()
         with suppress(OSError, UnicodeEncodeError):
             for screen in self.screen_stack:
                 if isinstance(screen, BrowseScreen):
-                    self.memory.save(screen, self.theme)
+                    self.memory.save(screen.view, self.theme)
 
     def next_theme(self) -> None:
         """Show the next of our themes and say its name."""
@@ -465,10 +485,10 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         Leaving without picking, where a session is to be picked, is a failure.
         """
         # Whoever changed nothing has no desk yet, and need not wait until one is imported.
-        if "desk" in self.__dict__ and self.desk.busy and not self._leaving:
+        if "changes" in self.__dict__ and self.changes.busy and not self._leaving:
             self._leaving = True
             self.say("Leaving when the change is made; once more leaves at once.")
-            self.desk.drain(self.leave)
+            self.changes.drain(self.leave)
             return
         self.scan_lane.cancel()
         self.end_search()

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual import events, on
 from textual.app import App
@@ -29,9 +29,9 @@ from sessionbrowse.tui.widgets.row_list import RowList
 from sessionbrowse.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
-    from sessionbrowse.tui.changes.reread import Fresh
     from sessionbrowse.tui.reading.views import Looked
-    from sessionbrowse.tui.shell.app import BrowseApp
+    from sessionbrowse.tui.shell.browser import Browser
+    from sessionbrowse.tui.shell.session_updates import SessionUpdates
 
 Result = TypeVar("Result")
 
@@ -106,12 +106,9 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         return [kind(self) for kind in self.action_kinds()]
 
     @property
-    def browser(self) -> BrowseApp:
-        """The app, by its own type."""
-        from sessionbrowse.tui.shell.app import BrowseApp
-
-        assert isinstance(self.app, BrowseApp)
-        return self.app
+    def browser(self) -> Browser:
+        """The app, as the protocol that screens know."""
+        return cast("Browser", self.app)
 
     @property
     def is_top(self) -> bool:
@@ -178,7 +175,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     async def _wait_for_answer(self) -> None:
         # Where keys wait already they come first.
-        if self._awaited is not None and not self.browser.message_queue_size:
+        if self._awaited is not None and not self.app.message_queue_size:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._answer_came.wait(), ANSWER_SECONDS)
 
@@ -187,7 +184,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         """Paint all that is done here at once: bars that follow the cursor would come a frame late."""
         self._held += 1
         try:
-            with self.browser.batch_update():
+            with self.app.batch_update():
                 yield
                 for _ in range(HOPS):
                     await asyncio.sleep(0)
@@ -198,7 +195,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
                 for callback in waiting:
                     self.call_after_refresh(callback)
             # The end of a batch tells the app only, and the screen paints.
-            self.browser.screen.check_idle()
+            self.app.screen.check_idle()
 
     def after_frame(self, callback: Callable[[], object]) -> None:
         """Call back when what is to be seen now is painted."""
@@ -296,7 +293,10 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         """The sessions that a change is for; none on a screen that shows none."""
         return ()
 
-    def sessions_changed(self, fresh: Fresh) -> None:
+    def keep_view(self) -> None:
+        """Remember how the screen is left, for the next time."""
+
+    def sessions_changed(self, updates: SessionUpdates) -> None:
         """Take what a change touched, read anew; screens that show sessions say what becomes of theirs."""
 
     # -- the footer ---------------------------------------------------------------------------------------------
@@ -406,21 +406,12 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     def do_help(self) -> None:
         """Show the keys."""
-        from sessionbrowse.tui.dialogs.help import HelpScreen
-
-        self.browser.push_screen(HelpScreen(self.places(), self.here()))
+        self.browser.show_help(self.places(), self.here())
 
     def do_palette(self) -> None:
         """Find a command by name and give it here."""
-        from sessionbrowse.tui.dialogs.palette import PaletteScreen
-
         commands = [command for command in self.browser.keys.at(self.places()) if self.can_give(command)]
-
-        def chosen(command_id: str | None) -> None:
-            if command_id is not None:
-                self.give(self.browser.keys.by_id[command_id])
-
-        self.browser.push_screen(PaletteScreen(commands, self.here()), chosen)
+        self.browser.show_palette(commands, self.here(), self.give)
 
     def do_theme(self) -> None:
         """Show the next of our themes."""

@@ -14,7 +14,7 @@ from sessionbrowse.config import INDEX_FILE, Settings, cache_dir, state_dir
 
 if TYPE_CHECKING:
     from sessionbrowse.services.transaction.change_context import ChangeContext
-    from sessionbrowse.tui.shell.sources import Source
+    from sessionbrowse.tui.shell.source import Source
 
 
 def _now_ms() -> float:
@@ -33,8 +33,8 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
 
     `roots` and `agents` are those of the command line; `environ`, `home`, `here` (the directory it was started in)
     and `now_ms` are parameters so that tests need no patching. `source` replaces the disk. `demo` is the directory of
-    the made-up store that is browsed; `context` is what changes are made with, where it is not that of `environ`.
-    `pick` takes the path of the session that is chosen, which ends the browser.
+    the made-up store that is browsed; `context` replaces the change context of `environ`. `pick` takes the path of
+    the session that is chosen, which ends the browser.
     """
 
     roots: Sequence[str] = ()

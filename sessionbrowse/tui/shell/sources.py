@@ -1,19 +1,12 @@
-"""Where the browser's data comes from: scanning, opening, resuming, as plain functions of one value.
-
-The screens know only this value, so tests and the demo can put other sessions in its place.
-"""
+"""Make the `Source` of the sessions on this machine, and scan it in the background."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import msgspec
-from msgspec import Struct
 
-from sessionbrowse.agents import Place
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.background.search_link import Receive, SearchLink, SearchProcess
 from sessionbrowse.services.background.search_messages import Start
 from sessionbrowse.services.list.open_session import Opener
@@ -25,41 +18,11 @@ from sessionbrowse.store.find import moved_projects
 from sessionbrowse.store.find.discover import Skipped
 from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.store.find.slow_disks import exists_many
-from sessionbrowse.store.own.pins import Pins, read_pins, set_pin
+from sessionbrowse.store.own.pins import read_pins, set_pin
 from sessionbrowse.store.read.scan import Batch, scan
 from sessionbrowse.tui.shell.jobs import Job, Lane
 from sessionbrowse.tui.shell.options import BrowseOptions
-
-Cancelled = Callable[[], bool]
-Exists = Callable[[Iterable[str]], dict[str, bool | None]]
-
-
-class Source(Struct, frozen=True, kw_only=True):
-    """The functions that reach the disk. All but `places` are called from background threads only."""
-
-    scan: Callable[[Cancelled, bool], Iterator[Batch]]
-    """Reads all sessions, newest first; told whether to stop, and whether to read hidden and archived ones too."""
-    open_session: Callable[[str, str | None], Session]
-    """Reads one session, by path and agent."""
-    exists_many: Exists
-    """Tells which directories exist; None where the disk did not answer in time."""
-    repositories: Callable[[Iterable[str]], dict[str, str]] = lambda _: {}
-    """Tells the repository of directories, for those that lie in one."""
-    moved: Callable[[Iterable[str], Sequence[str]], dict[str, str]] = lambda _, __: {}
-    """Tells to where directories that are gone were moved, knowing others."""
-    pins: Callable[[], Pins] = Pins
-    """Reads what is pinned."""
-    set_pin: Callable[[Summary, bool], None] = lambda _, __: None
-    """Pins a session, or no longer."""
-    plan_resume: Callable[[Summary, str | None], ResumeCommand]
-    """Returns the command that resumes a session, in another directory than its own if one is given; or raises with
-    the sentence why there is none."""
-    places: tuple[Place, ...] = ()
-    """Where is looked."""
-    skipped: Callable[[], Sequence[Skipped]] = tuple
-    """Returns what the last scan could not look at, and why."""
-    open_search: Callable[[Receive], SearchLink] | None = None
-    """Starts somebody who searches all sessions and hands the answers to the receiver, from another thread."""
+from sessionbrowse.tui.shell.source import Cancelled, Exists, Source, place_of
 
 
 def source_of(options: BrowseOptions) -> Source:
@@ -148,13 +111,3 @@ def noting_projects(exists_many: Exists, state: str) -> Exists:
         return answer
 
     return exists
-
-
-def place_of(summary: Summary, places: Iterable[Place]) -> Place | None:
-    """Return the place a session was found through: the innermost of its agent's that holds the file."""
-    holding = [
-        place
-        for place in places
-        if place.agent == summary.agent and summary.path.startswith(place.root.rstrip(os.sep) + os.sep)
-    ]
-    return max(holding, key=lambda place: len(place.root), default=None)

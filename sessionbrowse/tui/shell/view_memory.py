@@ -1,25 +1,15 @@
-"""How the interface is left and opened again: what is remembered of the lists, of each tree, and of the colours."""
+"""How lists, trees and colours were left: read when the browser starts, saved when it ends."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
-from sessionbrowse.config import Settings
 from sessionbrowse.store.own.remembered_views import ListView, SessionView, recall, remember, scope_key
-from sessionbrowse.tui.lists.library import Folding, parse_filter
-
-if TYPE_CHECKING:
-    from sessionbrowse.tui.lists.screen import BrowseScreen
-    from sessionbrowse.tui.session.screen import SessionScreen
-    from sessionbrowse.tui.shell.options import BrowseOptions
-
-_GIVEN = ("theme", "sort", "projects_by", "fold_families", "preview")
+from sessionbrowse.tui.shell.options import BrowseOptions
 
 
-class Memory:
-    """What is remembered; nothing is, nor is kept, of the demo, while a session is picked, or if the user wants so."""
+class ViewMemory:
+    """The remembered views; empty, and never saved, in the demo, while a session is picked, or if a setting says so."""
 
     def __init__(self, options: BrowseOptions) -> None:
         self._settings = options.settings
@@ -39,84 +29,56 @@ class Memory:
         return view.theme if view is not None and view.holds("theme", self._settings.theme) else None
 
     def forget(self) -> None:
-        """Keep nothing from now on: other sessions are browsed."""
+        """Remember nothing from now on: other sessions are browsed."""
         self._is_on = False
         self._sessions, self._seen = {}, {}
 
-    # -- the lists ----------------------------------------------------------------------------------------------
-
-    def restore_lists(self, screen: BrowseScreen) -> None:
-        """Open the first screen as it was left."""
-        view, settings = self._lists, self._settings
-        if view is None:
-            return
-        if view.holds("sort", settings.sort):
-            screen.sort = view.sort
-        if view.holds("preview", settings.preview) and view.preview != screen.has_class("-preview-shown"):
-            screen.set_class(view.preview, "-preview-shown")
-        if view.holds("projects_by", settings.projects_by):
-            screen.library.by_repository = view.by_repository
-        all_open = view.all_open if view.holds("fold_families", settings.fold_families) else screen.folding.all_open
-        screen.folding = Folding(all_open, frozenset(view.flipped))
-        screen.named, screen.show_path = view.named, view.show_path
-        screen.filters = {"projects": parse_filter(view.folder_filter), "sessions": parse_filter(view.filter)}
-        screen.widths = dict(view.widths)
-        screen.wanted_folder, screen.wanted_session = view.folder, view.session
-
-    def _lists_of(self, screen: BrowseScreen, theme: str) -> ListView:
-        summary = screen.current
-        return ListView(
-            # Who leaves before the rows have come left them where they were.
-            folder=screen.wanted_folder or screen.folder,
-            session=screen.wanted_session or (summary.path if summary is not None else None),
-            filter=screen.filters["sessions"].text,
-            folder_filter=screen.filters["projects"].text,
-            sort=screen.sort,
-            named=screen.named,
-            show_path=screen.show_path,
-            preview=screen.has_class("-preview-shown"),
-            by_repository=screen.library.by_repository,
-            all_open=screen.folding.all_open,
-            flipped=tuple(sorted(screen.folding.flipped)),
-            widths=dict(screen.widths),
-            theme=theme,
-            given={name: getattr(self._settings, name) for name in _GIVEN},
+    @property
+    def lists(self) -> ListView:
+        """How the lists open: as they were left, but for the settings that changed since."""
+        settings, left = self._settings, self._lists
+        view = ListView(
+            sort=settings.sort,
+            preview=settings.preview,
+            by_repository=settings.projects_by == "repository",
+            all_open=not settings.fold_families,
         )
-
-    # -- a tree -------------------------------------------------------------------------------------------------
-
-    def session(self, path: str) -> SessionView | None:
-        """Return how a session's tree was left; a choice of rows that the settings changed since is not counted."""
-        view = self._seen.get(path) or self._sessions.get(path)
-        if view is None or view.given.get("tree_filter") == self._settings.tree_filter:
+        if left is None:
             return view
-        return replace(view, filter=self._settings.tree_filter)
-
-    def note_session(self, screen: SessionScreen) -> None:
-        """Remember how a tree is left, as long as this browser runs at least."""
-        session = screen.session
-        if session is None:
-            return
-        ids = [session.envelopes[index].id for index in sorted(screen.state.folded)]
-        self._seen.pop(screen.summary.path, None)
-        self._seen[screen.summary.path] = SessionView(
-            # Who stands at the leaf stays at the leaf, wherever that is next time.
-            entry=screen.entry_to_resume,
-            filter=screen.state.filter,
-            folded=tuple([identity for identity in ids if identity]),
-            given={"tree_filter": self._settings.tree_filter},
+        return replace(
+            left,
+            sort=left.sort if left.holds("sort", settings.sort) else view.sort,
+            preview=left.preview if left.holds("preview", settings.preview) else view.preview,
+            by_repository=left.by_repository if left.holds("projects_by", settings.projects_by) else view.by_repository,
+            all_open=left.all_open if left.holds("fold_families", settings.fold_families) else view.all_open,
         )
 
-    def save(self, screen: BrowseScreen, theme: str) -> None:
-        """Keep how everything is left for the next run.
+    def session(self, path: str) -> SessionView:
+        """Return how a session's tree opens: as it was left, but for a tree filter that the settings changed since."""
+        tree_filter = self._settings.tree_filter
+        view = self._seen.get(path) or self._sessions.get(path)
+        if view is None:
+            return SessionView(filter=tree_filter)
+        return view if view.given.get("tree_filter") == tree_filter else replace(view, filter=tree_filter)
+
+    def note_session(self, path: str, view: SessionView) -> None:
+        """Remember how a session's tree is left, at least until the browser ends."""
+        self._seen.pop(path, None)
+        self._seen[path] = replace(view, given={"tree_filter": self._settings.tree_filter})
+
+    def save(self, lists: ListView, theme: str) -> None:
+        """Save how the lists and all sessions are left.
 
         Raises:
             OSError: the disk refused.
         """
         if self._is_on:
-            remember(self._state, self._scope, self._lists_of(screen, theme), self._seen)
-
-
-def tree_filter_of(view: SessionView | None, settings: Settings) -> str:
-    """Return the choice of rows with which a tree opens."""
-    return view.filter if view is not None else settings.tree_filter
+            settings = self._settings
+            given: dict[str, str | bool] = {
+                "theme": settings.theme,
+                "sort": settings.sort,
+                "projects_by": settings.projects_by,
+                "fold_families": settings.fold_families,
+                "preview": settings.preview,
+            }
+            remember(self._state, self._scope, replace(lists, theme=theme, given=given), self._seen)

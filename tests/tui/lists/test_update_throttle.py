@@ -16,10 +16,10 @@ class Screens:
         self.now = 100.0
         self.told: list[tuple[set[str], set[str]]] = []
         self.timers: list[tuple[float, Callable[[], None]]] = []
-        self.browser = SimpleNamespace(desk=self)
+        self.browser = SimpleNamespace(publish=self.publish)
 
-    def publish(self, fresh: Any) -> None:
-        self.told.append(({summary.path for summary in fresh.summaries}, set(fresh.gone)))
+    def publish(self, updates: Any) -> None:
+        self.told.append(({summary.path for summary in updates.summaries}, set(updates.gone)))
         self.now += 1.0
 
     def set_timer(self, seconds: float, call: Callable[[], None]) -> None:

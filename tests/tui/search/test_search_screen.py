@@ -346,7 +346,7 @@ async def test_what_is_written_while_the_search_stands_there_is_found_and_the_cu
         await browser.press("down")
         key = browser.row_list("#found-rows").key
         append(path, user("3", "2", "one more zebra"))
-        browser.app.desk.publish(read_again([str(path)], browser.app.library.get))
+        browser.app.publish(read_again([str(path)], browser.app.library.get))
         await browser.until(lambda: browser.row_list("#found-rows").count == 3)
         assert browser.row_list("#found-rows").key == key
 

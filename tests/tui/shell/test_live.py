@@ -88,7 +88,7 @@ async def test_a_session_that_nobody_knew_is_told_to_every_screen(
 ) -> None:
     root = store(tmp_path)
     told: set[str] = set()
-    monkeypatch.setattr(SearchScreen, "sessions_changed", lambda screen, fresh: told.update(fresh.paths))
+    monkeypatch.setattr(SearchScreen, "sessions_changed", lambda screen, updates: told.update(updates.paths))
     async with live_browser(root) as driven:
         await driven.press("ctrl+f")
         assert not told, "what is read at the start is no news"

@@ -1,0 +1,183 @@
+"""What screens and commands may ask of the app: they know these protocols, never the app itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from textual.notifications import SeverityLevel
+    from textual.screen import Screen
+    from textual.timer import Timer
+
+    from sessionbrowse.agents import Surroundings
+    from sessionbrowse.model.listing.summary import Summary
+    from sessionbrowse.model.session.session import Session
+    from sessionbrowse.services.change.delete import Into
+    from sessionbrowse.services.resume.plan import ResumeCommand
+    from sessionbrowse.store.write.admission import Target
+    from sessionbrowse.tui.commands.command import Command, Here
+    from sessionbrowse.tui.commands.keymap import Keys
+    from sessionbrowse.tui.lists.library import Library
+    from sessionbrowse.tui.outside.temporary_copies import HandedOver
+    from sessionbrowse.tui.paint.spans import Line
+    from sessionbrowse.tui.search.search_client import Searching
+    from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
+    from sessionbrowse.tui.shell.jobs import Lane
+    from sessionbrowse.tui.shell.options import BrowseOptions
+    from sessionbrowse.tui.shell.session_updates import SessionUpdates
+    from sessionbrowse.tui.shell.source import Source
+    from sessionbrowse.tui.shell.view_memory import ViewMemory
+
+T = TypeVar("T")
+
+
+class Changes(Protocol):
+    """Runs work and changes in the background, one after another; `changes.change_runner` is the implementation."""
+
+    @property
+    def into(self) -> Into:
+        """Where deleted sessions go."""
+
+    @property
+    def around(self) -> Surroundings:
+        """Home, environment and current directory of the changes."""
+
+    def ask(
+        self,
+        work: Callable[[ChangeRun], T],
+        take: Callable[[T], None],
+        wrong: Callable[[Exception], None] | None = None,
+    ) -> None:
+        """Run `work` in the background and hand its result to `take`, an error to `wrong` or into a toast."""
+
+    def carry_out(self, plan: ChangePlan) -> None:
+        """Make the changes of a plan, show progress, update the screens and say what was done."""
+
+    def target(self, summary: Summary) -> Target:
+        """Return the parts of a listed session that a change may touch."""
+
+
+class Browser(Protocol):
+    """The app as its screens see it."""
+
+    options: BrowseOptions
+    keys: Keys
+    library: Library
+    memory: ViewMemory
+    home: str
+    handed: HandedOver
+    scan_lane: Lane
+    news_lane: Lane
+    exists: dict[str, bool | None]
+
+    @property
+    def source(self) -> Source:
+        """The functions that read sessions."""
+
+    @property
+    def changes(self) -> Changes:
+        """The runner of changes."""
+
+    @property
+    def searching(self) -> Searching:
+        """The search that the screens share."""
+
+    # -- time, sentences, clipboard, keys -----------------------------------------------------------------------
+
+    def now_ms(self) -> float:
+        """Return the time in milliseconds since 1970."""
+
+    def say(self, sentence: str, severity: SeverityLevel = "information") -> None:
+        """Show a toast; the sentence may hold text of sessions."""
+
+    def unsay(self) -> None:
+        """Remove the toasts that are no warning."""
+
+    def in_short(self, sentence: str) -> str:
+        """Return a sentence with `~` for the home directory."""
+
+    def copy(self, content: str, what: str) -> None:
+        """Copy text to the clipboard through the terminal and say what was copied."""
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy text to the clipboard through the terminal."""
+
+    def scope_note(self) -> Line:
+        """Return the roots and agents of the command line, for the bar at the top."""
+
+    def hold_keys(self) -> None:
+        """Keep the keys for a dialog that is being prepared; `release_keys` must follow."""
+
+    def release_keys(self) -> None:
+        """Hand the kept keys to the screen that is on top now."""
+
+    async def run_binding(self, key: str) -> bool:
+        """Run the binding that the focused widget itself has for a key."""
+
+    # -- sessions -----------------------------------------------------------------------------------------------
+
+    def open_session(self, path: str, agent: str | None) -> Session:
+        """Read a session, unless the cache holds it and its file is unchanged. For background threads."""
+
+    def directories(self) -> list[str]:
+        """Return the directories of all projects, newest first."""
+
+    def start_scan(self, *, include_hidden: bool = False) -> None:
+        """Scan the disk again in the background."""
+
+    def scanned(self, sessions: int, skipped: tuple[tuple[str, str], ...]) -> None:
+        """Take the end of a scan: the number of sessions, and the paths that were not read, with reasons."""
+
+    def sessions_found(self) -> None:
+        """Dismiss the welcome screen: there are sessions."""
+
+    def publish(self, updates: SessionUpdates) -> None:
+        """Update the library and every open screen."""
+
+    def open_demo(self) -> None:
+        """Make the demo store and browse it instead."""
+
+    # -- screens ------------------------------------------------------------------------------------------------
+
+    @property
+    def screen(self) -> Screen[Any]:
+        """The screen on top."""
+
+    def call_later(self, callback: Callable[..., Any], *args: Any) -> bool:
+        """Call back in the app's own thread; from any thread."""
+
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
+        """Call back after so many seconds."""
+
+    def push_screen(self, screen: Screen[T], callback: Callable[[T | None], None] | None = None) -> Any:
+        """Show a screen; its result goes to `callback`."""
+
+    def show_session(
+        self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
+    ) -> None:
+        """Open a session at an entry, with the words that it was found by."""
+
+    def show_search(self, text: str = "") -> None:
+        """Show the search."""
+
+    def show_checkpoints(self) -> None:
+        """Show the labels of all sessions."""
+
+    def show_help(self, contexts: tuple[str, ...], here: Here) -> None:
+        """Show the keys of the given contexts."""
+
+    def show_palette(self, commands: list[Command], here: Here, chosen: Callable[[Command], None]) -> None:
+        """Show the command palette and call `chosen` with the chosen command."""
+
+    def read_styles(self) -> None:
+        """Read the styles of the screens after the first."""
+
+    def lend_terminal(self, command: ResumeCommand) -> None:
+        """Leave the full screen, run a program, and come back."""
+
+    def next_theme(self) -> None:
+        """Show the next theme."""
+
+    def leave(self) -> None:
+        """End the program."""

@@ -1,0 +1,60 @@
+"""The base of screens with panes side by side: their widths, and one of them on the whole screen."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from textual import events
+
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+
+STEP = 4
+LEAST = 16
+_ROOM_FOR = {"projects": 80, "tree": 80, "preview": 120}
+"""The columns from which a pane stands beside others and may have a width of its own."""
+
+
+class PanedScreen(CommandScreen[None]):
+    """A screen whose panes the user can widen, narrow and zoom."""
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(name=name)
+        self.widths: dict[str, int] = {}
+
+    @property
+    @abstractmethod
+    def sized_pane(self) -> tuple[str, int]:
+        """The pane whose width is changed, and whether wider means more (1) or less (-1) of it."""
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Apply the chosen widths where there is room."""
+        self._apply_widths()
+
+    def do_wider(self) -> None:
+        """Make the focused pane wider."""
+        self._widen(STEP)
+
+    def do_narrower(self) -> None:
+        """Make the focused pane narrower."""
+        self._widen(-STEP)
+
+    def do_zoom(self) -> None:
+        """Give the focused pane the whole screen, or end that."""
+        self.toggle_class("-zoomed")
+
+    def _widen(self, columns: int) -> None:
+        pane, sign = self.sized_pane
+        if self.size.width < _ROOM_FOR[pane]:
+            self.browser.say("There is no room for panes side by side here.", "warning")
+            return
+        wide = self.query_one(f"#{pane}").outer_size.width + sign * columns
+        self.widths[pane] = max(LEAST, min(wide, self.size.width * 2 // 3))
+        self._apply_widths()
+
+    def _apply_widths(self) -> None:
+        for pane, wide in self.widths.items():
+            for widget in self.query(f"#{pane}"):
+                if self.size.width >= _ROOM_FOR.get(pane, 0):
+                    widget.styles.width = min(wide, self.size.width * 2 // 3)
+                else:
+                    widget.styles.clear_rule("width")
