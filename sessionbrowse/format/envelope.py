@@ -9,12 +9,22 @@ import json
 import sys
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
 from sessionbrowse.format.entries import TRANSCRIPT_SCHEMA, BadLine
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.ordinary_line import (
+    REFUSALS,
+    OrdinaryAnswer,
+    OrdinaryCall,
+    OrdinaryMessage,
+    OrdinaryResult,
+    OrdinaryText,
+    OrdinaryUsage,
+    decode_ordinary,
+)
+from sessionbrowse.format.oversized_line import is_deep
 
 
 class Spent(Struct, frozen=True, gc=False, array_like=True):
@@ -51,11 +61,11 @@ list, or has a null block; a name that is no text.
 class Envelope(Struct, frozen=True, gc=False, array_like=True):
     """One entry without its contents.
 
-    `type` and `role` are the file's own words, "" where there is none. `text` is the value that the entry is about:
-    a label's text, a session's name, a compaction's strategy. `has_text` tells whether an assistant's text is more
-    than blanks, `has_words` whether it is more than blanks and dots, which is what omp asks. `timestamp` is ISO 8601,
-    rarely a number of milliseconds. `problem` is a sentence on what is odd, `fault` what of it makes programs fail.
-    `schema` is that of a transcript's line.
+    `type` and `role` are the file's own words, "" where there is none. `text` is a label's text, a session's name, a
+    title, or a compaction's strategy. `has_text`: an assistant's text is more than blanks; `has_words`: it is more
+    than blanks and dots (omp's rule). `has_content`: a message other than a tool result has content. `timestamp` is
+    ISO 8601, rarely a number of milliseconds. `problem` is a sentence on what is odd; `fault` names what of it makes
+    the programs fail. `schema` is that of a transcript's line.
     """
 
     type: str = ""
@@ -85,122 +95,72 @@ class Envelope(Struct, frozen=True, gc=False, array_like=True):
 def read_envelope(line: bytes) -> Envelope | BadLine:
     """Decode the envelope of one line, header lines included (`type` is then "session" or "title"). Never raises."""
     try:
-        wire = _decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        entry = decode_ordinary(line)
+    except REFUSALS:
         return _read_odd(line)
-    except RecursionError:
-        return _read_odd(line, TOO_DEEP)
-    message = wire.message
-    if wire.schema is not None or (message is None) == (wire.type == "message"):
-        return _read_odd(line)
-    return _of_plain_entry(wire) if message is None else message_envelope(wire, message)
+    if isinstance(entry, OrdinaryMessage):
+        # omp counts what a `task` tool's subagents spent, which stands in the skipped details.
+        is_task = isinstance(entry.message, OrdinaryResult) and entry.message.toolName == TASK_TOOL
+        return _read_odd(line) if is_task else _of_message(entry)
+    return Envelope(
+        type=entry.__struct_config__.tag,
+        id=entry.id,
+        parent_id=entry.parentId,
+        timestamp=entry.timestamp,
+        role=entry.role or "",
+        custom_type=entry.customType or "",
+        provider=entry.provider,
+        model=entry.modelId or entry.model,
+    )
 
 
+TASK_TOOL = "task"
+"""The tool by which omp starts a subagent."""
 TOO_DEEP = "nested too deeply: what lies deepest is left out"
 CONTENT_NULL = "the content is null"
 NO_CONTENT = "the message has no content"
 _NEED_CONTENT = frozenset({"user", "assistant"})
 
 
-class _Cost(Struct, gc=False):
-    total: float = 0
-
-
-class _Usage(Struct, gc=False):
-    input: float = 0
-    output: float = 0
-    cacheRead: float = 0
-    cacheWrite: float = 0
-    cost: _Cost | None = None
-
-
-class _Block(Struct, gc=False):
-    type: str = ""
-    text: str | None = None
-    id: str | None = None
-
-
-class _Details(Struct, gc=False):
-    usage: _Usage | None = None
-    strategy: str | None = None
-
-
-class _Message(Struct, gc=False):
-    role: str
-    content: list[_Block] | str | msgspec.UnsetType | None = msgspec.UNSET
-    timestamp: float | None = None
-    provider: str | None = None
-    model: str | None = None
-    stopReason: str | None = None
-    customType: str | None = None
-    toolCallId: str | None = None
-    toolName: str | None = None
-    usage: _Usage | None = None
-    details: msgspec.Raw = msgspec.Raw()
-
-
-class _Wire(Struct, gc=False):
-    type: str
-    id: str
-    parentId: str | None
-    timestamp: str
-    message: _Message | None = None
-    targetId: str | None = None
-    label: str | None = None
-    name: str | None = None
-    title: str | None = None
-    provider: str | None = None
-    modelId: str | None = None
-    model: str | None = None
-    role: str | None = None
-    customType: str | None = None
-    attribution: str | None = None
-    usage: _Usage | None = None
-    schema: str | None = None
-    details: msgspec.Raw = msgspec.Raw()
-
-
-_decode = msgspec.json.Decoder(_Wire).decode
-_decode_details = msgspec.json.Decoder(_Details).decode
-
-
-def message_envelope(wire: _Wire, message: _Message) -> Envelope:
-    """Return the envelope of a message entry whose message is an object."""
-    content = message.content
-    role = message.role
-    problem: str | None = None
-    spoken: list[str] = []
+def _of_message(entry: OrdinaryMessage) -> Envelope:
+    message = entry.message
+    texts: list[str] = []
     calls: list[str] = []
-    if role == "assistant" and isinstance(content, list):
-        for block in content:
-            if block.type == "text":
-                spoken.append(block.text or "")
-            elif block.type == "toolCall" and block.id is not None:
-                calls.append(block.id)
-    elif role == "assistant" and isinstance(content, str):
-        spoken = [content]
-    if role in _NEED_CONTENT and not content and (content is None or content is msgspec.UNSET):
-        problem = NO_CONTENT if content is msgspec.UNSET else CONTENT_NULL
+    usage: OrdinaryUsage | None = None
+    if isinstance(message, OrdinaryAnswer):
+        usage = message.usage
+        if isinstance(message.content, str):
+            texts = [message.content]
+        else:
+            for block in message.content:
+                if isinstance(block, OrdinaryText):
+                    texts.append(block.text or "")
+                elif isinstance(block, OrdinaryCall) and block.id is not None:
+                    calls.append(block.id)
     return Envelope(
         type="message",
-        id=wire.id,
-        parent_id=wire.parentId,
-        timestamp=wire.timestamp,
-        role=role,
-        custom_type=message.customType or "",
+        id=entry.id,
+        parent_id=entry.parentId,
+        timestamp=entry.timestamp,
+        role=message.role,
         provider=message.provider,
         model=message.model,
         stop_reason=message.stopReason,
-        has_text=any(map(trim, spoken)),
-        has_words=any(map(is_more_than_dots, spoken)),
-        has_content=content is not msgspec.UNSET,
+        has_text=any(map(trim, texts)),
+        has_words=any(map(is_more_than_dots, texts)),
+        has_content=not isinstance(message, OrdinaryResult),
         tool_call_id=message.toolCallId,
         tool_calls=tuple(calls),
         message_ms=message.timestamp,
-        spent=_spent(message.usage) or _task_spent(message),
-        problem=problem,
-        fault="bad content" if problem is CONTENT_NULL else "no content" if problem is not None else None,
+        spent=_spent(usage),
     )
+
+
+def _spent(usage: OrdinaryUsage | None) -> Spent | None:
+    if usage is None:
+        return None
+    cost = usage.cost.total if usage.cost is not None else 0
+    return Spent(usage.input, usage.output, usage.cacheRead, usage.cacheWrite, cost)
 
 
 def is_more_than_dots(text: str) -> bool:
@@ -208,61 +168,10 @@ def is_more_than_dots(text: str) -> bool:
     return trim(text).strip(".… \t\n\r") != ""
 
 
-def _of_plain_entry(wire: _Wire) -> Envelope:
-    kind = wire.type
-    match kind:
-        case "label":
-            text = wire.label
-        case "session_info":
-            text = wire.name
-        case "compaction":
-            text = _strategy(wire.details)
-        case _:
-            text = wire.title
-    return Envelope(
-        type=kind,
-        id=wire.id,
-        parent_id=wire.parentId,
-        timestamp=wire.timestamp,
-        role=wire.role or wire.attribution or "",
-        custom_type=wire.customType or "",
-        target_id=wire.targetId,
-        text=text,
-        provider=wire.provider,
-        model=wire.modelId or wire.model,
-        spent=_spent(wire.usage),
-    )
+# ---- odd lines: all that `ordinary_line` refuses -------------------------------------------------------
 
 
-def _strategy(details: msgspec.Raw) -> str | None:
-    """atomic's compactions say how they were made; only `verbatim-lines` has an effect there."""
-    try:
-        return _decode_details(bytes(details)).strategy
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-
-
-def _spent(usage: _Usage | None) -> Spent | None:
-    if usage is None:
-        return None
-    cost = usage.cost.total if usage.cost is not None else 0
-    return Spent(usage.input, usage.output, usage.cacheRead, usage.cacheWrite, cost)
-
-
-def _task_spent(message: _Message) -> Spent | None:
-    """omp counts what a `task` tool's subagents spent through the result's details."""
-    if message.toolName != "task":
-        return None
-    try:
-        return _spent(_decode_details(bytes(message.details)).usage)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-
-
-# ---- the odd line: anything the strict shape above refuses ------------------------------------------------------
-
-
-def _read_odd(line: bytes, problem: str | None = None) -> Envelope | BadLine:
+def _read_odd(line: bytes) -> Envelope | BadLine:
     try:
         value = loads(line)
     except BadJson as error:
@@ -271,7 +180,7 @@ def _read_odd(line: bytes, problem: str | None = None) -> Envelope | BadLine:
         return Envelope(problem=f"{_kind_of(value)} where an entry belongs")
     if value.get("schema") == TRANSCRIPT_SCHEMA:
         return _of_transcript(value)
-    odd = _Oddities([problem] if problem else [])
+    odd = _Oddities([TOO_DEEP] if is_deep(line) else [])
     kind = odd.text(value, "type")
     if kind in ("session", "title"):
         return Envelope(type=kind, id=odd.text(value, "id"), problem=odd.sentence())
@@ -300,7 +209,7 @@ def _read_odd(line: bytes, problem: str | None = None) -> Envelope | BadLine:
         provider=_word(source.get("provider")) or None,
         model=_word(source.get("modelId")) or _word(source.get("model")) or None,
         stop_reason=_word(body.get("stopReason")) or None,
-        has_content="content" in body,
+        has_content="content" in body and body.get("role") != "toolResult",
         has_text=body.get("role") == "assistant" and any(map(trim, texts)),
         has_words=body.get("role") == "assistant" and any(map(is_more_than_dots, texts)),
         tool_call_id=_id(body.get("toolCallId")),
@@ -422,7 +331,7 @@ def _texts_and_calls(content: Json) -> tuple[list[str], tuple[str, ...]]:
 
 def _odd_task_spent(body: dict[str, Json]) -> Spent | None:
     details = body.get("details")
-    return _odd_spent(details.get("usage")) if body.get("toolName") == "task" and isinstance(details, dict) else None
+    return _odd_spent(details.get("usage")) if body.get("toolName") == TASK_TOOL and isinstance(details, dict) else None
 
 
 def _odd_spent(usage: Json) -> Spent | None:

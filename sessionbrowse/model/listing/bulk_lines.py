@@ -14,16 +14,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from sessionbrowse.format.envelope import whole
-from sessionbrowse.format.listing_line import (
-    ListedUsage,
-    beyond_ascii,
-    decode_each,
-)
+from sessionbrowse.format.envelope import TASK_TOOL, whole
+from sessionbrowse.format.ordinary_line import OrdinaryUsage, beyond_ascii, decode_each
 from sessionbrowse.text import parse_time
-
-SUBAGENT = "task"
-"""The tool by which omp starts a subagent."""
 
 OTHER, USER, ANSWER, RESULT = range(4)
 """What an ordinary line is: no message, or whose message."""
@@ -83,9 +76,9 @@ def odd_lines(block: Block, *, cut_at_separators: bool) -> list[int]:
     lines = block.lines
     odd = [number for number in beyond_ascii(lines) if _is_odd_text(lines[number], cut_at_separators)]
     results = of_kind(block.messages, block.kinds, RESULT)
-    if SUBAGENT in [result.toolName for result in results]:
+    if TASK_TOOL in [result.toolName for result in results]:
         numbers = of_kind(range(len(lines)), block.kinds, RESULT)
-        odd += [number for number, result in zip(numbers, results, strict=True) if result.toolName == SUBAGENT]
+        odd += [number for number, result in zip(numbers, results, strict=True) if result.toolName == TASK_TOOL]
     return sorted({*odd, *block.refused}) if odd else block.refused
 
 
@@ -123,7 +116,7 @@ def last_moment(entries: Sequence[Any], messages: Sequence[Any]) -> float:
     return max([0, *[time for time in times if time is not None]])
 
 
-def tokens_of(used: Sequence[ListedUsage]) -> int:
+def tokens_of(used: Sequence[OrdinaryUsage]) -> int:
     """Return the tokens of calls, each summed up as pi does."""
     sums = [usage.input + usage.output + usage.cacheRead + usage.cacheWrite for usage in used]
     try:

@@ -9,7 +9,7 @@ from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.format.lines import LineBlock
-from sessionbrowse.format.listing_line import ListedCustom, ListedModelChange, decode_listed
+from sessionbrowse.format.ordinary_line import OrdinaryCustom, OrdinaryModelChange, decode_ordinary
 from sessionbrowse.model.listing.bulk_lines import (
     ANSWER,
     OTHER,
@@ -45,8 +45,8 @@ SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 class Summariser:
     """Folds the records of one file into its `Summary`. Who wants more of ordinary lines makes a subclass."""
 
-    decode: Callable[[bytes], Any] = staticmethod(decode_listed)
-    """Decodes an ordinary line into what has the fields of the structs of `listing_line`."""
+    decode: Callable[[bytes], Any] = staticmethod(decode_ordinary)
+    """Decodes an ordinary line into what has the fields of the structs of `ordinary_line`."""
 
     def __init__(self, reader: Reader, *, texts: list[str] | None = None) -> None:
         self._reader = reader
@@ -256,11 +256,11 @@ class Summariser:
 
     def _note_other(self, index: int, entry: Any) -> None:
         """Note an ordinary entry that is no message."""
-        if entry.__class__ is ListedModelChange:
+        if entry.__class__ is OrdinaryModelChange:
             choice = self._choice(entry.provider, entry.modelId or entry.model, entry.role)
             if choice is not None:
                 self._lineage.models[index] = choice
-        elif entry.__class__ is ListedCustom and is_move("custom", entry.customType):
+        elif entry.__class__ is OrdinaryCustom and is_move("custom", entry.customType):
             self._lineage.moves.add(index)
 
     @property

@@ -7,8 +7,13 @@ from itertools import accumulate
 
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.lines import LineBlock
-from sessionbrowse.format.listing_line import beyond_ascii, decode_each
-from sessionbrowse.format.opened_line import OpenedLine, OpenedUser, decode_opened
+from sessionbrowse.format.ordinary_line import (
+    OrdinaryCustom,
+    OrdinaryMessage,
+    beyond_ascii,
+    decode_each,
+    decode_ordinary,
+)
 from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import Reader, Record, is_utf8
 
@@ -48,8 +53,11 @@ class ColumnReader:
 
     def _add_ordinary(self, lines: list[bytes], offset: int) -> None:
         reader = self.reader
-        found, refused = decode_each(lines, decode_opened, _UNREAD)
-        refused = sorted({*refused, *(number for number in beyond_ascii(lines) if not is_utf8(lines[number]))})
+        found, _ = decode_each(lines, decode_ordinary, _UNREAD)
+        odd = {
+            number for number, entry in enumerate(found) if entry is _UNREAD or entry.__class__ is not OrdinaryMessage
+        }
+        odd.update(number for number in beyond_ascii(lines) if not is_utf8(lines[number]))
         ends = list(map(len, lines))
         # A list is taken over at once, what is counted out one by one.
         starts = array("q", list(accumulate(ends, initial=offset)))
@@ -57,7 +65,7 @@ class ColumnReader:
         first_line = reader.lines_read + 1
         begin = read = 0
         others: dict[int, Envelope] = {}
-        for number in [*refused, len(lines)]:
+        for number in [*sorted(odd), len(lines)]:
             reader.skip_ordinary(number - read)
             read = number + 1
             records: list[Record] = []
@@ -86,4 +94,4 @@ class ColumnReader:
 
 
 # Stands where the decoder refused a line.
-_UNREAD = OpenedLine("message", "", None, "", OpenedUser(""))
+_UNREAD = OrdinaryCustom("", None, "")

@@ -105,7 +105,7 @@ class Columns:
         offsets: array[int],
         others: Mapping[int, Envelope],
     ) -> None:
-        """Add consecutive ordinary messages, decoded as `OpenedLine` or a struct that has its fields.
+        """Add consecutive ordinary messages, decoded by `ordinary_line`.
 
         `sizes` and `offsets` are those of their lines, the first one number `line` of the file. `others` are, by
         number and ascending, those among them that are no ordinary messages, whatever stands in their place.

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from sessionbrowse.format.envelope import Envelope, read_envelope
-from sessionbrowse.format.indexed_line import decode_indexed, decode_with_tools
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock
+from sessionbrowse.format.ordinary_line import decode_ordinary, decode_with_tools
 from sessionbrowse.model.listing.bulk_lines import ANSWER, OTHER, RESULT, Block, of_kind
 from sessionbrowse.model.listing.summariser import Summariser
 from sessionbrowse.model.listing.summary import SummaryProgress
@@ -35,7 +35,7 @@ class Collector(Summariser):
         """Where the last whole line that was read ends."""
         self.resumable: tuple[Progress, SummaryProgress] | None = None
         """How far everything was at `end`; None where nobody can go on from there."""
-        self.decode = decode_with_tools if tools else decode_indexed
+        self.decode = decode_with_tools if tools else decode_ordinary
         self._take_text = take_text
         self._tools = tools
         self._closed = False
