@@ -60,8 +60,9 @@ def editor(world: World) -> None:
     s.use("write", {"path": "nvim/lsp.lua", "content": 'vim.lsp.enable({ "gopls" })'}, "Wrote nvim/lsp.lua")
     s.say("gopls works; basedpyright needs `uv tool install basedpyright` first.")
     s.name("Neovim LSP")
-    s.leaf = "5f0c1a7e"  # indusagi ≤ 0.12.15: the parent of this entry is only in the fork's file
-    s.user("And format on save")
+    orphan = s.user("And format on save")
+    # indusagi ≤ 0.12.15: the parent of this entry is only in the fork's file
+    s.entry(orphan)["parentId"] = "5f0c1a7e"
     s.say("Added, for both languages.")
     world.save(s)
 

@@ -173,7 +173,7 @@ def refactor_auth(world: World) -> Story:
             "readFiles": ["src/shop/mail.py"],
             "modifiedFiles": ["src/shop/auth.py", "src/shop/sessions.py"],
         },
-        fromHook=False,
+        from_hook=False,
     )
     s.edit(
         "src/shop/templates/account.html",
@@ -189,21 +189,9 @@ def refactor_auth(world: World) -> Story:
     page = s.say("The button is there and its route revokes every session of the user but the current one.")
     s.user("Does it also work when somebody presses it twice?")
     s.say("Yes: `revoke_others` deletes by user id, so the second time there is nothing left to delete.")
-    s.add(
-        "usage",
-        {
-            "kind": "cache_warm",
-            "provider": "anthropic",
-            "model": "claude-opus-4-5",
-            "usage": {
-                "input": 3, "output": 1, "cacheRead": 21_340, "cacheWrite": 0, "totalTokens": 21_344,
-                "cost": {
-                    "input": 0.000015, "output": 0.000025, "cacheRead": 0.01067, "cacheWrite": 0,
-                    "total": 0.01071,
-                },
-            },
-        },
-    )  # fmt: skip
+    cost = {"input": 0.000015, "output": 0.000025, "cacheRead": 0.01067, "cacheWrite": 0, "total": 0.01071}
+    warmed = {"input": 3, "output": 1, "cacheRead": 21_340, "cacheWrite": 0, "totalTokens": 21_344, "cost": cost}
+    s.add(s.session.append_usage, "cache_warm", "anthropic", "claude-opus-4-5", warmed)
 
     s.leave(page)
     s.user("Ask before signing out, with a dialog that names the devices")
@@ -229,7 +217,7 @@ def refactor_auth(world: World) -> Story:
 def fix_flaky_test(world: World, auth: Story) -> None:
     """Tell a fork of the longest session."""
     s = world.story("pi", "webshop", "3h", "flaky", model="anthropic/claude-opus-4-5")
-    label = next(entry for entry in auth.entries if entry.get("label") == "jwt-works")
+    label = next(entry for entry in auth.session.get_entries() if entry.get("label") == "jwt-works")
     s.continue_from(auth, label["targetId"])
     s.user("Before we go on: test_expired_token fails about once in thirty runs. Why?")
     s.use(

@@ -1,11 +1,9 @@
-"""The demo's files as bytes: lines as the agents write them, omp's first line, pi's first format, ids, a picture."""
+"""Pieces of the demo's files: writing one at a time of the story, pi's first format, a picture."""
 
 from __future__ import annotations
 
 import base64
-import json
 import os
-import random
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
@@ -13,14 +11,6 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
-
-SLOT_BYTES = 256
-"""Size of omp's title slot with its line end (omp 16.3 … 18)."""
-
-
-def line(item: Json) -> bytes:
-    """Return one line as the agents write it: no blanks, everything but control characters as it is."""
-    return json.dumps(item, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def write(path: Path, lines: Iterable[bytes], time_ms: int) -> None:
@@ -37,22 +27,6 @@ def as_v1(entry: Json, entries: Sequence[Json]) -> Json:
         ids = [other["id"] for other in entries]
         v1["firstKeptEntryIndex"] = ids.index(entry["firstKeptEntryId"]) + 1  # the header counts
     return v1
-
-
-def title_slot(title: str, updated: str) -> bytes:
-    """Return omp's first line: the name in a line of fixed size (omp 16.3 … 18)."""
-    slot: Json = {"type": "title", "v": 1, "title": title}
-    if title:
-        slot["source"] = "user"
-    slot |= {"updatedAt": updated, "pad": ""}
-    slot["pad"] = " " * (SLOT_BYTES - len(line(slot)))
-    return line(slot)
-
-
-def uuid7(time_ms: int, source: random.Random) -> str:
-    """Return a UUID of version 7: its time, then bits of `source`."""
-    digits = f"{time_ms:012x}7{source.getrandbits(12):03x}{8 + source.randrange(4):x}{source.getrandbits(60):015x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def picture(width: int = 32, height: int = 20) -> str:

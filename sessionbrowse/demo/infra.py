@@ -113,11 +113,11 @@ def alert_noise(world: World) -> None:
 def helm_chart(world: World) -> None:
     """Tell a session of omp with its own kinds of entries and a compaction."""
     s = world.story("omp", "infra", "8h", "helm", model="anthropic/claude-opus-4-5", thinking="high")
-    s.add("service_tier_change", {"serviceTier": {"anthropic": "priority"}})
+    s.add(s.session.append_service_tier_change, {"anthropic": "priority"})
     s.user("Make a Helm chart for the worker, with one queue per deployment")
-    s.add("mode_change", {"mode": "plan"})
+    s.add(s.session.append_mode_change, "plan")
     s.say("Plan: one template, a list `queues` in the values, one deployment for each, shared config map.")
-    s.add("mode_change", {"mode": "none"})
+    s.add(s.session.append_mode_change, "none")
     s.use(
         "write",
         {"path": "charts/worker/values.yaml", "content": "queues:\n  - name: mail\n…"},
@@ -128,8 +128,8 @@ def helm_chart(world: World) -> None:
     s.compact(
         "The user wants a Helm chart for the worker. Template and values exist; queues: mail and invoices.",
         kept,
-        shortSummary="Helm chart for the worker, autoscaling next",
-        tokensAfter=9_800,
+        short_summary="Helm chart for the worker, autoscaling next",
+        tokens_after=9_800,
         method="soft",
     )
     s.use("bash", {"command": "helm template charts/worker | kubeconform -strict -"}, "6 resources, 6 valid")
@@ -137,7 +137,7 @@ def helm_chart(world: World) -> None:
     s.label(scaled, "autoscaling works")
     s.name("Helm chart for the worker")
     s.add(
-        "model_usage",
+        s.session.append_model_usage,
         {
             "purpose": "title", "role": "smol", "api": "anthropic-messages", "provider": "anthropic",
             "model": "claude-sonnet-4-5", "stopReason": "stop",
@@ -148,6 +148,7 @@ def helm_chart(world: World) -> None:
                 },
             },
         },
+        s.session.get_leaf_id(),
     )  # fmt: skip
     s.note("session_exit", {"reason": "sighup", "kind": "signal", "recordedAt": ""})
     world.save(s)

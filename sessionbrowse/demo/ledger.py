@@ -53,10 +53,10 @@ def idempotency_keys(world: World) -> Story:
 def idempotency_again(world: World, source: Story) -> None:
     """Tell a fork in which an old tool result was cut out of the context."""
     s = world.story("pi", "ledger", "18h", "idempotency again", thinking="high")
-    label = next(entry for entry in source.entries if entry.get("label") == "works")
+    label = next(entry for entry in source.session.get_entries() if entry.get("label") == "works")
     s.continue_from(source, label["targetId"])
-    noisy = next(entry["id"] for entry in s.entries if "TestBook/199" in str(entry.get("message")))
-    s.add("context_edit", {"targetId": noisy, "replacement": {"content": "200 cases pass."}})
+    noisy = next(entry["id"] for entry in s.session.get_entries() if "TestBook/199" in str(entry.get("message")))
+    s.add(s.session.append_context_edit, noisy, {"content": "200 cases pass."})
     s.user("Second try: a table of its own, so that keys can end after 24 hours")
     s.use(
         "write",
@@ -92,7 +92,7 @@ def close_month(world: World) -> None:
     )
     answer = s.say("One thing: account 4711 differs by 12.40 between bank and book; payment 88213 was booked as 12.04.")
     s.name("Close the month")
-    s.add("session_summary", {"summary": "The month closes but for payment 88213.", "summarizedThroughId": answer})
+    s.add(s.session.append_session_summary, "The month closes but for payment 88213.", answer)
     world.save(s)
     _stage(world, "reconcile", "5.2h", "Compare the bank statement with account 4711", "Differs by 12.40.")
     _stage(world, "report", "5.1h", "Find the payment behind the difference of 12.40", "88213: 12.04 for 24.44.")

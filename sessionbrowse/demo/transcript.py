@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from sessionbrowse.agents.indusagi import slug_of
-from sessionbrowse.demo.files import line, write
+from sessionbrowse.demo.files import write
 from sessionbrowse.demo.world import World
+from sessionbrowse.format.encode import json_line
 from sessionbrowse.text import iso_ms
 
 _SCHEMA = "indus/transcript@1"
@@ -27,7 +28,7 @@ def tell_transcript(world: World, project: str, days_ago: float, turns: list[tup
         at_ms += source.randrange(4_000, 60_000)
         entry_id = _ulid(at_ms, source)
         node = {"schema": _SCHEMA, "kind": "entry", "id": entry_id, "prev": previous, "role": role}
-        lines.append(line({**node, "message": _message(role, text, at_ms), "at": iso_ms(at_ms)}))
+        lines.append(json_line({**node, "message": _message(role, text, at_ms), "at": iso_ms(at_ms)}))
         previous = entry_id
     suffix = "".join(source.choice(_BASE36) for _ in range(8))
     name = f"s_{_digits(begins_ms, _BASE36)}_{suffix}.ndjson"

@@ -132,10 +132,9 @@ def port_to_uv(world: World) -> None:
     for package in PACKAGES:
         s.use("bash", {"command": f"uv add {package} && uv lock --check"}, f"Resolved 61 packages\n + {package}")
         s.use("bash", {"command": "pytest -q -x"}, "225 passed in 31.02s")
-    s.add("message", {"message": {
-        "role": "pythonExecution", "code": "import tomllib\nlen(tomllib.loads(lock)['package'])",
-        "output": "61", "exitCode": 0, "cancelled": False, "truncated": False, "timestamp": 0,
-    }})  # fmt: skip
+    code = "import tomllib\nlen(tomllib.loads(lock)['package'])"
+    ran = {"code": code, "output": "61", "exitCode": 0, "cancelled": False, "truncated": False}
+    s.message("pythonExecution", ran, "")
     done = s.say("All eight packages are ported, 61 locked. The image builds in 48 s instead of 2 min 10 s.")
     s.label(done, "ported")
     s.user("Remove poetry from the Dockerfile and CI")
@@ -149,7 +148,7 @@ def port_to_uv(world: World) -> None:
     scout = world.story("omp", "webshop", "1.11d", "scout", thinking="low")
     scout.header_extra["parentSession"] = str(path)
     scout.add(
-        "session_init",
+        scout.session.append_session_init,
         {
             "systemPrompt": "You explore a code base and report.",
             "task": "Find what still calls poetry",
@@ -168,7 +167,7 @@ def port_to_uv(world: World) -> None:
 def cleared_context(world: World) -> None:
     """Tell a session of omp without a name, in which the user cleared the context."""
     s = world.story("omp", "webshop", "3.2d", "cleared", model="openai/gpt-5.2")
-    s.add("credential_pin", {"provider": "openai", "hash": "5e" * 32})
+    s.add(s.session.append_credential_pin, "openai", "5e" * 32)
     s.user("Explain the checkout state machine")
     s.use(
         "read",
@@ -176,7 +175,7 @@ def cleared_context(world: World) -> None:
         "class State(StrEnum):\n    CART = auto()\n    PAYING = auto()\n…",
     )
     s.say("Five states: cart, paying, paid, shipped, returned. Only *paying* can go back.")
-    s.add("reset_boundary", {})
+    s.add(s.session.append_reset_boundary)
     s.user("Now something else: write a test that buys out of stock goods")
     s.use(
         "write",
@@ -226,8 +225,8 @@ def accessibility(world: World) -> None:
 
 def _back_up(story: Story, boundary_id: str) -> None:
     """Copy the session as it was before a compaction, as atomic does, and note in the entry where."""
-    index = next(index for index, entry in enumerate(story.entries) if entry["id"] == boundary_id)
-    entry = story.entries[index]
+    entry = story.entry(boundary_id)
+    index = story.session.get_entries().index(entry)
     stamp = entry["timestamp"].replace(":", "-").replace(".", "-")
     backup = story.path.with_name(f"{story.path.name}.{stamp}.compact.bak")
     write(backup, story.path.read_bytes().splitlines(keepends=True)[: index + 1], story.ends_ms)

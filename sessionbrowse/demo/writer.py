@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import json
 import random
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from sessionbrowse.demo.files import Json, as_v1, line, picture, title_slot, uuid7, write
-from sessionbrowse.text import iso_ms
+from sessionbrowse.agents import Surroundings
+from sessionbrowse.demo.files import Json, as_v1, picture, write
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.ids import file_name, uuid7
+from sessionbrowse.format.title_slot import slot_line
+from sessionbrowse.manager.environment import Environment
+from sessionbrowse.session_manager import SessionManager
+from sessionbrowse.text import iso_ms, parse_time
+
+T = TypeVar("T")
 
 # Dollars per million tokens: input, output, cache read, cache write.
 _PRICES = {
@@ -53,15 +60,21 @@ class Story:
         self.cwd = cwd
         self.ends_ms = ends_ms
         self.version = version
-        self.title: str | None = None
         self.header_extra: Json = {}
-        self.entries: list[Json] = []
-        self.leaf: str | None = None
         self.path = Path()
         self.session_id = ""
-        self._random = random.Random(f"{agent} {title}")
         self._clock = 0
-        self._at: list[int | None] = []  # per entry, ms since the beginning; None for one copied from another file
+        self._random = random.Random(f"{agent} {title}")
+        self._environment = Environment(
+            around=Surroundings(home=str(cwd.parent), environ={}, cwd=str(cwd)),
+            now_ms=lambda: self._clock,
+            random_bytes=lambda count: self._random.getrandbits(8 * count).to_bytes(count, "big"),
+        )
+        self.session = SessionManager.in_memory(cwd, agent=agent, id="later", environment=self._environment)
+        self._begins_ms = 0
+        """The moment from which the times of the entries count; the real one is known when the story is told."""
+        self._copied = 0
+        """How many entries are another session's, with times of their own."""
         self._context = _PROMPT_TOKENS
         self._seen = 0
         self._model = model
@@ -78,7 +91,7 @@ class Story:
         if image:
             content.append({"type": "image", "data": picture(), "mimeType": "image/png"})
         extra = {"attribution": "user"} if self.agent == "omp" else {}
-        return self._message("user", {"content": content, **extra}, text)
+        return self.message("user", {"content": content, **extra}, text)
 
     def say(self, text: str, *, thinking: str = "", stop: str = "stop", error: str = "") -> str:
         """The assistant answers with `text`; `stop` and `error` as the provider reported them."""
@@ -109,7 +122,7 @@ class Story:
         body: Json = {"toolCallId": call_id, "toolName": tool, "content": [{"type": "text", "text": output}]}
         if details is not None:
             body["details"] = details
-        return self._message("toolResult", {**body, "isError": failed}, output)
+        return self.message("toolResult", {**body, "isError": failed}, output)
 
     def edit(self, path: str, line: int, old: Sequence[str], new: Sequence[str], *, say: str = "") -> str:
         """The assistant replaces the lines `old`, from `line` on, by `new`."""
@@ -131,152 +144,117 @@ class Story:
         body |= {"cancelled": False, "truncated": False}
         if excluded:
             body["excludeFromContext"] = True
-        return self._message("bashExecution", body, output)
+        return self.message("bashExecution", body, output)
 
     def model(self, name: str) -> str:
         """The user chooses a model, named `provider/id`."""
         self._model = name
         provider, _, model_id = name.partition("/")
-        if self.agent == "omp":
-            return self.add("model_change", {"model": name, "resolvedModelIsFallback": False})
-        return self.add("model_change", {"provider": provider, "modelId": model_id})
+        return self.add(self.session.append_model_change, provider, model_id)
 
     def thinking(self, level: str) -> str:
         """The user chooses how much the model thinks."""
-        extra = {"configured": None} if self.agent == "omp" else {}
-        return self.add("thinking_level_change", {"thinkingLevel": level, **extra})
+        return self.add(self.session.append_thinking_level_change, level)
 
     def name(self, text: str) -> None:
-        """The user names the session; omp keeps the name in the file's first line."""
+        """The user names the session; omp keeps the name in the file's first line too."""
         self._tick(2, 8)
-        if self.agent == "omp":
-            change: Json = {"title": text, "source": "user"}
-            if self.title:
-                change["previousTitle"] = self.title
-                self.add("title_change", change)
-            self.title = text
-        else:
-            self.add("session_info", {"name": text})
+        self.add(self.session.set_session_name, text, "user")
 
     def label(self, target_id: str, text: str | None) -> str:
         """The user marks an entry, or takes the mark away."""
         self._tick(3, 12)
-        return self.add("label", {"targetId": target_id} | ({"label": text} if text else {}))
+        return self.add(self.session.append_label_change, target_id, text)
 
     def compact(self, summary: str, keep_from: str, **extra: Any) -> str:
-        """The agent replaces what lies before `keep_from` by a summary."""
+        """The agent replaces the entries before `keep_from` by a summary."""
         self._tick(15, 40)
         before, self._context = self._context, _PROMPT_TOKENS + len(summary) // 4 + 4_000
         self._seen = min(self._seen, _PROMPT_TOKENS)  # of what was cached only the instructions are still sent
-        body: Json = {"summary": summary, "firstKeptEntryId": keep_from, "tokensBefore": before}
-        return self.add("compaction", body | extra)
+        return self.add(self.session.append_compaction, summary, keep_from, before, **extra)
 
-    def leave(self, target_id: str | None, summary: str = "") -> str | None:
+    def leave(self, target_id: str | None, summary: str = "") -> None:
         """The user goes back to an entry; with `summary` the agent notes what the branch left behind did."""
-        left = self.leaf
-        self.leaf = target_id
         self._tick(20, 90)
-        if not summary:
-            return target_id
-        # pi since 0.84.3 names the leaf that was left; the others the branch point
-        from_id = left if self.agent == "pi" else target_id or "root"
-        return self.add("branch_summary", {"fromId": from_id, "summary": summary})
+        if summary:
+            self.add(self.session.branch_with_summary, target_id, summary)
+        elif target_id is None:
+            self.session.reset_leaf()
+        else:
+            self.session.branch(target_id)
 
     def note(self, custom_type: str, data: Json) -> str:
         """An extension keeps state that the model never sees."""
-        return self.add("custom", {"data": data}, {"customType": custom_type})
+        return self.add(self.session.append_custom_entry, custom_type, data)
 
-    def remind(self, custom_type: str, content: str, *, display: bool = True, details: Json | None = None) -> str:
+    def remind(self, custom_type: str, content: str, **extra: Any) -> str:
         """An extension tells the model something."""
         self._grow(content)
-        body: Json = {"content": content, "display": display} | ({"details": details} if details else {})
-        return self.add("custom_message", body, {"customType": custom_type})
+        return self.add(self.session.append_custom_message_entry, custom_type, content, True, **extra)
 
     def pause(self, minutes: float, *, tokens: int = 0) -> None:
         """Time passes that is not told, in which the context grows by `tokens`."""
         self._clock += int(minutes * 60_000)
         self._context += tokens
 
-    def add(self, entry_type: str, fields: Json, first: Json | None = None) -> str:
-        """Append an entry of any type below the leaf; `first` are keys the agent writes before the id."""
+    def add(self, append: Callable[..., T], *arguments: Any, **extra: Any) -> T:
+        """Append an entry by a method of `session`, a moment later, and return its answer."""
         self._tick(0, 1)
-        entry_id = f"{self._random.getrandbits(32):08x}"
-        frame = {"id": entry_id, "parentId": self.leaf, "timestamp": ""}
-        order = [first, fields, frame] if first else [frame, fields]
-        entry: Json = {"type": entry_type}
-        for part in order:
-            entry.update(part or {})
-        self.entries.append(entry)
-        self._at.append(self._clock)
-        self.leaf = entry_id
-        return entry_id
+        return append(*arguments, **extra)
+
+    def entry(self, entry_id: str) -> Json:
+        """Return an entry as it will be written."""
+        entry = self.session.get_entry(entry_id)
+        assert entry is not None
+        return entry
 
     # ---- forks ----
 
     def continue_from(self, source: Story, at: str, parent_session: str | None = None) -> None:
         """Begin as a fork of `source`, which is saved, with its path up to the entry `at` and its labels."""
         self.header_extra["parentSession"] = parent_session or str(source.path)
-        by_id = {entry["id"]: entry for entry in source.entries}
-        path: list[Json] = []
-        entry_id: str | None = at
-        while entry_id is not None:
-            path.append(by_id[entry_id])
-            entry_id = path[-1]["parentId"]
-        path.reverse()
-        self.entries = []
-        self._at = []
-        self.leaf = None
-        for entry in path:
-            if entry["type"] == "label":
-                continue
-            self.entries.append({**entry, "parentId": self.leaf})
-            self._at.append(None)
-            self.leaf = entry["id"]
-        kept = {entry["id"] for entry in self.entries}
-        for entry in source.entries:
-            if entry["type"] == "label" and entry["targetId"] in kept and "label" in entry:
-                self.add("label", {"targetId": entry["targetId"], "label": entry["label"]})
+        self.session = SessionManager.in_memory(
+            self.cwd, agent=self.agent, entries=source.session.get_entries(), environment=self._environment
+        )
+        self.session.create_branched_session(at)
+        self._copied = self.session.get_entry_count()
 
     # ---- writing ----
 
     def save(self, folder: str, name: str = "") -> Path:
         """Write the session into `folder` below its agent's sessions; its file time is the story's end."""
         begins_ms = self.ends_ms - self._clock
-        self._stamp(begins_ms)
-        self.session_id = self.session_id or uuid7(begins_ms, self._random)
-        stamp = re.sub("[:.]", "-", iso_ms(begins_ms))
-        self.path = self.root / "sessions" / folder / (name or f"{stamp}_{self.session_id}.jsonl")
-        write(self.path, self.lines(begins_ms), self.ends_ms)
+        self._shift_times(begins_ms - self._begins_ms)
+        self._begins_ms = begins_ms
+        self.session_id = self.session_id or uuid7(begins_ms, self._environment.random_bytes)
+        self.path = self.root / "sessions" / folder / (name or file_name(iso_ms(begins_ms), self.session_id))
+        write(self.path, self._lines(iso_ms(begins_ms)), self.ends_ms)
         return self.path
 
-    def lines(self, begins_ms: int) -> list[bytes]:
-        """Return the file's lines, each with its line end."""
-        header: Json = {"type": "session"}
-        if self.version > 1:
-            header["version"] = self.version
-        header |= {"id": self.session_id, "timestamp": iso_ms(begins_ms), "cwd": str(self.cwd)}
-        if self.agent == "omp" and self.title:
-            header |= {"title": self.title, "titleSource": "user"}
-        entries = self.entries if self.version > 1 else [as_v1(entry, self.entries) for entry in self.entries]
-        objects: list[Json] = [header | self.header_extra, *entries]
-        slot = [title_slot(self.title or "", iso_ms(self.ends_ms))] if self.agent == "omp" else []
-        return slot + [line(item) for item in objects]
+    def _lines(self, begins: str) -> list[bytes]:
+        header = self.session.get_header() | {"id": self.session_id, "timestamp": begins} | self.header_extra
+        entries = self.session.get_entries()
+        if self.version == 1:
+            del header["version"]
+            entries = [as_v1(entry, entries) for entry in entries]
+        title = self.session.get_session_name() or ""
+        slot = [slot_line(title, "user" if title else None, iso_ms(self.ends_ms))] if self.agent == "omp" else []
+        return slot + [json_line(item) for item in (header, *entries)]
 
-    def _stamp(self, begins_ms: int) -> None:
-        for at, entry in zip(self._at, self.entries, strict=True):
-            if at is None:
-                continue
-            entry["timestamp"] = iso_ms(begins_ms + at)
+    def _shift_times(self, shift_ms: int) -> None:
+        for entry in self.session.get_entries()[self._copied :]:
+            entry["timestamp"] = iso_ms((parse_time(entry["timestamp"]) or 0) + shift_ms)
             if "message" in entry:
-                entry["message"]["timestamp"] = begins_ms + at
-            if entry.get("customType") in ("tool_execution_start", "session_exit"):
-                key = "startedAt" if "startedAt" in entry["data"] else "recordedAt"
-                entry["data"][key] = entry["timestamp"]
+                entry["message"]["timestamp"] += shift_ms
+            for key in ("startedAt", "recordedAt"):
+                if key in entry.get("data", ()):
+                    entry["data"][key] = entry["timestamp"]
 
-    def _message(self, role: str, body: Json, seen: str) -> str:
+    def message(self, role: str, body: Json, seen: str) -> str:
+        """Append a message, of which the model sees the text `seen`."""
         self._grow(seen)
-        # the time is put in its place by `_stamp`, once the end of the story is known
-        return self.add("message", {"message": {"role": role, **body, "timestamp": 0}})
+        self._tick(0, 1)
+        return self.session.append_message({"role": role, **body, "timestamp": self._clock})
 
     def _assistant(self, content: list[Json], thinking: str, stop: str, error: str) -> str:
         self._tick(4, 35)
@@ -296,7 +274,7 @@ class Story:
         if self.agent == "omp":
             duration = self._random.randrange(900, 14_000)
             body |= {"duration": duration, "ttft": duration // 6}
-        return self._message("assistant", body, "x" * written * 4)
+        return self.message("assistant", body, "x" * written * 4)
 
     def _usage(self, output: int, *, counted: bool) -> Json:
         fresh = self._context - self._seen if counted else 0
