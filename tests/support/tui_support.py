@@ -47,6 +47,12 @@ class Driven:
             self.app.post_message(events.Key(key, key if len(key) == 1 else _CHARACTERS.get(key)))
             await self.settle()
 
+    async def press_now(self, *keys: str) -> None:
+        """Press keys, waiting after each until the interface has painted what it changed; the background goes on."""
+        for key in keys:
+            self.app.post_message(events.Key(_NAMES.get(key, key), key if len(key) == 1 else _CHARACTERS.get(key)))
+            await self.settle(background=False)
+
     async def press_at_once(self, *keys: str) -> None:
         """Press keys as a fast terminal sends them: all are there before the first is handled."""
         for key in keys:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.patterns import compiled, search
+from sessionbrowse.model.search.patterns import compiled, is_in
 from sessionbrowse.model.session.parents import ROOT, loops
 
 SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
@@ -20,6 +20,8 @@ SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
 _NAME, _TEXT, _SCATTERED = 0.0, 1_000_000.0, 2_000_000.0
 _BLANKS = re.compile(r"\s+")
 _WORD_STARTS = frozenset(" \t\n\r\f\v-_./:")
+PatternIsIn = Callable[[str, str], bool]
+"""Tells whether a pattern matches anywhere in a text."""
 _SWAPPABLE = re.compile(r"([a-z]+)([0-9]+)|([0-9]+)([a-z]+)")
 
 
@@ -28,7 +30,7 @@ class Query(Struct, frozen=True):
 
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
-    pattern: re.Pattern[str] | None = None
+    pattern: str | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -53,7 +55,9 @@ def parse_query(text: str) -> Query:
     """
     text = text.strip()
     if text.startswith("re:"):
-        return Query(pattern=compiled(text[3:].strip()))
+        pattern = text[3:].strip()
+        compiled(pattern)
+        return Query(pattern=pattern)
     if text.count('"') % 2:
         # An unbalanced quote is an ordinary character, as it is while the phrase is being typed.
         return Query(words=tuple(text.split()))
@@ -69,12 +73,15 @@ def parse_query(text: str) -> Query:
     return Query(words=tuple(words), phrases=tuple(phrases))
 
 
-def score(query: Query, fields: Fields) -> float | None:
-    """Return how well the fields match, lower is better; None if they do not."""
+def score(query: Query, fields: Fields, pattern_is_in: PatternIsIn = is_in) -> float | None:
+    """Return how well the fields match, lower is better; None if they do not.
+
+    `pattern_is_in` tells whether the query's pattern matches in a text.
+    """
     if query.pattern is not None:
-        if fields.name and search(query.pattern, fields.name):
+        if fields.name and pattern_is_in(query.pattern, fields.name):
             return _NAME
-        found = any(search(query.pattern, field) for field in (fields.id, fields.text, fields.cwd))
+        found = any(pattern_is_in(query.pattern, field) for field in (fields.id, fields.text, fields.cwd))
         return _TEXT if found else None
     total = 0.0
     lowered: Fields | None = None
@@ -127,13 +134,17 @@ def scattered(query: str) -> re.Pattern[str]:
 
 
 def filtered(
-    summaries: Sequence[Summary], query: Query, sort: str, text_of: Callable[[Summary], str | None] | None = None
+    summaries: Sequence[Summary],
+    query: Query,
+    sort: str,
+    text_of: Callable[[Summary], str | None] | None = None,
+    pattern_is_in: PatternIsIn = is_in,
 ) -> list[Summary]:
     """Return the matching summaries in the order that `sort` names; `recent` and no query keep the given order."""
     scores: dict[int, float] = {}
     matching: list[Summary] = []
     for summary in summaries:
-        found = score(query, fields_of(summary, text_of(summary) if text_of else None))
+        found = score(query, fields_of(summary, text_of(summary) if text_of else None), pattern_is_in)
         if found is not None:
             scores[id(summary)] = found
             matching.append(summary)

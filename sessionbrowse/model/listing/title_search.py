@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.query import SearchQuery, Span, find_word, matches, spans_in
+from sessionbrowse.model.search.patterns import Span
+from sessionbrowse.model.search.query import SearchQuery, find_word, has_words, word_spans
 from sessionbrowse.model.search.words import literal, words_of
 
 TITLE_CHARACTERS = 200
@@ -35,13 +36,13 @@ class Titles:
         return summary.name or (self._first_message(summary) or "")[:TITLE_CHARACTERS]
 
     def named(self, query: SearchQuery) -> Iterator[tuple[Summary, list[Span]]]:
-        """Yield the sessions in whose name the query is found, and where, in their order."""
+        """Yield the sessions in whose name the query's words are, in their order, and where the words are."""
         if self._names is None:
             self._names = [(each, literal(each.name)) for each in self._summaries if each.name]
         wanted = (*query.words, *query.phrases)
         for summary, folded in self._names:
             if summary.name is not None and all(find_word(word, folded) >= 0 for word in wanted):
-                spans = spans_in(query, summary.name, folded)
+                spans = word_spans(query, summary.name, folded)
                 if spans is not None:
                     yield summary, spans
 
@@ -58,7 +59,7 @@ class Titles:
             return
         for summary in self._summaries:
             own = words.get(summary.path, ())
-            if all(not others.isdisjoint(own) for others in near) and not matches(query, self.title(summary)):
+            if all(not others.isdisjoint(own) for others in near) and not has_words(query, self.title(summary)):
                 yield summary
 
     def _first_message(self, summary: Summary) -> str | None:

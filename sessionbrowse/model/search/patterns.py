@@ -1,102 +1,59 @@
-"""Patterns that users type, and an end to those that would search for ever, as `(a+)+x` does in many texts.
+"""Regular expressions that users type (`re:pattern`): compile one, and find it in texts.
 
-`re` holds the interpreter while it searches and minds nothing but signals, so a timer's signal is what ends it: in the
-main thread, where the system has such timers. Elsewhere a search takes the time it takes.
+A pattern such as `(a+)+x` may search a text for ever, and `re` lets no other thread run meanwhile. These functions are
+therefore for programs that end with Ctrl+C; others ask the pattern worker, which calls them in another process.
 """
 
 from __future__ import annotations
 
 import re
-import signal
-import threading
-import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from sessionbrowse.errors import SessionBrowseError
 
-TICK_SECONDS = 0.05
+Span = tuple[int, int]
+"""Where a match begins in a text, and where it ends."""
+
+FindFirst = Callable[[str, Sequence[str], Callable[[], bool]], Sequence[Span | None]]
+"""Returns where a pattern first matches in each of some texts; asked whether it is cancelled, it may give up."""
 
 
 class BadPattern(SessionBrowseError):
     """The pattern is empty or no regular expression."""
 
 
-class TooSlow(SessionBrowseError):
-    """The pattern took too long, or nobody waits for it any more."""
-
-
-def compiled(text: str) -> re.Pattern[str]:
-    """Return the pattern; case does not matter.
+@lru_cache(maxsize=4)
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern that ignores case.
 
     Raises:
         BadPattern: it is empty, or no regular expression.
     """
-    if not text:
+    if not pattern:
         raise BadPattern("Type a pattern behind re:")
     try:
         with warnings.catch_warnings():
-            # What may mean something else one day means what it means today.
+            # Python warns of syntax that a later version may read in another way; users cannot act on that.
             warnings.simplefilter("ignore")
-            return re.compile(text, re.IGNORECASE)
+            return re.compile(pattern, re.IGNORECASE)
     except (re.error, RecursionError, OverflowError) as error:
         raise BadPattern(f"The pattern is not valid: {error}") from None
 
 
-def search(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """Return a pattern's first match in a text.
-
-    Raises:
-        TooSlow: the patience that `within` was given is at its end.
-    """
-    global _searching
-    _searching = True
-    try:
-        return pattern.search(text)
-    finally:
-        _searching = False
+def is_in(pattern: str, text: str) -> bool:
+    """Tell whether a valid pattern matches anywhere in a text."""
+    return compiled(pattern).search(text) is not None
 
 
-def places(pattern: re.Pattern[str], text: str) -> list[tuple[int, int]]:
-    """Return where a pattern matches in a text; nowhere where nothing is matched.
-
-    Raises:
-        TooSlow: the patience that `within` was given is at its end.
-    """
-    global _searching
-    _searching = True
-    try:
-        return [found.span() for found in pattern.finditer(text) if found[0]]
-    finally:
-        _searching = False
+def first_spans(pattern: str, texts: Sequence[str], cancelled: Callable[[], bool] = lambda: False) -> list[Span | None]:
+    """Return where a valid pattern first matches in each text, None where it does not."""
+    search = compiled(pattern).search
+    return [found.span() if (found := search(text)) is not None else None for text in texts]
 
 
-@contextmanager
-def within(seconds: float, is_over: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """Let patterns search for so many seconds in all, and not longer than until something is over.
-
-    Other threads run now and then meanwhile. Nothing else than a pattern's search is ever broken off.
-    """
-    global _must_end
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    end = time.monotonic() + seconds
-    _must_end = lambda: time.monotonic() > end or is_over()  # noqa: E731
-    # The handler stays: a signal that comes late must find one.
-    signal.signal(signal.SIGALRM, _tick)
-    signal.setitimer(signal.ITIMER_REAL, TICK_SECONDS, TICK_SECONDS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-_searching = False
-_must_end: Callable[[], bool] = lambda: False  # noqa: E731
-
-
-def _tick(_number: int, _frame: object) -> None:
-    if _searching and _must_end():
-        raise TooSlow("The pattern takes too long here. One without a repetition in a repetition may not.")
+def all_spans(pattern: str, texts: Sequence[str]) -> list[list[Span]]:
+    """Return every place in each text where a valid pattern matches at least one character."""
+    find = compiled(pattern).finditer
+    return [[found.span() for found in find(text) if found[0]] for text in texts]

@@ -12,14 +12,12 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.model.search.patterns import BadPattern, compiled, search
+from sessionbrowse.model.search.patterns import BadPattern, Span, compiled
 from sessionbrowse.model.search.words import is_cjk, literal, original_offsets, words_of
 
 AGENTS = ("pi", "omp", "atomic", "indusagi")
 STATES = ("active", "abandoned", "compacted")
 SNIPPET_BEFORE, SNIPPET_AFTER = 48, 112
-
-Span = tuple[int, int]
 
 
 class BadSearch(SessionBrowseError):
@@ -31,7 +29,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
-    pattern: re.Pattern[str] | None = None
+    pattern: str | None = None
     agents: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -89,7 +87,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
     """
     words: list[str] = []
     phrases: list[str] = []
-    pattern: re.Pattern[str] | None = None
+    pattern: str | None = None
     filters: dict[str, list[str]] = {key: [] for key in _FILTERS}
     if text.count('"') % 2:
         # An unbalanced quote is an ordinary character, as it is while the phrase is being typed.
@@ -134,36 +132,29 @@ def parse_question(text: str) -> SearchQuery:
     return query
 
 
-def spans_in(query: SearchQuery, text: str, folded: str | None = None) -> list[Span] | None:
-    """Return where in the text the query's words, phrases and pattern are found first; None if one is missing.
+def word_spans(query: SearchQuery, text: str, folded: str | None = None) -> list[Span] | None:
+    """Return where in the text the query's words and phrases are found first; None if one is missing.
 
-    `folded` is its `literal`, if known.
+    The pattern is not searched for. `folded` is the text's `literal`, if known.
     """
-    spans: list[Span] = []
-    if query.words or query.phrases:
-        folded = literal(text) if folded is None else folded
-        places: list[Span] = []
-        for wanted in (*query.words, *query.phrases):
-            at = find_word(wanted, folded)
-            if at < 0:
-                return None
-            places.append((at, at + len(wanted)))
-        spans += _in_original(text, folded, places)
-    if query.pattern is not None:
-        found = search(query.pattern, text)
-        if found is None:
+    if not query.words and not query.phrases:
+        return []
+    folded = literal(text) if folded is None else folded
+    places: list[Span] = []
+    for wanted in (*query.words, *query.phrases):
+        at = find_word(wanted, folded)
+        if at < 0:
             return None
-        spans.append(found.span())
-    return sorted(set(spans))
+        places.append((at, at + len(wanted)))
+    return sorted(set(_in_original(text, folded, places)))
 
 
-def matches(query: SearchQuery, text: str, folded: str | None = None) -> bool:
-    """Tell whether the query's words, phrases and pattern are all in the text; `folded` is its `literal`, if known."""
-    if query.words or query.phrases:
-        folded = literal(text) if folded is None else folded
-        if any(find_word(wanted, folded) < 0 for wanted in (*query.words, *query.phrases)):
-            return False
-    return query.pattern is None or search(query.pattern, text) is not None
+def has_words(query: SearchQuery, text: str) -> bool:
+    """Tell whether all words and phrases of the query are in the text; the pattern is not searched for."""
+    if not query.words and not query.phrases:
+        return True
+    folded = literal(text)
+    return all(find_word(wanted, folded) >= 0 for wanted in (*query.words, *query.phrases))
 
 
 def snippet(text: str, spans: list[Span]) -> tuple[str, tuple[Span, ...]]:
@@ -233,11 +224,12 @@ def _phrase(text: str) -> list[str]:
     return [folded] if folded else []
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def _pattern(text: str) -> str:
     try:
-        return compiled(text)
+        compiled(text)
     except BadPattern as error:
         raise BadSearch(error.sentence) from None
+    return text
 
 
 def _one_of(key: str, value: str, allowed: tuple[str, ...]) -> str:

@@ -35,13 +35,20 @@ class Channel(Generic[Received]):
     """
 
     def __init__(
-        self, descriptor: int, receives: Any, program: subprocess.Popen[bytes] | None = None, *, process_id: int = 0
+        self,
+        descriptor: int,
+        receives: Any,
+        program: subprocess.Popen[bytes] | None = None,
+        *,
+        process_id: int = 0,
+        leads_group: bool = True,
     ) -> None:
         self._connection = Connection(descriptor)
         self._decoder: msgspec.msgpack.Decoder[Received] = msgspec.msgpack.Decoder(receives)
         self._receives = receives
         self._sending = threading.Lock()
         self._program = program
+        self._leads_group = leads_group
         self.process_id = program.pid if program is not None else process_id
         """The process at the other end if it was started here, else 0."""
         self.is_over = False
@@ -85,7 +92,7 @@ class Channel(Generic[Received]):
             both_ways.shutdown(socket.SHUT_RDWR)
         if self.process_id:
             with suppress(OSError):
-                os.killpg(self.process_id, signal.SIGKILL)
+                (os.killpg if self._leads_group else os.kill)(self.process_id, signal.SIGKILL)
         if self._program is not None:
             self._program.wait()
         elif self.process_id:
@@ -94,11 +101,11 @@ class Channel(Generic[Received]):
         self.process_id = 0
 
 
-def start_program(module: str, *arguments: str, receives: Any) -> Channel[Any]:
+def start_program(module: str, *arguments: str, receives: Any, leads_group: bool = True) -> Channel[Any]:
     """Start `python -m module DESCRIPTOR ARGUMENTS…` and return the channel to it.
 
-    The program opens its end with `inherited`. It leads a process group of its own, so that keys which interrupt the
-    terminal do not reach it.
+    The program opens its end with `inherited`. If it leads a process group of its own, keys which interrupt the
+    terminal do not reach it; else it is killed with the group of this process.
 
     Raises:
         OSError: no process can be started.
@@ -116,12 +123,12 @@ def start_program(module: str, *arguments: str, receives: Any) -> Channel[Any]:
                 stderr=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 env=os.environ | {"PYTHONPATH": search_path},
-                start_new_session=True,
+                start_new_session=leads_group,
             )
         except BaseException:
             ours.close()
             raise
-    return Channel(ours.detach(), receives, program)
+    return Channel(ours.detach(), receives, program, leads_group=leads_group)
 
 
 def inherited(arguments: Sequence[str], receives: Any) -> Channel[Any]:

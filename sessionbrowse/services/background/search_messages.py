@@ -87,7 +87,10 @@ class Page(Struct, frozen=True):
 
 
 class Searched(Struct, frozen=True):
-    """How far a search has come: `finished` at its end, `paused` with as many hits as were asked for, or `stopped`."""
+    """How far a search has come: `finished` at its end, `paused` with as many hits as were asked for, or `stopped`.
+
+    `problem` is a sentence that says why it stopped, if the user did not stop it.
+    """
 
     stamp: int
     looked_at: int
@@ -95,6 +98,7 @@ class Searched(Struct, frozen=True):
     finished: bool = False
     paused: bool = False
     stopped: bool = False
+    problem: str | None = None
 
 
 class Refused(Struct, frozen=True):

@@ -12,8 +12,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import IO
@@ -22,8 +20,8 @@ from msgspec.structs import replace
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.patterns import TooSlow, within
 from sessionbrowse.model.search.query import BadSearch, SearchQuery, parse_question
+from sessionbrowse.services.background.pattern_worker import PatternStopped, PatternWorker
 from sessionbrowse.services.background.search_messages import (
     Answer,
     Checkpoints,
@@ -78,6 +76,7 @@ class SearchServer:
         self._wanted = 0
         self._stopped = -1
         self._ended = False
+        self._patterns = PatternWorker()
         self._searcher = Searcher(Gathered([], {}, {}, {}))
         self._checkpoints = KnownCheckpoints()
         self._index: Index | None = None
@@ -107,6 +106,7 @@ class SearchServer:
     def end(self) -> None:
         """Make `run` return."""
         self._ended = True
+        self._patterns.close()
         self._wanted = -1
         self._requests.put(None)
 
@@ -183,11 +183,18 @@ class SearchServer:
         first = self._given == 0
         due = time.monotonic() + (FIRST_PAGE_SECONDS if first else PAGE_SECONDS)
         finished, paused = True, False
+        problem: str | None = None
         while self._given + len(page) < limit:
-            hit = self._next_hit(hits, stamp)
+            try:
+                hit = next(hits, None)
+            except PatternStopped as error:
+                hit, problem = None, error.sentence
             if self._is_stale(stamp):
-                finished = False
+                finished, problem = False, None
                 break
+            if problem is not None:
+                # It is not asked again when sessions change: it would not end then either.
+                finished, self._stopped = False, stamp
             if hit is None:
                 break
             page.append(hit)
@@ -207,13 +214,7 @@ class SearchServer:
             self._given = at_least
         else:
             self._give(stamp, page)
-        self._send(Searched(stamp, self._looked_at, sessions, finished, paused, stopped))
-
-    def _next_hit(self, hits: Iterator[Hit], stamp: int) -> Hit | None:
-        """Return the next hit; a pattern that finds no end in a text is stopped with its search."""
-        with suppress(TooSlow), within(inf, lambda: self._ended or self._is_stale(stamp)):
-            return next(hits, None)
-        return None
+        self._send(Searched(stamp, self._looked_at, sessions, finished, paused, stopped, problem))
 
     def _give(self, stamp: int, page: list[Hit]) -> None:
         if page or not self._given:
@@ -351,7 +352,9 @@ class SearchServer:
             self._find(replace(self._current, limit=max(self._current.limit, self._given)), at_least=self._given)
 
     def _use(self, gathered: Gathered) -> None:
-        self._searcher = Searcher(gathered, self._index if gathered.rows else None, self._searcher)
+        self._searcher = Searcher(
+            gathered, self._index if gathered.rows else None, self._searcher, find_first=self._patterns.first_spans
+        )
         self._warming = self._warm()
 
     def _tell(self) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.query import Span, snippet
+from sessionbrowse.model.search.patterns import Span
+from sessionbrowse.model.search.query import snippet
 
 NAME_SCORE, LABEL_SCORE, TEXT_SCORE, NEAR_SCORE = 3.0, 2.0, 1.0, 0.0
 _SCORE_SPAN_MS = 1e13

@@ -7,12 +7,14 @@ does not have as they are, the files are streamed. The answers are the same. Eve
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TypeVar
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.listing.title_search import Titles
 from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_facts, is_in_time
-from sessionbrowse.model.search.query import SearchQuery, Span, matches, may_be_in, parse_search, spans_in
+from sessionbrowse.model.search.patterns import FindFirst, Span, first_spans
+from sessionbrowse.model.search.query import SearchQuery, has_words, may_be_in, parse_search, word_spans
 from sessionbrowse.model.search.words import literal
 from sessionbrowse.services.list.snapshot import Gathered
 from sessionbrowse.services.search.candidates import Candidates, Words
@@ -31,18 +33,32 @@ from sessionbrowse.services.search.trees import Trees
 from sessionbrowse.store.index.file_row import Held
 from sessionbrowse.store.index.index import Index
 
+PATTERN_TEXTS, PATTERN_CHARACTERS = 100, 200_000
+"""How many texts are given to a pattern at once: each question to another process takes a tenth of a millisecond."""
+
 Cancelled = Callable[[], bool]
+Found = TypeVar("Found")
+Worded = Iterable[tuple[Found, str, list[Span]]]
+"""Finds that have the words of a query, each with its text and where its words are."""
 
 
 class Searcher:
     """Answers queries about sessions that were gathered once; `index` None streams every file.
 
     What was worked out for one query is kept for the next; `before` is a searcher of an earlier gathering, from which
-    is taken what did not change.
+    is taken what did not change. `find_first` searches texts for the pattern of a query.
     """
 
-    def __init__(self, gathered: Gathered, index: Index | None = None, before: Searcher | None = None) -> None:
+    def __init__(
+        self,
+        gathered: Gathered,
+        index: Index | None = None,
+        before: Searcher | None = None,
+        *,
+        find_first: FindFirst = first_spans,
+    ) -> None:
         self._index = index
+        self._find_first = find_first
         self._rows = gathered.rows if index is not None else {}
         self._generation = gathered.generation
         self.summaries = sorted(gathered.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
@@ -87,20 +103,12 @@ class Searcher:
         tools = tools or bool(query.tools)
         by_title = query.has_text and not query.is_about_entries
         if by_title:
-            for summary, spans in self._titles.named(query):
-                if cancelled():
-                    return
-                if _fits_session(query, summary) and is_in_time(query, summary.modified):
-                    yield session_hit(summary, summary.name or "", spans, NAME_SCORE)
+            yield from self._named(query, cancelled)
             for summary in self._labelled:
                 if cancelled():
                     return
-                if (
-                    _fits_session(query, summary)
-                    and any(matches(query, text) for text in summary.labels)
-                    and (wait_for_labels or self.trees.knows_labels(summary))
-                ):
-                    yield from self._labels(query, summary)
+                if _fits_session(query, summary) and (wait_for_labels or self.trees.knows_labels(summary)):
+                    yield from self._labels(query, summary, cancelled)
         candidates, is_asked = None, False
         rows = self._rows if not self.is_outdated() else {}
         for number, summary in enumerate(self.summaries):
@@ -125,19 +133,46 @@ class Searcher:
                 if _fits_session(query, summary) and is_in_time(query, summary.modified):
                     yield session_hit(summary, self._titles.title(summary), [], NEAR_SCORE)
 
-    # ---- labels --------------------------------------------------------------------------------------------
+    def _matching(
+        self, query: SearchQuery, worded: Worded[Found], cancelled: Cancelled
+    ) -> Iterator[tuple[Found, list[Span]]]:
+        """Yield the finds whose text the pattern of the query matches too, if it has one, and all places of both."""
+        if query.pattern is None:
+            yield from ((found, spans) for found, _, spans in worded)
+            return
+        for batch in _batches(worded):
+            firsts = self._find_first(query.pattern, [text for _, text, _ in batch], cancelled)
+            for (found, _, spans), first in zip(batch, firsts, strict=True):
+                if first is not None:
+                    yield found, sorted({*spans, first})
 
-    def _labels(self, query: SearchQuery, summary: Summary) -> Iterator[Hit]:
-        for label in self.trees.labels(summary):
-            spans = spans_in(query, label.text)
-            if spans is not None and is_in_time(
-                query, label.said_ms if label.said_ms is not None else summary.modified
-            ):
-                tree = self.trees.tree(summary)
-                state = tree.state(label.index) if tree is not None else "active"
-                yield entry_hit(
-                    summary, label.index, label.entry_id, "label", state, label.text, spans, LABEL_SCORE, label.said_ms
-                )
+    # ---- names and labels ----------------------------------------------------------------------------------
+
+    def _named(self, query: SearchQuery, cancelled: Cancelled) -> Iterator[Hit]:
+        named = ((summary, summary.name or "", spans) for summary, spans in self._titles.named(query))
+        for summary, spans in self._matching(query, named, cancelled):
+            if cancelled():
+                return
+            if _fits_session(query, summary) and is_in_time(query, summary.modified):
+                yield session_hit(summary, summary.name or "", spans, NAME_SCORE)
+
+    def _labels(self, query: SearchQuery, summary: Summary, cancelled: Cancelled) -> Iterator[Hit]:
+        texts = [text for text in summary.labels if has_words(query, text)]
+        if not any(True for _ in self._matching(query, [(text, text, []) for text in texts], cancelled)):
+            # Which entries bear the labels stands in the file, which may have to be read.
+            return
+        labels = [
+            (label, label.text, spans)
+            for label in self.trees.labels(summary)
+            if (spans := word_spans(query, label.text)) is not None
+            and is_in_time(query, label.said_ms if label.said_ms is not None else summary.modified)
+        ]
+        for label, spans in self._matching(query, labels, cancelled):
+            tree = self.trees.tree(summary)
+            state = tree.state(label.index) if tree is not None else "active"
+            yield entry_hit(
+                summary, label.index, label.entry_id, "label", state, label.text, spans, LABEL_SCORE, label.said_ms
+            )
 
     # ---- the newest sessions, held in memory ---------------------------------------------------------------
 
@@ -158,14 +193,18 @@ class Searcher:
         self._recent.keep_only(kept)
 
     def _in_recent(self, query: SearchQuery, summary: Summary, cancelled: Cancelled) -> Iterator[Hit]:
-        for entry in self._recent.likely(summary.path, query):
+        entries = (
+            (entry, entry.facts.text, spans)
+            for entry in self._recent.likely(summary.path, query)
+            if fits_facts(query, entry.facts)
+            and (spans := word_spans(query, entry.facts.text, entry.folded)) is not None
+        )
+        for entry, spans in self._matching(query, entries, cancelled):
             if cancelled():
                 return
-            spans = spans_in(query, entry.facts.text, entry.folded) if fits_facts(query, entry.facts) else None
-            if spans is not None:
-                hit = self._fitting(query, summary, entry.index, entry.facts, spans, entry.entry_id, entry.state)
-                if hit is not None:
-                    yield hit
+            hit = self._fitting(query, summary, entry.index, entry.facts, spans, entry.entry_id, entry.state)
+            if hit is not None:
+                yield hit
 
     # ---- text ----------------------------------------------------------------------------------------------
 
@@ -183,14 +222,10 @@ class Searcher:
         try:
             places = self._index.places(row)
             chosen = candidates.entries_of(row.row) if candidates is not None else range(len(places.offsets))
-            found = lines_at(summary.path, [(i, places.offsets[i], places.sizes[i]) for i in reversed(chosen)])
-            for index, raw in found:
-                if cancelled():
-                    return
-                hit = self._judge(query, summary, index, raw, tools)
-                if hit is not None:
-                    given.add(index)
-                    yield hit
+            lines = lines_at(summary.path, [(i, places.offsets[i], places.sizes[i]) for i in reversed(chosen)])
+            for hit in self._in_lines(query, summary, lines, tools, cancelled):
+                given.add(hit.entry_index)
+                yield hit
         except (ValueError, IndexError, sqlite3.Error):
             # Damaged, or the file changed under us.
             for hit in self._streamed(query, summary, tools, cancelled):
@@ -198,27 +233,23 @@ class Searcher:
                     yield hit
 
     def _streamed(self, query: SearchQuery, summary: Summary, tools: bool, cancelled: Cancelled) -> Iterator[Hit]:
-        kept: list[Hit] = []
-        for index, raw in streamed_lines(summary):
-            if cancelled():
-                return
-            hit = self._judge(query, summary, index, raw, tools)
-            if hit is not None:
-                kept.append(hit)
-        yield from reversed(kept)
+        hits = list(self._in_lines(query, summary, streamed_lines(summary), tools, cancelled))
+        yield from reversed(hits)
 
-    def _judge(self, query: SearchQuery, summary: Summary, index: int, raw: bytes, tools: bool) -> Hit | None:
-        if not may_be_in(query, raw):
-            return None
-        facts = facts_of(raw, tools=tools)
-        if facts is None or not facts.text or not fits_facts(query, facts):
-            return None
-        spans = spans_in(query, facts.text)
-        if spans is None:
-            return None
-        tree = self.trees.tree(summary)
-        entry_id, state = (tree.entry_id(index), tree.state(index)) if tree is not None else (None, "")
-        return self._fitting(query, summary, index, facts, spans, entry_id, state)
+    def _in_lines(
+        self,
+        query: SearchQuery,
+        summary: Summary,
+        lines: Iterable[tuple[int, bytes]],
+        tools: bool,
+        cancelled: Cancelled,
+    ) -> Iterator[Hit]:
+        for (index, facts), spans in self._matching(query, _worded_lines(query, lines, tools, cancelled), cancelled):
+            tree = self.trees.tree(summary)
+            entry_id, state = (tree.entry_id(index), tree.state(index)) if tree is not None else (None, "")
+            hit = self._fitting(query, summary, index, facts, spans, entry_id, state)
+            if hit is not None:
+                yield hit
 
     def _fitting(
         self,
@@ -240,6 +271,35 @@ class Searcher:
         return entry_hit(
             summary, index, entry_id, facts.role, state or "active", facts.text, spans, TEXT_SCORE, facts.time_ms
         )
+
+
+def _worded_lines(
+    query: SearchQuery, lines: Iterable[tuple[int, bytes]], tools: bool, cancelled: Cancelled
+) -> Worded[tuple[int, EntryFacts]]:
+    """Yield the entries that have the words and are what the filters of the query ask for."""
+    for index, raw in lines:
+        if cancelled():
+            return
+        facts = facts_of(raw, tools=tools) if may_be_in(query, raw) else None
+        if facts is None or not facts.text or not fits_facts(query, facts):
+            continue
+        spans = word_spans(query, facts.text)
+        if spans is not None:
+            yield (index, facts), facts.text, spans
+
+
+def _batches(worded: Worded[Found]) -> Iterator[list[tuple[Found, str, list[Span]]]]:
+    """Yield finds in batches that are worth a question to another process."""
+    batch: list[tuple[Found, str, list[Span]]] = []
+    characters = 0
+    for each in worded:
+        batch.append(each)
+        characters += len(each[1])
+        if len(batch) >= PATTERN_TEXTS or characters >= PATTERN_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
 
 
 def is_outdated(index: Index | None, generation: int) -> bool:

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from sessionbrowse.model.search.patterns import TooSlow, within
 from sessionbrowse.tui.lists.library import Filter, parse_filter
 from sessionbrowse.tui.lists.rows import plural
 from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.lists.screen import BrowseScreen
-
-PATIENCE_SECONDS = 0.5
-"""So long a pattern may search the list: keys wait for it."""
 
 Row = TypeVar("Row")
 
@@ -81,14 +78,24 @@ def set_query(screen: BrowseScreen, pane: str, text: str, *, keep_line: bool = F
         screen.query_one(FilterLine).close()
 
 
-def rows_left(screen: BrowseScreen, pane: str, rows_of: Callable[[Filter], Sequence[Row]]) -> Sequence[Row]:
-    """Return the rows that a list's filter leaves; a pattern that takes too long is from then on one that cannot."""
-    try:
-        with within(PATIENCE_SECONDS):
-            return rows_of(screen.filters[pane])
-    except TooSlow as error:
-        screen.filters[pane] = replace(screen.filters[pane], problem=str(error))
-        return rows_of(screen.filters[pane])
+def rows_left(screen: BrowseScreen, pane: str, rows_of: Callable[[Filter], Sequence[Row]]) -> Sequence[Row] | None:
+    """Return the rows that a list's filter leaves; None while it is not known what its pattern matches."""
+    filter = screen.filters[pane]
+    pattern = filter.query.pattern
+    answers = screen.pattern_answers.get(pane)
+    if answers is not None and answers.pattern != pattern:
+        answers.close()
+        answers = None
+        del screen.pattern_answers[pane]
+    if pattern is None:
+        return rows_of(filter)
+    if answers is None:
+        answered = screen.refresh_projects if pane == "projects" else screen.refresh_sessions
+        answers = screen.pattern_answers[pane] = PatternAnswers(screen, pane, pattern, answered)
+    if answers.problem is not None:
+        filter = screen.filters[pane] = replace(filter, problem=answers.problem)
+    rows = rows_of(replace(filter, pattern_is_in=answers.is_in))
+    return None if answers.is_waiting else rows
 
 
 def say_found(screen: BrowseScreen) -> None:
@@ -98,7 +105,9 @@ def say_found(screen: BrowseScreen) -> None:
         return
     query = screen.filters[screen.filtered]
     rows = screen.projects_list.count - 1 if screen.filtered == "projects" else screen.sessions_list.count
-    status: Line = [(plural(rows, "match", "matches"), "dim")]
+    answers = screen.pattern_answers.get(screen.filtered)
+    is_waiting = answers is not None and answers.is_waiting
+    status: Line = [("searching …", "accent") if is_waiting else (plural(rows, "match", "matches"), "dim")]
     if query.problem is not None:
         status = [(query.problem, "error")]
     line.say(status)

@@ -13,10 +13,19 @@ from msgspec.structs import replace
 
 from sessionbrowse.model.listing.age_groups import AgeGroups, age_groups
 from sessionbrowse.model.listing.families import families, folded
-from sessionbrowse.model.listing.picker import Fields, Query, filtered, ordered, parse_query, score, threads
+from sessionbrowse.model.listing.picker import (
+    Fields,
+    PatternIsIn,
+    Query,
+    filtered,
+    ordered,
+    parse_query,
+    score,
+    threads,
+)
 from sessionbrowse.model.listing.picker_words import Held, Typed
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.patterns import BadPattern
+from sessionbrowse.model.search.patterns import BadPattern, is_in
 from sessionbrowse.services.background.events import Opening
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.lists.lazy_rows import OnDemand
@@ -26,11 +35,15 @@ SORTS = ("recent", "threaded", "name", "size", "cost")
 
 
 class Filter(Struct, frozen=True):
-    """What stands in a filter line; `problem` is a sentence where it cannot match anything."""
+    """What stands in a filter line; `problem` is a sentence where it cannot match anything.
+
+    `pattern_is_in` tells whether the query's pattern matches in a text.
+    """
 
     text: str = ""
     query: Query = Query()
     problem: str | None = None
+    pattern_is_in: PatternIsIn = is_in
 
     @property
     def is_empty(self) -> bool:
@@ -344,16 +357,17 @@ class Library:
         query, text = filter.query, filter.text
         if query.pattern is not None or '"' in text:
             self._hits.clear()
-            return OnDemand(filtered(chosen, query, sort), SessionRow)
+            found = filtered(chosen, query, sort, pattern_is_in=filter.pattern_is_in)
+            return OnDemand(found, SessionRow)
         while self._hits and not text.startswith(self._hits[-1][0]):
             self._hits.pop()
         if not self._hits or self._hits[-1][0] != text:
             candidates = self._hits[-1][1] if self._hits else self._chosen_held()
             self._hits.append((text, self._typed.matching(candidates, query.words)))
-        found = self._hits[-1][1]
+        hits = self._hits[-1][1]
         if sort == "recent":
-            return OnDemand(found, lambda held: SessionRow(held.summary))
-        return OnDemand(filtered([held.summary for held in found], query, sort), SessionRow)
+            return OnDemand(hits, lambda held: SessionRow(held.summary))
+        return OnDemand(filtered([held.summary for held in hits], query, sort), SessionRow)
 
     def _forget_all(self) -> None:
         self._families = None
@@ -409,4 +423,4 @@ def _by_activity(rows: list[ProjectRow]) -> list[ProjectRow]:
 
 
 def _matches(filter: Filter, cwd: str) -> bool:
-    return filter.problem is None and score(filter.query, Fields("", "", cwd, "")) is not None
+    return filter.problem is None and score(filter.query, Fields("", "", cwd, ""), filter.pattern_is_in) is not None

@@ -25,6 +25,7 @@ from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.views import Looked
 from sessionbrowse.tui.shell.jobs import Outcome
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
+from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
@@ -69,6 +70,8 @@ class BrowseScreen(PanedScreen):
         self.show_path = False
         self.filters = {"projects": Filter(), "sessions": Filter()}
         self.filtered = "sessions"
+        self.pattern_answers: dict[str, PatternAnswers] = {}
+        self._top_is_due = False
         self._projects: Sequence[ProjectRow] = ()
         self._sessions: Sequence[SessionRow] = ()
         self.exists: dict[str, bool | None] = {}
@@ -247,18 +250,28 @@ class BrowseScreen(PanedScreen):
 
     def refresh_projects(self) -> None:
         """Compute the rows of the folders anew; the cursor stays on its row."""
-        self._projects = rows_left(
+        rows = rows_left(
             self, "projects", lambda query: self.library.projects(query, hidden=self.hidden, archived=self.archived)
         )
+        if rows is None:
+            return
+        self._projects = rows
         keys = [("folder", row.cwd) for row in self._projects]
         self._go_to_wanted_folder(keys)
         self._ambiguous = same_names([row.cwd for row in self._projects if row.cwd])
         self.projects_list.set_rows(keys, cursor=("folder", self.folder))
         self.projects_list.border_subtitle = f"{max(0, len(self._projects) - 1):,}"
+        say_found(self)
 
     def refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
         """Compute the rows of the sessions anew; the cursor stays on its row, or goes to the `top` or to `cursor`."""
-        self._sessions = rows_left(self, "sessions", self._rows_of)
+        top, rows = top or self._top_is_due, rows_left(self, "sessions", self._rows_of)
+        self._top_is_due = top and rows is None
+        if rows is None:
+            # The rows of before stay.
+            say_found(self)
+            return
+        self._sessions = rows
         paths = OnDemand(self._sessions, _path_of)
         marks = self.sessions_list.marks
         self.sessions_list.marks = {path for path in marks if self.library.get(path) is not None}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from sessionbrowse.model.listing.picker import PatternIsIn
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.query import BadSearch, SearchQuery, matches, parse_search
+from sessionbrowse.model.search.patterns import is_in
+from sessionbrowse.model.search.query import BadSearch, SearchQuery, has_words, parse_search
 from sessionbrowse.model.search.words import literal
 from sessionbrowse.services.background.search_messages import Answer, Checkpoints, Known, ListCheckpoints, Refresh
 from sessionbrowse.services.search.hits import Checkpoint
@@ -15,6 +17,7 @@ from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.resume.resume import Resuming
 from sessionbrowse.tui.search.hit_rows import checkpoint_row
 from sessionbrowse.tui.search.results_screen import FoundScreen, Spot
+from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
 from sessionbrowse.tui.widgets.bars import Bar
 from sessionbrowse.tui.widgets.row_list import RowState
 
@@ -29,6 +32,7 @@ class CheckpointsScreen(FoundScreen):
         self.query_text = ""
         self._query = SearchQuery()
         self._problem: str | None = None
+        self._answers: PatternAnswers | None = None
         self._stamp = 0
         self._all: list[Checkpoint] = []
         self._rows: list[Checkpoint] = []
@@ -139,7 +143,13 @@ class CheckpointsScreen(FoundScreen):
         self._show_rows()
 
     def _show_rows(self) -> None:
-        self._rows = [mark for mark in self._all if fits(self._query, mark)] if self._problem is None else []
+        answers = self._answers
+        if answers is not None and answers.problem is not None:
+            self._problem = answers.problem
+        pattern_is_in = answers.is_in if answers is not None else is_in
+        rows = [mark for mark in self._all if fits(self._query, mark, pattern_is_in)] if self._problem is None else []
+        # The rows stay until it is known in which labels the pattern is.
+        self._rows = self._rows if answers is not None and answers.is_waiting else rows
         keys = [(mark.path, mark.entry_index) for mark in self._rows]
         self.rows_list.set_rows(keys, empty=self._empty_sentence())
         self.rows_list.border_subtitle = f"{len(keys):,}"
@@ -191,10 +201,15 @@ class CheckpointsScreen(FoundScreen):
         if text == self.query_text:
             return
         self.query_text, self._problem = text, None
+        if self._answers is not None:
+            self._answers.close()
+            self._answers = None
         try:
             self._query = parse_search(text)
         except BadSearch as error:
             self._problem = str(error)
+        if self._query.pattern is not None and self._problem is None:
+            self._answers = PatternAnswers(self, "labels", self._query.pattern, self._show_rows)
         self._show_rows()
         self.rows_list.go_first()
 
@@ -230,7 +245,7 @@ class CheckpointsScreen(FoundScreen):
         Resuming(self).resume_from(spot.summary, spot.entry_id)
 
 
-def fits(query: SearchQuery, mark: Checkpoint) -> bool:
+def fits(query: SearchQuery, mark: Checkpoint, pattern_is_in: PatternIsIn = is_in) -> bool:
     """Tell whether a checkpoint is what a query asks for: words of its label, its session, its entry, its directory."""
     if query.agents and mark.agent not in query.agents:
         return False
@@ -243,4 +258,5 @@ def fits(query: SearchQuery, mark: Checkpoint) -> bool:
         return False
     if query.before_ms is not None and (mark.time_ms is None or mark.time_ms >= query.before_ms):
         return False
-    return matches(query, f"{mark.label} {mark.session or ''} {mark.cwd} {mark.preview}")
+    text = f"{mark.label} {mark.session or ''} {mark.cwd} {mark.preview}"
+    return has_words(query, text) and (query.pattern is None or pattern_is_in(query.pattern, text))

@@ -1,50 +1,60 @@
-"""Where in a row what was searched for stands."""
+"""The places in a row that match a search, which the row marks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from sessionbrowse.model.search.patterns import TooSlow, places, within
-from sessionbrowse.model.search.query import BadSearch, SearchQuery, parse_search, spans_in
-from sessionbrowse.tui.widgets.text_view import Marks
+from sessionbrowse.model.search.query import BadSearch, SearchQuery, parse_search, word_spans
+from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
+from sessionbrowse.tui.widgets.text_view import Marks, TextView
 
-PATIENCE_SECONDS = 0.1
-"""So long a row is searched for a pattern."""
+if TYPE_CHECKING:
+    from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
-def marks_of(text: str) -> Marks | None:
-    """Return what finds the places of a query's words, phrases and pattern; None for a query without any."""
-    try:
-        query = parse_search(text)
-    except BadSearch:
-        return None
+class MatchMarks:
+    """Marks what a query finds in the text pane of a screen; what its pattern finds is marked when that is known."""
+
+    def __init__(self, screen: CommandScreen[None], view: TextView) -> None:
+        self._screen = screen
+        self._view = view
+        self._answers: PatternAnswers | None = None
+
+    def of(self, text: str) -> Marks | None:
+        """Return what finds the words, phrases and pattern of a query in a row; None for a query without any."""
+        try:
+            query = parse_search(text)
+        except BadSearch:
+            query = SearchQuery()
+        answers = self._answers_for(query.pattern)
+        if not query.has_text:
+            return None
+        return lambda row: apart([*words_in(query, row), *(answers.spans(row) if answers is not None else ())])
+
+    def _answers_for(self, pattern: str | None) -> PatternAnswers | None:
+        if self._answers is not None and self._answers.pattern == pattern:
+            self._answers.forget()
+            return self._answers
+        if self._answers is not None:
+            self._answers.close()
+        self._answers = None
+        if pattern is not None:
+            self._answers = PatternAnswers(self._screen, "marks", pattern, self._view.marks_changed, every=True)
+        return self._answers
+
+
+def words_in(query: SearchQuery, row: str) -> list[tuple[int, int]]:
+    """Return all places of the words and phrases of a query in a row."""
     singles = [SearchQuery(words=(word,)) for word in query.words]
     singles += [SearchQuery(phrases=(phrase,)) for phrase in query.phrases]
-    pattern = query.pattern
-    if not singles and pattern is None:
-        return None
-
-    def marks(row: str) -> list[tuple[int, int]]:
-        nonlocal pattern
-        found: list[tuple[int, int]] = []
-        if pattern is not None:
-            try:
-                with within(PATIENCE_SECONDS):
-                    found = places(pattern, row)
-            except TooSlow:
-                # What it found elsewhere is shown all the same, unmarked: rows are drawn while keys wait.
-                pattern = None
-        for single in singles:
-            found += _places(single, row)
-        return apart(found)
-
-    return marks
+    return [place for single in singles for place in _places(single, row)]
 
 
 def _places(single: SearchQuery, row: str) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     begin = 0
-    while begin < len(row) and (spans := spans_in(single, row[begin:])):
+    while begin < len(row) and (spans := word_spans(single, row[begin:])):
         first, last = begin + spans[0][0], begin + spans[0][1]
         # Behind a match the rest of its word is no beginning of another one.
         if first > begin or not begin or not row[begin - 1].isalnum():

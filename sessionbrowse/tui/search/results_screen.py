@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -22,13 +23,13 @@ from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.lists.rows import ListStyle, one_line
 from sessionbrowse.tui.reading.documents import conversation, entry_document, summary_parts
 from sessionbrowse.tui.search.hit_rows import place_line
-from sessionbrowse.tui.search.match_spans import marks_of
+from sessionbrowse.tui.search.match_spans import MatchMarks
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.jobs import Job, Outcome
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
-from sessionbrowse.tui.widgets.text_view import Marks, TextView
+from sessionbrowse.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.paint.spans import Line
@@ -58,10 +59,10 @@ class Spot(Struct, frozen=True):
 
 
 class Shown(Struct, frozen=True):
-    """A document for the preview, and what is marked in it."""
+    """A document for the preview, and the query whose matches are marked in it."""
 
     parts: list[Part]
-    marks: Marks | None = None
+    query: str = ""
 
 
 class FoundScreen(CommandScreen[None]):
@@ -108,6 +109,10 @@ class FoundScreen(CommandScreen[None]):
     def line(self) -> FilterLine:
         """The line that is typed in."""
         return self.query_one(FilterLine)
+
+    @cached_property
+    def _marks(self) -> MatchMarks:
+        return MatchMarks(self, self.text_view)
 
     # -- what a screen answers ----------------------------------------------------------------------------------
 
@@ -245,7 +250,7 @@ class FoundScreen(CommandScreen[None]):
                 parts = [*summary_parts(spot.summary, home, now_ms), *conversation(session, spot.summary)]
                 return Shown(parts)
             parts = entry_document(session, index, now_ms)
-            return Shown(parts, marks_of(query))
+            return Shown(parts, query)
 
         self.lane("preview").ask(load)
 
@@ -256,7 +261,7 @@ class FoundScreen(CommandScreen[None]):
             self.text_view.show([], empty=one_line(sentence))
             return
         shown: Shown = outcome.value
-        self.text_view.show(shown.parts, marks=shown.marks)
+        self.text_view.show(shown.parts, marks=self._marks.of(shown.query))
 
     @property
     def busy(self) -> bool:

@@ -213,6 +213,8 @@ class SearchScreen(FoundScreen):
         if self._is_searching:
             return "Searching …"
         searched = self._searched
+        if searched is not None and searched.problem is not None:
+            return searched.problem
         if searched is not None and searched.stopped:
             again = self.browser.keys.key_of("search_again")
             return f"Stopped after {searched.looked_at:,} of {searched.sessions:,} sessions. {again} searches again."
@@ -246,6 +248,8 @@ class SearchScreen(FoundScreen):
             if self._is_searching:
                 of = f" {searched.looked_at:,}/{searched.sessions:,}" if searched is not None else ""
                 status = [(f"searching …{of}  ", "accent"), *status]
+            elif searched is not None and searched.problem is not None:
+                status = [(f"{searched.problem}  ", "error"), *status]
             elif searched is not None and searched.stopped:
                 status = [("stopped  ", "warning"), *status]
             if self.tools:

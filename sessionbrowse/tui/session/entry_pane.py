@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -12,7 +13,7 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.lists.rows import one_line
 from sessionbrowse.tui.reading.views import VIEWS, Look, ViewName, document
-from sessionbrowse.tui.search.match_spans import apart, marks_of
+from sessionbrowse.tui.search.match_spans import MatchMarks, apart
 from sessionbrowse.tui.search.results_screen import find_again
 from sessionbrowse.tui.session.tree_rows import hits_in
 from sessionbrowse.tui.shell.cursor_debounce import Resting
@@ -90,6 +91,10 @@ class EntryPane:
         # A session that grows is read again at each line: what is being read stays under the eye.
         self._text.show(outcome.value, keep_place=self._looked_at == before, marks=self._marks())
 
+    @cached_property
+    def _found_marks(self) -> MatchMarks:
+        return MatchMarks(self._screen, self._text)
+
     def _marks(self) -> Marks | None:
         """Return what is marked in the entry: what the tree is searched for, or the hit that led here."""
         session, query = self._screen.session, self._screen.state.query
@@ -99,7 +104,9 @@ class EntryPane:
             searched = tuple(query.lower().split())
             return lambda row: apart(hits_in(row, searched))
         index, entry_id, text = self._came_for
-        return marks_of(text) if text and find_again(session, index, entry_id) == self._screen.index else None
+        return (
+            self._found_marks.of(text) if text and find_again(session, index, entry_id) == self._screen.index else None
+        )
 
     def title(self) -> None:
         """Name the views, and the entry that is shown."""

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sessionbrowse.config import Settings
     from sessionbrowse.model.session.session import Session
     from sessionbrowse.services.background.events import News
+    from sessionbrowse.services.background.pattern_worker import PatternWorker
     from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.tui.changes.change_runner import ChangeRunner
     from sessionbrowse.tui.commands.command import Command, Here
@@ -120,6 +121,13 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         from sessionbrowse.tui.search.search_client import Searching
 
         return Searching(lambda: self.source)
+
+    @cached_property
+    def pattern_worker(self) -> PatternWorker:
+        """The process that searches for the patterns typed in the interface."""
+        from sessionbrowse.services.background.pattern_worker import PatternWorker
+
+        return PatternWorker()
 
     def end_search(self) -> None:
         """End the search, if one was begun."""
@@ -526,6 +534,8 @@ def run(options: BrowseOptions, companion: Companion | None = None) -> int:
     finally:
         if app.companion is not None:
             app.companion.end()
+        if "pattern_worker" in app.__dict__:
+            app.pattern_worker.close()
         app.remove_demo()
         app.handed.remove_all()
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sessionbrowse.agents import Surroundings
     from sessionbrowse.model.listing.summary import Summary
     from sessionbrowse.model.session.session import Session
+    from sessionbrowse.services.background.pattern_worker import PatternWorker
     from sessionbrowse.services.change.delete import Into
     from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.store.write.admission import Target
@@ -82,6 +83,10 @@ class Browser(Protocol):
     @property
     def searching(self) -> Searching:
         """The search that the screens share."""
+
+    @property
+    def pattern_worker(self) -> PatternWorker:
+        """The process that searches for the patterns typed in the interface."""
 
     # -- time, sentences, clipboard, keys -----------------------------------------------------------------------
 

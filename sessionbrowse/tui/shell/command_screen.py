@@ -77,6 +77,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     def __init__(self, *, name: str | None = None) -> None:
         super().__init__(LeanCompositor(), name=name)
         self._lanes: dict[str, Lane] = {}
+        self._takers: dict[str, Callable[[Outcome], object]] = {}
         self._was_shown_before = False
         self._held = 0
         self._after_frame: list[Callable[[], object]] = []
@@ -336,8 +337,10 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     # -- work in the background ---------------------------------------------------------------------------------
 
-    def lane(self, name: str) -> Lane:
-        """Return the screen's lane of that name; its outcomes arrive as `Delivered`."""
+    def lane(self, name: str, take: Callable[[Outcome], object] | None = None) -> Lane:
+        """Return the screen's lane of that name; `take`, or the method `take_<name>`, takes its outcomes."""
+        if take is not None:
+            self._takers[name] = take
         lane = self._lanes.get(name)
         if lane is None:
             lane = self._lanes[name] = Lane(name, lambda outcome: self.post_message(self.Delivered(outcome)))
@@ -357,7 +360,8 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             return
         name = f"take_{outcome.lane}"
         async with self._in_one_frame():
-            getattr(self._owner(name), name)(outcome)
+            take = self._takers.get(outcome.lane) or getattr(self._owner(name), name)
+            take(outcome)
             self.update_footer()
         if outcome.lane == self._awaited:
             self._answer_came.set()

@@ -46,6 +46,7 @@ class TextView(Painted, can_focus=True):
         self._settling = False
         self._spot: Part | None = None
         self._marks: Marks | None = None
+        self._revealed_from: int | None = None
 
     # -- the document -------------------------------------------------------------------------------------------
 
@@ -76,12 +77,20 @@ class TextView(Painted, can_focus=True):
         self._settle(top)
         if spot is not None:
             self._spot = self._measured.part_at(spot)
+        self._revealed_from = None
         if marks is not None and not keep_place:
             self._reveal(marks)
         self.refresh()
 
+    def marks_changed(self) -> None:
+        """Show that more is marked than before, from where the first mark is unless the user has scrolled since."""
+        if self._marks is not None and self._revealed_from == self.scroll_offset.y:
+            self._reveal(self._marks)
+        self.refresh()
+
     def _reveal(self, marks: Marks) -> None:
         """Scroll to the first row in which something is marked, opening the fold that hides it."""
+        self._revealed_from = self.scroll_offset.y
         measured = self._measured
         index = looked_at = 0
         while index < len(measured.parts) and looked_at < MOST_REVEALED:
@@ -102,6 +111,7 @@ class TextView(Painted, can_focus=True):
                     row = measured.tops[index] + within
                     if row >= self.size.height - 1:
                         self._settle(row - self.size.height // 3)
+                    self._revealed_from = None
                     return
             index += 1
 

@@ -60,9 +60,8 @@ def test_a_query_is_words_and_phrases(text: str, words: tuple[str, ...], phrases
 
 
 def test_a_pattern_ignores_case_and_says_what_is_wrong_with_it():
-    query = parse_query(" re: open.?api ")
-    assert query.pattern is not None
-    assert (query.pattern.pattern, bool(query.pattern.flags & re.IGNORECASE)) == ("open.?api", True)
+    assert parse_query(" re: open.?api ").pattern == "open.?api"
+    assert found("re:OPEN.?api", name="Open api") == 0
     with pytest.raises(BadPattern, match="Type a pattern behind re:"):
         parse_query("re:  ")
     for bad in ("re:[", "re:(", "re:*", "re:" + "(" * 5000 + ")" * 5000, "re:x{99999999999}"):

@@ -34,6 +34,8 @@ from sessionbrowse.services.background.search_messages import (
 from sessionbrowse.services.background.search_server import SearchServer
 from sessionbrowse.services.list import index_access, indexed
 from sessionbrowse.services.list.snapshot import Gathered
+from sessionbrowse.services.search.hits import Hit
+from sessionbrowse.services.search.search import Searcher
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.schema import remove_files
 from tests.support.index_support import answer, append, entry, folder, header, scope_of, user, write
@@ -300,13 +302,13 @@ def test_the_hits_of_before_stay_when_the_search_behind_a_change_is_stopped(
         asked.until(Known, lambda known: not known.reading)
         asked.ask(Find(1, "common", limit=20))
         assert len(asked.hits(1)) == 20
-        next_hit = SearchServer._next_hit
+        find = Searcher.find
 
-        def stopped(server: SearchServer, hits: Iterator[Any], stamp: int) -> Any:
-            server.ask(Stop(1))
-            return next_hit(server, hits, stamp)
+        def stopped(searcher: Searcher, *query: Any, **options: Any) -> Iterator[Hit]:
+            asked.server.ask(Stop(1))
+            yield from find(searcher, *query, **options)
 
-        monkeypatch.setattr(SearchServer, "_next_hit", stopped)
+        monkeypatch.setattr(Searcher, "find", stopped)
         append(folder(store) / "03.jsonl", user("3", "2", "A common one", 1_800_000_000_000))
         asked.ask(Refresh())
         told = asked.until(object, lambda it: isinstance(it, Page | Searched))
@@ -323,6 +325,33 @@ def test_every_label_is_listed_with_its_session(tmp_path: Path) -> None:
         found = asked.until(Checkpoints, lambda it: bool(it.checkpoints))
         assert [(mark.label, mark.entry_id, mark.entry_index) for mark in found.checkpoints] == [("good here", "1", 0)]
         assert [each.path for each in found.sessions] == [str(folder(store) / "05.jsonl")]
+
+
+@pytest.mark.parametrize("end", [Find(2, "short"), Stop(1)], ids=["another question", "stop"])
+def test_a_pattern_without_end_gives_way(tmp_path: Path, end: Find | Stop) -> None:
+    store = tmp_path / "store"
+    write(folder(store) / "old.jsonl", header(), user("1", None, "a" * 5_000, ms=1), user("2", "1", "short", ms=1))
+    write(folder(store) / "new.jsonl", header("s2"), *[user(str(number), None, "a!") for number in range(50)])
+    with asking(store, tmp_path / "cache") as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.ask(Find(1, "re:(a+)+!"))
+        assert asked.until(Page).hits
+        asked.ask(end)
+        asked.ask(Find(3, "short"))
+        assert asked.until(Page, lambda page: page.stamp == 3).hits
+
+
+def test_a_pattern_that_takes_too_long_ends_its_search_with_a_sentence(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    write(folder(store) / "old.jsonl", header(), user("1", None, "a" * 5_000, ms=1))
+    write(folder(store) / "new.jsonl", header("s2"), user("1", None, "a!"))
+    with asking(store, tmp_path / "cache") as asked:
+        asked.until(Known, lambda known: not known.reading)
+        asked.server._patterns._limit_seconds = 0.5
+        asked.ask(Find(1, "re:(a+)+!"))
+        assert asked.until(Page).hits
+        told = asked.until(Searched, lambda it: it.stopped)
+        assert told.problem == "The pattern took longer than 0.5 seconds and was stopped."
 
 
 def test_messages_keep_every_text(tmp_path: Path) -> None:

@@ -18,12 +18,12 @@ from sessionbrowse.model.search import words
 from sessionbrowse.model.search.entry_text import said_text, tool_text
 from sessionbrowse.model.search.query import (
     BadSearch,
-    matches,
+    has_words,
     may_be_in,
     parse_question,
     parse_search,
     snippet,
-    spans_in,
+    word_spans,
 )
 from sessionbrowse.model.search.words import fold, fold_foreign, literal, original_offsets, words_of
 from sessionbrowse.services.list import catalog, index_access, indexed
@@ -127,8 +127,8 @@ def brute_force(root: Path, text: str, tools: bool) -> set[tuple[str, int]]:
     return found
 
 
-def matches_pattern(pattern: re.Pattern[str] | None, text: str) -> bool:
-    return pattern is None or pattern.search(text) is not None
+def matches_pattern(pattern: str | None, text: str) -> bool:
+    return pattern is None or re.search(pattern, text, re.IGNORECASE) is not None
 
 
 def starts_a_word(phrase: str, text: str) -> bool:
@@ -417,8 +417,8 @@ def test_whatever_matches_has_the_words_that_the_index_is_asked_for(monkeypatch:
         text = "".join(dice.choices(letters, k=dice.randint(0, 14)))
         asked = "".join(dice.choices(letters, k=dice.randint(1, 5)))
         query = parse_search(f'"{asked}"' if dice.random() < 0.5 else asked)
-        spans = spans_in(query, text)
-        assert (spans is not None) == matches(query, text)
+        spans = word_spans(query, text)
+        assert (spans is not None) == has_words(query, text)
         raw = json.dumps(text, ensure_ascii=dice.random() < 0.5).encode("utf-8", "surrogatepass")
         assert spans is None or may_be_in(query, raw)
         folded = literal(text)

@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 
+from sessionbrowse.model.search.query import parse_search
 from sessionbrowse.services.background.search_messages import Known, Page, Searched
 from sessionbrowse.tui.changes.reread import read_again
 from sessionbrowse.tui.lists.rows import ListStyle
 from sessionbrowse.tui.paint.spans import line_width
 from sessionbrowse.tui.search.examples import LESSONS
 from sessionbrowse.tui.search.hit_rows import hit_row, snippet_spans
-from sessionbrowse.tui.search.match_spans import marks_of
+from sessionbrowse.tui.search.match_spans import words_in
 from sessionbrowse.tui.search.screen import SearchScreen
+from sessionbrowse.tui.widgets.text_view import TextView
 from tests.support.index_support import append, folder, header, user, write
 from tests.support.search_support import index_of, searched_source
 from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
@@ -313,20 +315,19 @@ def test_a_row_keeps_the_match_in_view_and_its_width() -> None:
     assert snippet_spans(made_hit("\x1bneedle", ((1, 7),)), 40)
 
 
-def test_a_pattern_that_finds_no_end_in_a_row_is_marked_nowhere_from_then_on() -> None:
-    marks = marks_of("re:wombat|(a+)+b")
-    assert marks is not None
-    assert marks("a wombat") == [(2, 8)]
-    assert marks("a" * 60) == []
-    assert marks("a wombat") == []
+def test_the_words_and_phrases_of_a_query_are_marked_wherever_they_stand() -> None:
+    query = parse_search('cat "two words"')
+    assert sorted(words_in(query, "cat concat Cats two  words")) == [(0, 3), (11, 14), (16, 26)]
+    assert words_in(parse_search("role:user"), "user") == []
 
 
-def test_marks_of_a_query_are_its_words_phrases_and_pattern_wherever_they_stand() -> None:
-    marks = marks_of('cat "two words" re:x+')
-    assert marks is not None
-    assert marks("cat concat Cats two  words xxx") == [(0, 3), (11, 14), (16, 26), (27, 30)]
-    assert marks_of("role:user") is None
-    assert marks_of("re:(") is None
+async def test_the_matches_of_a_pattern_are_marked_in_the_preview(demo: dict[str, Any]) -> None:
+    async with searching(demo, "re:coo.ie") as browser:
+        await browser.settle()
+        view = browser.app.screen.query_one("#found-view", TextView)
+        rows = [list(view.render_line(y)) for y in range(view.size.height)]
+        marked = [segment.text for row in rows for segment in row if segment.text.lower() == "cookie"]
+        assert marked, browser.rows("#found-view")
 
 
 @asynccontextmanager

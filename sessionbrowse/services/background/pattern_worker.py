@@ -1,0 +1,135 @@
+"""A process that searches texts for patterns, so that one without end, such as `(a+)+x`, can be killed.
+
+`re` lets no other thread of its process run while it matches. The process is started at the first question and
+again after it was killed. `python -m` of this module is the process.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.model.search.patterns import Span, all_spans, first_spans
+from sessionbrowse.services.background.channel import Channel, inherited, start_program
+
+LIMIT_SECONDS = 10.0
+"""How long a pattern may take for the texts of one question."""
+POLL_SECONDS = 0.02
+"""How often a waiting thread checks that its answer is still wanted."""
+
+
+class PatternStopped(SessionBrowseError):
+    """The pattern took too long, its answer is no longer wanted, or no process can search for it."""
+
+
+class Question(Struct, frozen=True):
+    """A valid pattern and the texts to search; `every` asks for all matches of a text instead of the first."""
+
+    pattern: str
+    texts: list[str]
+    every: bool
+
+
+class Spans(Struct, frozen=True):
+    """The matches in each text of a question, in its order."""
+
+    of_texts: list[list[Span]]
+
+
+class PatternWorker:
+    """Asks the process, from any thread; one question at a time."""
+
+    def __init__(self, limit_seconds: float = LIMIT_SECONDS) -> None:
+        self._limit_seconds = limit_seconds
+        self._asking = threading.Lock()
+        self._channel: Channel[Spans] | None = None
+        self._is_closed = False
+
+    def first_spans(
+        self, pattern: str, texts: Sequence[str], cancelled: Callable[[], bool] = lambda: False
+    ) -> list[Span | None]:
+        """Return where a valid pattern first matches in each text, None where it does not.
+
+        Raises:
+            PatternStopped: it took longer than the limit, or the answer was cancelled; the process was killed.
+        """
+        return [spans[0] if spans else None for spans in self.spans(pattern, texts, cancelled)]
+
+    def spans(
+        self,
+        pattern: str,
+        texts: Sequence[str],
+        cancelled: Callable[[], bool] = lambda: False,
+        *,
+        every: bool = False,
+    ) -> list[list[Span]]:
+        """Return the first match of a valid pattern in each text, or with `every` all that are not empty.
+
+        Raises:
+            PatternStopped: it took longer than the limit, or the answer was cancelled; the process was killed.
+        """
+        while not self._asking.acquire(timeout=POLL_SECONDS):
+            if cancelled():
+                raise PatternStopped("The pattern was stopped.")
+        try:
+            return self._answer(Question(pattern, list(texts), every), cancelled)
+        finally:
+            self._asking.release()
+
+    def close(self) -> None:
+        """Kill the process, whatever it works on; no other one is started."""
+        self._is_closed = True
+        channel = self._channel
+        if channel is not None:
+            channel.kill()
+
+    def _answer(self, question: Question, cancelled: Callable[[], bool]) -> list[list[Span]]:
+        channel = self._channel
+        if channel is None or not channel.send(question):
+            # There was none, or it died while it had nothing to do.
+            channel = self._channel = self._started()
+            channel.send(question)
+        end = time.monotonic() + self._limit_seconds
+        while not cancelled() and time.monotonic() < end and not self._is_closed:
+            answer = channel.receive(POLL_SECONDS)
+            if answer is not None:
+                return answer.of_texts
+            if channel.is_over:
+                break
+        is_late = time.monotonic() >= end
+        channel.kill()
+        self._channel = None
+        if is_late:
+            raise PatternStopped(f"The pattern took longer than {self._limit_seconds:g} seconds and was stopped.")
+        raise PatternStopped("The pattern was stopped.")
+
+    def _started(self) -> Channel[Any]:
+        try:
+            # It does not notice while it matches that this process is gone: then its own limit ends it.
+            return start_program(__name__, str(self._limit_seconds + 1), receives=Spans, leads_group=False)
+        except OSError as error:
+            raise PatternStopped(f"No process can be started for the pattern: {error}") from None
+
+
+def answer_questions(channel: Channel[Question], limit_seconds: float) -> None:
+    """Answer the questions of a channel until it ends; exit if one takes longer than the limit."""
+    while (question := channel.receive()) is not None:
+        # A thread of faulthandler's own waits, which needs no interpreter.
+        faulthandler.dump_traceback_later(limit_seconds, exit=True)
+        if question.every:
+            found = all_spans(question.pattern, question.texts)
+        else:
+            found = [[span] if span is not None else [] for span in first_spans(question.pattern, question.texts)]
+        faulthandler.cancel_dump_traceback_later()
+        channel.send(Spans(found))
+
+
+if __name__ == "__main__":
+    answer_questions(inherited(sys.argv[1:], Question), float(sys.argv[2]))

@@ -1,0 +1,97 @@
+"""What a typed pattern finds in texts, asked of the pattern worker in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.model.search.patterns import Span
+from sessionbrowse.tui.shell.jobs import Job, Outcome
+
+if TYPE_CHECKING:
+    from sessionbrowse.tui.shell.command_screen import CommandScreen
+
+
+class PatternAnswers:
+    """The answers for one pattern on one screen, by text; a text without one is asked for as soon as it is needed.
+
+    `name` tells the uses of patterns on a screen apart. `answered` is called when more answers are there. `every`
+    asks for all matches in a text instead of the first.
+    """
+
+    def __init__(
+        self,
+        screen: CommandScreen[None],
+        name: str,
+        pattern: str,
+        answered: Callable[[], object],
+        *,
+        every: bool = False,
+    ) -> None:
+        self.pattern = pattern
+        self.problem: str | None = None
+        """Why the pattern was stopped; from then on it matches nothing."""
+        self._screen = screen
+        self._answered = answered
+        self._every = every
+        self._spans: dict[str, list[Span]] = {}
+        self._missing: set[str] = set()
+        self._is_asked = False
+        self._lane = screen.lane(f"pattern-{name}", self._take)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether answers are still to come."""
+        return bool(self._missing) and self.problem is None
+
+    def is_in(self, pattern: str, text: str) -> bool:
+        """Tell whether the pattern is known to match in a text."""
+        return bool(self.spans(text))
+
+    def spans(self, text: str) -> list[Span]:
+        """Return the known matches in a text."""
+        spans = self._spans.get(text)
+        if spans is None and self.problem is None:
+            self._missing.add(text)
+            if not self._is_asked:
+                self._is_asked = True
+                # By then all that is needed now is known to be missing.
+                self._screen.call_later(self._ask)
+        return spans or []
+
+    def forget(self) -> None:
+        """Forget all answers but a problem: other texts are shown from now on."""
+        self._spans.clear()
+        self._missing.clear()
+
+    def close(self) -> None:
+        """Want no more answers; the worker is killed if it searches for one."""
+        self._missing.clear()
+        self._lane.cancel()
+
+    def _ask(self) -> None:
+        pattern, every, texts = self.pattern, self._every, list(self._missing)
+        worker = self._screen.browser.pattern_worker
+
+        def work(job: Job) -> dict[str, list[Span]]:
+            return dict(zip(texts, worker.spans(pattern, texts, job.cancelled, every=every), strict=True))
+
+        if texts:
+            self._lane.ask(work)
+        else:
+            self._is_asked = False
+
+    def _take(self, outcome: Outcome) -> None:
+        self._is_asked = False
+        if isinstance(outcome.error, SessionBrowseError):
+            self.problem = outcome.error.sentence
+        elif outcome.error is not None:
+            raise outcome.error
+        else:
+            self._spans.update(outcome.value)
+            self._missing -= outcome.value.keys()
+            if self._missing:
+                self._is_asked = True
+                self._ask()
+        self._answered()

@@ -1,0 +1,115 @@
+"""A pattern without end, typed anywhere in the browser, is stopped in its own process: keys never wait for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessionbrowse.services.background.pattern_worker import PatternWorker
+from tests.support.index_support import append, entry, folder, header, user, write
+from tests.support.search_support import searched_source
+from tests.support.tui_support import Driven, browsing
+
+ENDLESS = "re:(a+)+x"
+KEY_SECONDS = 0.1
+"""How long a key may take until everything it changes in the interface is painted."""
+ATTEMPTS = 3
+"""The machine may be busy with something else."""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with a session in whose first message, label and entries the pattern finds no end."""
+    long = "a" * 5_000
+    path = folder(tmp_path / "store") / "long.jsonl"
+    write(path, header(), user("1", None, f"first {long}"), user("2", "1", "axe in hand"))
+    append(path, entry("label", "3", "2", targetId="1", label=long))
+    return tmp_path / "store"
+
+
+def options_for(store: Path) -> dict[str, Any]:
+    options: dict[str, Any] = {"roots": [str(store)], "home": str(store.parent)}
+    return {**options, "source": searched_source(options, store, store.parent / "cache")}
+
+
+async def slowest(browser: Driven, *keys: str) -> float:
+    """Press keys without waiting for the background; return the seconds that the slowest one took."""
+    took = 0.0
+    for key in keys:
+        began = time.monotonic()
+        await browser.press_now(key)
+        took = max(took, time.monotonic() - began)
+    return took
+
+
+async def assert_quick(browser: Driven, *keys: str) -> None:
+    """Press keys, several times if the machine is busy, and see that none waits."""
+    took = [await slowest(browser, *keys) for _ in range(ATTEMPTS)]
+    assert min(took) <= KEY_SECONDS, took
+
+
+@contextmanager
+def held(worker: PatternWorker) -> Iterator[None]:
+    """Let no question be asked."""
+    with worker._asking:
+        yield
+
+
+async def test_the_list_filter(store: Path) -> None:
+    async with browsing(**options_for(store)) as browser:
+        browser.app.pattern_worker = PatternWorker(limit_seconds=1.0)
+        await browser.press("slash")
+        for letter in ENDLESS:
+            await browser.press_now(letter)
+        assert "searching …" in browser.screen_text()
+        await assert_quick(browser, "b", "backspace", "left", "right")
+        await browser.settle()
+        assert browser.words("#sessions") == "The pattern took longer than 1 seconds and was stopped."
+        await browser.press("backspace", "backspace", "escape")
+        assert browser.row_list("#sessions").count == 1
+
+
+async def test_the_rows_of_a_list_stay_until_the_answer_is_there(store: Path) -> None:
+    async with browsing(**options_for(store)) as browser:
+        await browser.press("slash")
+        await browser.type("re:nowhere")
+        assert browser.row_list("#sessions").count == 0
+        await browser.press("escape", "slash")
+        with held(browser.app.pattern_worker):
+            for letter in "re:^f":
+                await browser.press_now(letter)
+            assert "searching …" in browser.screen_text()
+        await browser.settle()
+        assert browser.row_list("#sessions").count == 1
+
+
+async def test_the_filter_of_checkpoints(store: Path) -> None:
+    async with browsing(**options_for(store)) as browser:
+        browser.app.pattern_worker = PatternWorker(limit_seconds=1.0)
+        await browser.press("apostrophe", "slash")
+        for letter in ENDLESS:
+            await browser.press_now(letter)
+        await assert_quick(browser, "b", "backspace", "left", "right")
+        await browser.settle()
+        assert "was stopped" in browser.screen_text()
+        await browser.press("escape")
+        assert browser.row_list("#found-rows").count == 1
+
+
+async def test_the_search_and_what_it_marks(store: Path) -> None:
+    async with browsing(**options_for(store)) as browser:
+        browser.app.pattern_worker = PatternWorker(limit_seconds=1.0)
+        await browser.press("F")
+        for letter in f"axe {ENDLESS}|axe":
+            await browser.press_now(letter)
+        await assert_quick(browser, "b", "backspace", "left", "right")
+        await browser.settle()
+        await browser.press("enter")
+        assert browser.screen_name == "session"
+        await assert_quick(browser, "down", "up")
+        await browser.settle()
