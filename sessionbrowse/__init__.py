@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from sessionbrowse.version import __version__
+
 if TYPE_CHECKING:
     from sessionbrowse.session_manager import CURRENT_SESSION_VERSION as CURRENT_SESSION_VERSION
     from sessionbrowse.session_manager import ModelChoice as ModelChoice
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     from sessionbrowse.session_manager import migrate_session_entries as migrate_session_entries
     from sessionbrowse.session_manager import parse_session_entries as parse_session_entries
     from sessionbrowse.session_manager import session_entry_to_context_messages as session_entry_to_context_messages
-
-__version__ = "0.1.0"
 
 # Public name -> module that holds it.
 _EXPORTS: dict[str, str] = dict.fromkeys(

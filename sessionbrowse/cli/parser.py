@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from sessionbrowse import __version__
+from sessionbrowse.version import __version__
 
 AGENT_NAMES = ("pi", "omp", "atomic", "indusagi")
 FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")

@@ -11,9 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-import sessionbrowse
-from sessionbrowse.services.background.search_messages import Answer, Request, Start, read_message, write_message
-
 SERVER_MODULE = "sessionbrowse.services.background.search_server"
 
 Receive = Callable[[Answer | None], object]
@@ -35,7 +32,7 @@ class SearchProcess:
 
     def __init__(self, start: Start, receive: Receive) -> None:
         # Found where this process found it, whatever directory it was started in.
-        above = str(Path(sessionbrowse.__file__).resolve().parents[1])
+        above = str(Path(__file__).resolve().parents[3])
         paths = [above, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._process = subprocess.Popen(
             [sys.executable, "-m", SERVER_MODULE],
