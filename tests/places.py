@@ -23,6 +23,7 @@ SHORTEST_SENTENCE = 3
 HANDLER = "do_"
 
 
+@cache
 def command_places() -> dict[str, set[str]]:
     """Return the files in which each command of the table is carried out."""
     places: dict[str, set[str]] = {}
@@ -33,11 +34,13 @@ def command_places() -> dict[str, set[str]]:
     return {name: files for name, files in places.items() if name in BY_ID}
 
 
+@cache
 def entry_places() -> dict[str, set[str]]:
     """Return the file in which the struct of each entry type is defined."""
     return {name: {_shown(modules()[kind.__module__])} for name, kind in ENTRY_TYPES.items()}
 
 
+@cache
 def toast_places() -> dict[str, set[str]]:
     """Return the files that hold each sentence which is shown as a toast."""
     return _sentences(
@@ -50,6 +53,7 @@ def toast_places() -> dict[str, set[str]]:
     )
 
 
+@cache
 def error_places() -> dict[str, set[str]]:
     """Return the files that hold each sentence with which an error of ours is raised."""
     return _sentences(

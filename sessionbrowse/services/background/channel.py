@@ -19,8 +19,6 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-import sessionbrowse
-
 Received = TypeVar("Received")
 
 _PLAIN, _WITH_SURROGATES = b"\0", b"\1"
@@ -112,7 +110,7 @@ def start_program(module: str, *arguments: str, receives: Any, leads_group: bool
     """
     ours, theirs = socket.socketpair()
     # The program must find the package where this process found it, and nothing in the current directory.
-    package = str(Path(sessionbrowse.__file__).resolve().parents[1])
+    package = str(Path(__file__).resolve().parents[3])
     search_path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
     with theirs:
         try:

@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from sessionbrowse.services.background.search_messages import Answer, Request, Start, read_message, write_message
+
 SERVER_MODULE = "sessionbrowse.services.background.search_server"
 
 Receive = Callable[[Answer | None], object]
