@@ -25,8 +25,15 @@ _HOMES = {
     "labels": "list_commands",
     "search": "search_command",
     "index": "index_command",
+    "show": "inspect_commands",
+    "tree": "inspect_commands",
+    "context": "inspect_commands",
+    "diff": "inspect_commands",
+    "resume": "resume_command",
+    "config": "settings_commands",
+    "completion": "settings_commands",
 }
-"""By command, the module that carries it out; all others are carried out by `commands`."""
+"""By command, the module that carries it out; all others are carried out by `change_commands`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -102,7 +109,7 @@ def _is_written() -> bool:
 def _run_of(command: str | None) -> Callable[[argparse.Namespace], int]:
     """Return what carries out a command; what the others need is not imported."""
     commands: dict[str | None, Callable[[argparse.Namespace], int]]
-    commands = import_module(f"sessionbrowse.cli.{_HOMES.get(command, 'commands')}").COMMANDS
+    commands = import_module(f"sessionbrowse.cli.{_HOMES.get(command, 'change_commands')}").COMMANDS
     return commands[command]
 
 

@@ -1,4 +1,7 @@
-"""The commands that open the interface. What reads the sessions is started before the interface is imported."""
+"""The commands that open the interface: `demo`, `pick`, and no command at all.
+
+The background program that reads the sessions starts before the interface is imported, so that both happen at once.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def browse(roots: Sequence[str] = (), agents: Sequence[str] = ()) -> int:
-    """Open the interface on the sessions of these roots and agents, or on all; it ends the process."""
+    """Open the interface on the sessions of these roots and agents, or on all sessions; ends the process."""
     if not _has_terminal():
         return 1
     loaded = load_settings()
@@ -26,12 +29,12 @@ def browse(roots: Sequence[str] = (), agents: Sequence[str] = ()) -> int:
 
 
 def run_browse(arguments: argparse.Namespace) -> int:
-    """No command: the terminal interface."""
+    """Open the interface, as no command does."""
     return browse(arguments.roots or (), arguments.agents or ())
 
 
 def run_pick(arguments: argparse.Namespace) -> int:
-    """`pick`: the terminal interface drawn on stderr, the chosen path on stdout."""
+    """Carry out `pick`: draw the interface on stderr, then print the path of the chosen session on stdout."""
     if not _has_terminal():
         return 1
     loaded = load_settings()
@@ -45,7 +48,7 @@ def run_pick(arguments: argparse.Namespace) -> int:
 
 
 def run_demo(arguments: argparse.Namespace) -> int:
-    """`demo`: a store of its own that is gone afterwards."""
+    """Carry out `demo`: open the interface on a made-up store, which is deleted afterwards."""
     if not _has_terminal():
         return 1
     import tempfile
@@ -78,7 +81,7 @@ def _open_interface(
     from sessionbrowse.tui.shell.options import BrowseOptions
 
     if isinstance(sys.stderr, io.TextIOWrapper):
-        # What terminals read, whatever the locale says: frames would be drawn as \u2500 otherwise.
+        # Terminals read UTF-8; with the encoding of a C locale frames would be drawn as \u2500.
         sys.stderr.reconfigure(encoding="utf-8")
     home = os.path.join(demo, "home", "dev") if demo is not None else os.path.expanduser("~")
     options = BrowseOptions(
@@ -89,8 +92,8 @@ def _open_interface(
     try:
         from sessionbrowse.tui.shell.app import run
 
-        # A terminal that is closed, or a kill, ends the program, but not before a demo store is removed. The interface
-        # takes these signals itself once it stands.
+        # A closed terminal or a kill must not leave a demo store behind. The interface handles these signals itself
+        # once it runs.
         for name in ("SIGHUP", "SIGTERM"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), _end)
@@ -105,7 +108,7 @@ def _end(number: int, _frame: object) -> None:
 
 
 def _leave(status: int) -> NoReturn:
-    """End the process without taking it apart: the terminal is restored, and nothing else waits to be written."""
+    """End the process without clean-up: the terminal is restored, and all output is written."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

@@ -1,4 +1,4 @@
-"""What can be typed: every command with its arguments. Parsing imports nothing that reads a session."""
+"""The parser of the command line: every command with its arguments. It imports nothing that reads a session."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the parsed command line, its `command` None for none. Leaves by SystemExit as argparse does."""
+    """Return the parsed command line; `command` is None where none is given. Raises SystemExit as argparse does."""
     return make_parser().parse_args(argv)
 
 
 class Help(argparse.HelpFormatter):
-    """Help as wide as the terminal, and no shutil to ask it, whose import takes longer than parsing."""
+    """Help text as wide as the terminal, measured without `shutil`, whose import takes longer than parsing."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=columns() - 2)
@@ -56,7 +56,7 @@ def make_parser() -> argparse.ArgumentParser:
     where = _where()
     _add_where(parser)
     parser.set_defaults(command=None)
-    # Without `prog` argparse would format the usage to find it.
+    # Without `prog` argparse would format the whole usage to find out the program's name.
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="sessionbrowse")
 
     def add(name: str, help_text: str, *, json: bool = True, reads: bool = True) -> argparse.ArgumentParser:
@@ -223,7 +223,7 @@ def _add_where(parser: argparse.ArgumentParser, default: object = None) -> None:
 
 
 class _Append(argparse.Action):
-    """Collects values given before and behind the command's name."""
+    """Collects the values of an option given before and after the command's name."""
 
     def __call__(
         self,
@@ -248,7 +248,7 @@ def _add_entry(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_text(parser: argparse.ArgumentParser, dest: str, metavar: str, text_help: str, clear_help: str) -> None:
-    """Either the text or `--clear`."""
+    """Add two arguments that exclude each other: the text, and `--clear`."""
     either = parser.add_mutually_exclusive_group(required=True)
     either.add_argument(dest, nargs="?", metavar=metavar, help=text_help)
     either.add_argument("--clear", action="store_true", help=clear_help)

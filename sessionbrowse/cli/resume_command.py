@@ -1,4 +1,4 @@
-"""The command `resume`: what has to be told or asked first, a check out with `--at`, then the agent in the terminal."""
+"""The command `resume`: warn or ask first, check out the entry of `--at`, then run the agent in this terminal."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import sys
 
 from sessionbrowse.cli import output
+from sessionbrowse.cli.references import find
 from sessionbrowse.config import load_settings
 from sessionbrowse.errors import CannotResume, InUse
 from sessionbrowse.services.list import catalog
@@ -18,8 +19,9 @@ from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.text import clean, clean_lines, shell_quote
 
 
-def run_resume(arguments: argparse.Namespace, located: catalog.Located) -> int:
-    """`resume`: hand the terminal to the agent, or print how; with `--at` at another entry."""
+def run_resume(arguments: argparse.Namespace) -> int:
+    """Carry out `resume`: run the agent, or with `--print` or `--json` print the commands that would."""
+    located = find(arguments)
     command = plan(
         located.path,
         located.agent,
@@ -55,7 +57,7 @@ def run_resume(arguments: argparse.Namespace, located: catalog.Located) -> int:
 def _check_out(arguments: argparse.Namespace, located: catalog.Located) -> None:
     from sessionbrowse.services.change.checkout import checkout
 
-    # What a running program means for both steps is asked already; omp alone bears no added line at all.
+    # The user was asked about a running program already; only omp loses data when a line is added to its open file.
     force = arguments.force or located.agent != "omp"
     checked_out = checkout(target_of(located, arguments.ref), arguments.at, force=force)
     for note in checked_out.notes:
@@ -93,3 +95,6 @@ def _goes_on(warning: str) -> bool:
     sys.stderr.write("Resume it all the same? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().casefold() in ("y", "yes")
+
+
+COMMANDS = {"resume": run_resume}

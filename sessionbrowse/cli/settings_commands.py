@@ -1,4 +1,4 @@
-"""`config` and `completion`: what can be set, and what the shell is taught."""
+"""The commands `config` and `completion`: the settings file, and the completion script for a shell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sessionbrowse.text import clean
 
 
 def run_config(arguments: argparse.Namespace) -> int:
-    """`config`: where the settings lie and what is wrong with them, an example of all, or the commands with keys."""
+    """Carry out `config`: print the settings file's path and problems, an example of all settings, or all keys."""
     if arguments.example:
         print(example(), end="")
         return 0
@@ -47,9 +47,12 @@ def _print_keys(overrides: dict[str, str]) -> int:
 
 
 def run_completion(arguments: argparse.Namespace) -> int:
-    """`completion`: a script for the shell."""
+    """Carry out `completion`: print the script for a shell."""
     from sessionbrowse.cli.completion import completion
     from sessionbrowse.cli.parser import make_parser
 
     print(completion(make_parser(), arguments.shell), end="")
     return 0
+
+
+COMMANDS = {"config": run_config, "completion": run_completion}

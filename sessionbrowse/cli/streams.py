@@ -1,4 +1,4 @@
-"""The standard streams of a program that was started with some of them closed, as with `<&-`."""
+"""Replacements for standard streams that were closed when the program started, as with `<&-`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Literal, TextIO
 
 
 def fill_closed_streams() -> None:
-    """Let what is closed lead nowhere.
+    """Open the null device in place of every closed standard stream.
 
-    Python has None for a closed stream, and the next file that is opened, a session maybe, would get its number.
+    Otherwise the next file that is opened, maybe a session, would get the stream's descriptor number.
     """
     if sys.stdin is None:
         sys.stdin = _nowhere(0, "r")

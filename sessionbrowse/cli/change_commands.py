@@ -1,0 +1,298 @@
+"""The commands that change sessions, and `undo`: each asks its service and prints the result.
+
+stdout gets data only: the JSON document, the path of a new file, or a text to send again. Sentences go to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import msgspec
+
+from sessionbrowse.cli import output
+from sessionbrowse.cli.references import find, find_target, find_targets
+from sessionbrowse.cli.scoping import scope_of
+from sessionbrowse.errors import InUse, NotFound, RefusedWrite
+from sessionbrowse.services.change import delete as delete_service
+from sessionbrowse.services.change.archive import Archived, archive, unarchive
+from sessionbrowse.services.change.checkout import checkout
+from sessionbrowse.services.change.delete import restorable
+from sessionbrowse.services.change.fork import fork
+from sessionbrowse.services.change.label import label
+from sessionbrowse.services.change.relocate import candidates, relocate
+from sessionbrowse.services.change.rename import rename
+from sessionbrowse.services.change.restore import restore
+from sessionbrowse.services.list import catalog
+from sessionbrowse.services.list.find import header_of
+from sessionbrowse.services.list.scope import Scope
+from sessionbrowse.services.transaction.bulk import in_bulk
+from sessionbrowse.services.transaction.change import ChangeResult
+from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.services.undo.undo import Undoable, undo, undoable
+from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.trash import NoTrash
+from sessionbrowse.text import clean, clean_lines, parse_time, size
+
+T = TypeVar("T")
+C = TypeVar("C", bound=ChangeResult)
+
+
+def run_rename(arguments: argparse.Namespace) -> int:
+    """Carry out `rename`: it adds one line to the file; for omp it changes the file's first line."""
+    target = find_target(arguments)
+    with _naming_force():
+        renamed = rename(target, arguments.name, clear=arguments.clear, force=arguments.force)
+    _say(arguments, renamed, f'named "{clean(renamed.name)}"' if renamed.name else "no name")
+    return 0
+
+
+def run_label(arguments: argparse.Namespace) -> int:
+    """Carry out `label`: it adds one line to the file."""
+    target = find_target(arguments)
+    with _naming_force():
+        labelled = label(target, arguments.entry, arguments.text, clear=arguments.clear, force=arguments.force)
+    shown = f'labelled "{clean(labelled.label)}"' if labelled.label else "no label"
+    _say(arguments, labelled, f"{labelled.entry_id}: {shown}")
+    return 0
+
+
+def run_checkout(arguments: argparse.Namespace) -> int:
+    """Carry out `checkout`: it adds one line to the file, and prints the text of a user message to send again."""
+    target = find_target(arguments)
+    with _naming_force():
+        checked_out = checkout(target, arguments.entry, force=arguments.force)
+    _say(arguments, checked_out, f"resumes at {checked_out.at or 'its start'}")
+    if not arguments.json and checked_out.text is not None:
+        output.print_lines(clean_lines(checked_out.text))
+    return 0
+
+
+def run_fork(arguments: argparse.Namespace) -> int:
+    """Carry out `fork`: it prints the path of the new file."""
+    located = find(arguments)
+    forked = fork(located.path, located.agent, located.place, at=arguments.at, cwd=arguments.cwd)
+    _notes(forked)
+    if arguments.json:
+        output.print_json(_document(forked))
+        return 0
+    output.print_lines([clean(forked.path)])
+    if forked.text is not None:
+        for line in clean_lines(forked.text):
+            output.note(line)
+    return 0
+
+
+def run_delete(arguments: argparse.Namespace) -> int:
+    """Carry out `delete`: it asks, then moves each session to the trash; one undo brings all back."""
+    targets = find_targets(arguments)
+    context = ChangeContext.real()
+    if not arguments.yes:
+        summaries = [] if arguments.json else catalog.all_summaries(_whole_scope(arguments))
+        plans = [delete_service.plan_delete(target, context, summaries) for target in targets]
+        if not _confirmed(plans, arguments.permanent):
+            raise RefusedWrite("Nothing was deleted. On a terminal you are asked; elsewhere name --yes.")
+    into: delete_service.Into = "nowhere" if arguments.permanent else "own" if arguments.own_trash else "trash"
+
+    def remove(target: Target, context: ChangeContext, group: str | None) -> delete_service.Deleted:
+        try:
+            return delete_service.delete(target, into=into, force=arguments.force, context=context, group=group)
+        except NoTrash as error:
+            if into == "own":
+                raise
+            raise NoTrash(f"{error.sentence} Say --own-trash for that.") from error
+
+    return _each(arguments, targets, remove, lambda deleted: f"{_into(deleted.into)}: {clean(deleted.path)}")
+
+
+def run_restore(arguments: argparse.Namespace) -> int:
+    """Carry out `restore`: bring sessions back from the trash; `--list` prints those that can be."""
+    context = ChangeContext.real()
+    if arguments.list:
+        changes = restorable(context)
+        if arguments.json:
+            output.print_json(
+                [
+                    {"undo_id": one.id, "time": one.time, "agent": one.agent, "id": one.session_id, "path": one.path}
+                    for one in changes
+                ]
+            )
+        else:
+            output.print_changes((one.id, parse_time(one.time), one.verb, "", one.path, one.agent) for one in changes)
+        return 0
+    wanted: list[str | None] = list(arguments.ids) or [None]
+    return _each(
+        arguments,
+        wanted,
+        lambda change_id, context, _: restore(change_id, context=context),
+        lambda restored: f"restored: {clean(restored.path)}",
+    )
+
+
+def run_archive(arguments: argparse.Namespace) -> int:
+    """Carry out `archive` and `unarchive`: they move session files without changing them."""
+    targets = find_targets(arguments)
+
+    def move(target: Target, context: ChangeContext, group: str | None) -> Archived:
+        if arguments.command == "unarchive":
+            return unarchive(target, context=context, group=group)
+        return archive(target, force=arguments.force, context=context, group=group)
+
+    return _each(arguments, targets, move, lambda moved: f"{moved.done}d: {clean(moved.path)}")
+
+
+def run_relocate(arguments: argparse.Namespace) -> int:
+    """Carry out `relocate`: it moves every session of a moved project, or none."""
+    scope = _whole_scope(arguments)
+    if arguments.new is None:
+        return _print_candidates(arguments, scope)
+    with _naming_force():
+        moved = relocate(arguments.old, arguments.new, scope, dry_run=arguments.dry_run, force=arguments.force)
+    _notes(moved)
+    if arguments.json:
+        output.print_json(_document(moved))
+        return 0
+    for session in moved.sessions:
+        output.print_lines([clean(f"{session.source} → {session.target}")])
+    verb = "would be moved" if moved.dry_run else "moved"
+    mended = f"; {len(moved.mended)} more name the new place of their parent" if moved.mended else ""
+    output.note(f"{len(moved.sessions)} session{'' if len(moved.sessions) == 1 else 's'} {verb}{mended}")
+    return 0
+
+
+def run_undo(arguments: argparse.Namespace) -> int:
+    """Carry out `undo`: take back the last change or the named one; `--list` prints the changes that can be undone."""
+    if arguments.list:
+        rows = undoable()
+        if arguments.json:
+            output.print_json(msgspec.to_builtins(rows))
+        else:
+            output.print_changes(
+                (row.undo_id, parse_time(row.time), row.verb, _what(row), row.path, row.agent) for row in rows
+            )
+        return 0
+    with _naming_force():
+        undone = undo(arguments.id, force=arguments.force)
+    for sentence in undone.failed:
+        output.note(sentence)
+    _say(arguments, undone, f"undone: {undone.verb} of {', '.join(clean(path) for path in undone.paths)}")
+    return 1 if undone.failed else 0
+
+
+def _print_candidates(arguments: argparse.Namespace, scope: Scope) -> int:
+    """Print the directories to which the old one may have been moved, for a `relocate` without a new one."""
+    directories = sorted({header_of(file.path).cwd or "" for file in catalog.all_files(scope)} - {""})
+    found = candidates(arguments.old, directories)
+    if arguments.json:
+        output.print_json({"old": arguments.old, "candidates": msgspec.to_builtins(found)})
+        return 0
+    if not found:
+        raise NotFound(f"No directory is found that may be {clean(arguments.old)} now. Name it: relocate OLD NEW.")
+    output.print_lines(clean(one.path) for one in found)
+    output.note(f"{found[0].why.capitalize()}: name the right one as NEW.")
+    return 0
+
+
+def _whole_scope(arguments: argparse.Namespace) -> Scope:
+    return scope_of(arguments, hidden=True, archived=True)
+
+
+def _each(
+    arguments: argparse.Namespace,
+    items: Sequence[T],
+    change: Callable[[T, ChangeContext, str | None], C],
+    sentence: Callable[[C], str],
+) -> int:
+    """Change items one after another; a failure is printed and does not stop the others."""
+
+    def forced(item: T, context: ChangeContext, group: str | None) -> C:
+        with _naming_force():
+            return change(item, context, group)
+
+    bulk = in_bulk(items, forced)
+    if len(items) == 1 and bulk.failed:
+        raise bulk.failed[0].error
+    for one in bulk.done:
+        _notes(one)
+        if not arguments.json:
+            output.note(sentence(one))
+    for failure in bulk.failed:
+        output.note(failure.error.sentence)
+    if arguments.json:
+        documents = [_document(one) for one in bulk.done]
+        output.print_json(documents[0] if len(items) == 1 else documents)
+    return 1 if bulk.failed else 0
+
+
+def _confirmed(plans: Sequence[delete_service.DeletePlan], permanent: bool) -> bool:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    for plan in plans:
+        more = f" and {len(plan.companions)} more that belong to it" if plan.companions else ""
+        output.note(f"{clean(plan.path)}: {size(plan.size)}{more}")
+        if plan.children:
+            one = len(plan.children) == 1
+            forks = "1 session was" if one else f"{len(plan.children):,} sessions were"
+            output.note(f"  {forks} forked from it; {'it stays' if one else 'they stay'}.")
+        for reason in plan.used.reasons:
+            output.note(f"  {clean(reason)}")
+    if permanent:
+        sys.stderr.write('Gone for good, without trash. Type "permanent" to go on: ')
+        sys.stderr.flush()
+        return sys.stdin.readline().strip() == "permanent"
+    sys.stderr.write("To the trash? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
+
+
+def _into(into: str) -> str:
+    return {"trash": "in the trash", "own": "in sessionbrowse's own trash"}.get(into, "gone for good")
+
+
+def _notes(changed: ChangeResult) -> None:
+    for note in changed.notes:
+        output.note(note)
+
+
+def _what(row: Undoable) -> str:
+    return row.summary if row.count == 1 else f"{row.count} at once, the last: {row.summary}"
+
+
+def _say(arguments: argparse.Namespace, changed: ChangeResult, sentence: str) -> None:
+    _notes(changed)
+    if arguments.json:
+        output.print_json(_document(changed))
+    else:
+        output.note(sentence)
+
+
+def _document(changed: ChangeResult) -> dict[str, Any]:
+    """Return what `--json` prints of a change."""
+    document: dict[str, Any] = msgspec.to_builtins(changed)
+    return document
+
+
+@contextmanager
+def _naming_force() -> Iterator[None]:
+    """Name `--force` in the error for a session that may be in use."""
+    try:
+        yield
+    except InUse as error:
+        raise InUse(f"{error.sentence} --force does it anyway.") from error
+
+
+COMMANDS = {
+    "rename": run_rename,
+    "label": run_label,
+    "checkout": run_checkout,
+    "fork": run_fork,
+    "delete": run_delete,
+    "restore": run_restore,
+    "archive": run_archive,
+    "unarchive": run_archive,
+    "relocate": run_relocate,
+    "undo": run_undo,
+}

@@ -1,0 +1,65 @@
+"""The commands `show`, `tree`, `context` and `diff`: what one session file holds."""
+
+from __future__ import annotations
+
+import argparse
+
+from sessionbrowse.cli import output
+from sessionbrowse.cli.references import find
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.services.inspect import compare, documents
+from sessionbrowse.store.find.roots import real_surroundings
+from sessionbrowse.store.read.session_file import open_session
+
+
+def run_show(arguments: argparse.Namespace) -> int:
+    """Carry out `show`: print header, entries, branches, labels and problems of one file."""
+    document = documents.show_document(_open(arguments))
+    if arguments.json:
+        output.print_json(document)
+    else:
+        output.print_show(document)
+    return 0
+
+
+def run_tree(arguments: argparse.Namespace) -> int:
+    """Carry out `tree`: print the rows that the agent's own tree view has."""
+    session = _open(arguments)
+    home = real_surroundings().home
+    if arguments.json:
+        output.print_json(documents.tree_document(session, arguments.filter, home))
+    else:
+        output.print_tree(session, arguments.filter, home)
+    return 0
+
+
+def run_context(arguments: argparse.Namespace) -> int:
+    """Carry out `context`: print the messages the model would receive, and why other entries are left out."""
+    session = _open(arguments)
+    at = documents.find_entry(session, arguments.at) if arguments.at is not None else None
+    document = documents.context_document(session, at)
+    if arguments.json:
+        output.print_json(document)
+    else:
+        output.print_context(document)
+    return 0
+
+
+def run_diff(arguments: argparse.Namespace) -> int:
+    """Carry out `diff`: compare two branches of one session from their last common entry on."""
+    session = _open(arguments)
+    left, right = (documents.find_entry(session, reference) for reference in (arguments.left, arguments.right))
+    document = compare.compare_document(session, compare.compare(session, left, right), real_surroundings().home)
+    if arguments.json:
+        output.print_json(document)
+    else:
+        output.print_comparison(document)
+    return 0
+
+
+def _open(arguments: argparse.Namespace) -> Session:
+    located = find(arguments)
+    return open_session(located.path, located.agent)
+
+
+COMMANDS = {"show": run_show, "tree": run_tree, "context": run_context, "diff": run_diff}

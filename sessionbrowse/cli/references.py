@@ -1,0 +1,26 @@
+"""Find the sessions that a command names."""
+
+from __future__ import annotations
+
+import argparse
+
+from sessionbrowse.cli.scoping import scope_of
+from sessionbrowse.services.list import catalog
+from sessionbrowse.services.transaction.change import target_of
+from sessionbrowse.store.write.admission import Target
+
+
+def find(arguments: argparse.Namespace) -> catalog.Located:
+    """Return the session that REF names: its file, its agent, and the place that leads to it."""
+    return catalog.locate(arguments.ref, scope_of(arguments))
+
+
+def find_target(arguments: argparse.Namespace) -> Target:
+    """Return the session that REF names, as what a change may write to."""
+    return target_of(find(arguments), arguments.ref)
+
+
+def find_targets(arguments: argparse.Namespace) -> list[Target]:
+    """Return what every REF names; a REF that names nothing fails the whole command before anything is changed."""
+    scope = scope_of(arguments)
+    return [target_of(catalog.locate(reference, scope), reference) for reference in arguments.refs]
