@@ -1,12 +1,17 @@
-"""What every test stands on: no test reads or writes the real home, and random tests repeat exactly."""
+"""Set-up of every test: an empty home, the same random examples in each run, and a limit of time."""
 
 from __future__ import annotations
 
+import faulthandler
 import itertools
 import os
 import re
+import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,6 +25,15 @@ FOREIGN_VARIABLES = ("PI_", "OMP_", "ATOMIC_", "INDUSAGI_", "SESSIONBROWSE_", "X
 
 NUMBERS = itertools.count()
 
+LIMIT_SECONDS = 180
+LONG_LIMIT_SECONDS = 3600
+"""The time that a test may take, and one marked `stress` or `interop`."""
+
+LAST_RESORT_SECONDS = 30
+"""The time that a test over its limit has to fail; then its process is ended."""
+
+STDERR = pytest.StashKey[int]()
+
 settings.register_profile(
     "sessionbrowse",
     deadline=None,
@@ -29,6 +43,30 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("sessionbrowse")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the real standard error: while a test runs, descriptor 2 is captured."""
+    config.stash[STDERR] = os.dup(2)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that hangs; where not even that is possible, print all stacks and end the process."""
+    is_long = any(item.get_closest_marker(name) for name in ("stress", "interop"))
+    limit = LONG_LIMIT_SECONDS if is_long else LIMIT_SECONDS
+
+    def fail(number: int, frame: FrameType | None) -> NoReturn:
+        pytest.fail(f"the test took longer than {limit} s")
+
+    signal.signal(signal.SIGALRM, fail)
+    signal.alarm(limit)
+    faulthandler.dump_traceback_later(limit + LAST_RESORT_SECONDS, exit=True, file=item.config.stash[STDERR])
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture

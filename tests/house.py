@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[1] / "sessionbrowse"
+TESTS = Path(__file__).resolve().parent
+PACKAGE = TESTS.parent / "sessionbrowse"
 
 FLOORS = (
     ("version", "errors", "text", "config"),
@@ -212,6 +213,16 @@ def too_much_code() -> list[str]:
     return [f"{total:,} lines of code"] if total > MOST_CODE_LINES else []
 
 
+def endless_waits() -> list[str]:
+    """Every wait of a test has a limit."""
+    return [
+        f"{path.relative_to(TESTS)}:{node.lineno}: {ast.unparse(node.func)}"
+        for path in sorted(TESTS.rglob("*.py"))
+        for node in ast.walk(syntax(path))
+        if isinstance(node, ast.Call) and _waits_for_ever(node)
+    ]
+
+
 RULES: tuple[Callable[[], list[str]], ...] = (
     imports_to_the_right,
     circles_of_modules,
@@ -224,6 +235,7 @@ RULES: tuple[Callable[[], list[str]], ...] = (
     large_classes,
     names_that_stand_for_two_classes,
     too_much_code,
+    endless_waits,
 )
 
 
@@ -253,6 +265,16 @@ def _importing(library: str, *, but: tuple[str, ...]) -> list[str]:
         for other in imported_names(path)
         if other.split(".")[0] == library
     ]
+
+
+def _waits_for_ever(call: ast.Call) -> bool:
+    """Return whether a call is one of those that wait, and is given no time."""
+    if not isinstance(call.func, ast.Attribute) or any(keyword.arg in ("timeout", None) for keyword in call.keywords):
+        return False
+    name = call.func.attr
+    if ast.unparse(call.func.value) == "subprocess":
+        return name in ("run", "call", "check_call", "check_output")
+    return not call.args and name in ("wait", "join", "communicate", "acquire", "get", "wait_closed")
 
 
 def _shown(group: list[str], graph: Mapping[str, Iterable[str]]) -> str:

@@ -198,7 +198,7 @@ def test_truncating_a_megabyte_looks_only_at_what_fits() -> None:
 
 def test_reading_text_needs_no_terminal_library() -> None:
     code = "import sys, sessionbrowse.text as t; t.width(t.clean('a\\tb')); sys.exit('rich' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
 
 
 # ---- amounts -----------------------------------------------------------------------------------------------

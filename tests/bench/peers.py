@@ -68,6 +68,7 @@ def find_peers(below: Path) -> Peers:
                 [sys.executable, "-c", "import importlib.metadata as m; print(m.version('textual'))"],
                 capture_output=True,
                 text=True,
+                timeout=600,
             ).stdout.strip(),
             (sys.executable, str(HERE / "bare_app.py")),
         ),
@@ -112,7 +113,7 @@ def _system(name: str) -> Peer:
     program = shutil.which(name)
     if program is None:
         raise Failed(f"{name} is not installed")
-    said = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=600).stdout
     found = re.search(r"\d+(\.\d+)+", said)
     return Peer(name, found[0] if found else "", (program,))
 

@@ -258,7 +258,7 @@ def test_importing_the_command_line_for_the_version_loads_no_interface_and_no_re
         "import sys; from sessionbrowse.cli import main; main(['--version']);"
         "print([m for m in sys.modules if m.startswith(('textual', 'rich', 'msgspec'))])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -267,14 +267,18 @@ def test_listing_loads_no_interface(store):
         "import sys; from sessionbrowse.cli import main; main(['list','--json','--root',sys.argv[1]]);"
         "print([m for m in sys.modules if m.startswith(('textual', 'rich'))], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(store)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(store)], capture_output=True, text=True, check=True, timeout=60
+    )
     loaded = [name for name in done.stderr.splitlines()[-1].strip("[]").split(", ") if name and "cell" not in name]
     assert not [name for name in loaded if "textual" in name]
 
 
 def test_a_reader_that_goes_away_is_no_error(store):
     command = f"{sys.executable} -m sessionbrowse list --json --root '{store}' | head -c 1"
-    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False, timeout=60
+    )
     assert done.stderr == ""
 
 
@@ -285,6 +289,7 @@ def test_without_a_terminal_the_interface_says_so(store):
         capture_output=True,
         text=True,
         check=False,
+        timeout=60,
     )
     assert done.returncode == 1
     assert "needs a terminal" in done.stderr
@@ -310,7 +315,7 @@ def test_without_a_terminal_the_interface_says_so(store):
 def test_what_cannot_be_written_or_counted_is_met_with_a_sentence_at_most(words: str, status: int, said: str, store):
     command = f"{sys.executable} -m sessionbrowse {words.format(store=store)}"
     environ = {**os.environ, "PYTHONUNBUFFERED": ""}
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env=environ)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env=environ, timeout=60)
     assert (done.returncode, done.stderr[: len(said)], done.stderr.count("\n")) == (status, said, 1 if said else 0)
 
 
@@ -373,7 +378,7 @@ def test_the_printed_command_leads_a_shell_to_a_directory_with_odd_characters(ca
     line = capfd.readouterr().out
     assert line.count("\n") == 1
     script = line.split(" && ")[0] + " && pwd"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == f"{odd}\n"
 
 

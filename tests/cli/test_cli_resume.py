@@ -70,7 +70,7 @@ def test_printing_writes_nothing_and_gives_the_commands_that_do_the_same(
     assert path.read_bytes() == before
     assert not (store.folder / "ran").exists()
     assert main(shlex.split(first)[1:]) == 0
-    subprocess.run(["bash", "-c", second], check=True)
+    subprocess.run(["bash", "-c", second], check=True, timeout=60)
     assert (store.folder / "ran").read_text() == str(path)
     opened = open_session(path)
     assert opened.envelopes[opened.active_branch()[-2]].id == "00000006"

@@ -144,7 +144,7 @@ def bash_offers(line: str, tmp_path: Path) -> set[str]:
         f"source {script}; COMP_WORDS=({line} {last}); COMP_CWORD={len(words) - 1}; _sessionbrowse; "
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path, timeout=60)
     assert done.stderr == ""
     return set(done.stdout.split())
 
@@ -178,5 +178,5 @@ def test_the_script_of_each_shell_knows_every_command_and_is_valid(shell: str, c
         assert re.search(rf"\b{command}\b", script)
     if shutil.which(shell) is not None:
         (tmp_path / "script").write_text(script)
-        checked = subprocess.run([shell, "-n", tmp_path / "script"], capture_output=True, check=False)
+        checked = subprocess.run([shell, "-n", tmp_path / "script"], capture_output=True, check=False, timeout=60)
         assert (checked.returncode, checked.stderr) == (0, b"")

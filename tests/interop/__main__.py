@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with ThreadPoolExecutor(2) as pool:  # each waits for its own programs
             pi = pool.submit(_record_pi, folder / "pi", seeds, chosen.record)
             omp = pool.submit(_record_omp, folder / "omp", seeds, chosen.record)
-            sets = {"pi": pi.result(), "omp": omp.result()}
+            sets = {"pi": pi.result(timeout=3600), "omp": omp.result(timeout=3600)}
         if chosen.record:
             GOLDEN.mkdir(exist_ok=True)
             for agent, own in sets.items():

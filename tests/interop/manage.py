@@ -30,7 +30,9 @@ def ask_manager(agent: str, version: str, requests: Iterable[Request], scratch: 
     else:
         command = [real.node(), real.HERE / "manage_pi.mjs", real.oracle_folder() / "pi", questions, said]
         environ |= {"PI_ORACLE_PKG": str(real.pi_package(version)), "TZ": "UTC"}
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environ, check=False)
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, env=environ, check=False, timeout=3600
+    )
     answers = [json.loads(line) for line in said.read_bytes().split(b"\n") if line]
     if len(answers) != len(lines):
         complaint = done.stderr.decode(errors="replace")[-2000:]

@@ -69,7 +69,9 @@ def cache_folder() -> Path:
 
 
 def _run(command: Sequence[str | Path], cwd: Path, env: dict[str, str] | None = None) -> None:
-    done = subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=3600
+    )
     if done.returncode:
         raise Unavailable(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
 
@@ -85,7 +87,7 @@ def node() -> Path:
     """Return a Node that pi 1.5.2 runs on (22.19 or newer): the system's, else one of our own."""
     system = shutil.which("node")
     if system is not None:
-        said = subprocess.run([system, "--version"], capture_output=True, text=True).stdout
+        said = subprocess.run([system, "--version"], capture_output=True, text=True, timeout=3600).stdout
         version = re.match(r"v(\d+)\.(\d+)", said)
         if version and (int(version[1]), int(version[2])) >= (22, 19):
             return Path(system)
@@ -285,7 +287,7 @@ def _ask_until_it_hangs(
             for answer in _lines_in_time(process.stdout.fileno()):
                 yield answer
                 answered += 1
-            status = process.wait()
+            status = process.wait(timeout=3600)
             if status != 0 or answered < len(requests):
                 complaints.seek(0)
                 said = complaints.read().decode(errors="replace")
@@ -296,7 +298,7 @@ def _ask_until_it_hangs(
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+                process.wait(timeout=3600)
             process.stdout.close()
 
 
@@ -314,7 +316,7 @@ def _lines_in_time(descriptor: int) -> Iterator[dict[str, Any]]:
 
 
 def _print_json(command: Sequence[str | Path], env: dict[str, str] | None) -> dict[str, Any]:
-    done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True)
+    done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=3600)
     if done.returncode:
         raise Unavailable(f"{' '.join(map(str, command))}\n{done.stderr.decode(errors='replace')}")
     answer: dict[str, Any] = json.loads(done.stdout)

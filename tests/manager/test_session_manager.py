@@ -78,7 +78,10 @@ def test_the_library_names_its_values_and_costs_nothing_to_import() -> None:
     for name in sessionbrowse.__all__:
         assert getattr(sessionbrowse, name) is not None
     code = "import sessionbrowse, sys; print(sorted(name for name in sys.modules if 'sessionbrowse.' in name))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+        == "[]\n"
+    )
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -301,7 +301,7 @@ async def _take_loading(taken: Album, options: dict[str, Any], store: Store) -> 
     go_on = threading.Event()
 
     def scan(cancelled: Callable[[], bool], include_hidden: bool) -> Iterator[Batch]:
-        go_on.wait()
+        go_on.wait(timeout=60)
         yield Batch([], 0, 0)
 
     problems = ["There is no theme named 'solarised': ours are dark, light, high-contrast, ansi."]

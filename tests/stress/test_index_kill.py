@@ -78,7 +78,7 @@ def test_killed_at_any_moment_the_next_start_equals_a_fresh_index(tmp_path: Path
             killed += 1
             with suppress(ProcessLookupError):
                 child.send_signal(signal.SIGKILL)
-        child.wait()
+        child.wait(timeout=600)
         child.stdout.close()
         if turn % 5 == 4:
             assert_like_fresh(root, cache, tmp_path / f"fresh{turn}")
@@ -141,7 +141,7 @@ def test_two_processes_that_index_at_once_do_not_disturb_each_other(tmp_path: Pa
         append(here / "1.jsonl", user(f"t{turn}", None, f"turn{turn}"))
         command = [sys.executable, "-c", CHILD, str(root), str(cache), "one by one"]
         children = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
-        outputs = [child.communicate() for child in children]
+        outputs = [child.communicate(timeout=600) for child in children]
         assert [child.returncode for child in children] == [0, 0, 0], outputs
         assert [error for _, error in outputs] == [b"", b"", b""]
     assert_like_fresh(root, cache, tmp_path / "fresh")

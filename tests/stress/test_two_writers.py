@@ -52,7 +52,7 @@ def test_two_writers_lose_nothing(tmp_path: Path) -> None:
                 made = rename(target(path), f"name {changes}", context=context).notes
             overtaken += bool(made)
             changes += 1
-        assert appender.wait() == 0
+        assert appender.wait(timeout=600) == 0
     content = path.read_bytes()
     session = open_session(path)
     assert session.problems == (), "no line is torn, fused or without its parent"

@@ -17,7 +17,7 @@ def mounted(folder: Path, size: str = "8m") -> Iterator[Path]:
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "sessionbrowse-test", str(folder)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     except OSError as error:
         pytest.skip(f"no disk can be mounted here: {error}")
     if done.returncode:
@@ -25,17 +25,17 @@ def mounted(folder: Path, size: str = "8m") -> Iterator[Path]:
     try:
         yield folder
     finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
+        subprocess.run(["umount", "-l", str(folder)], check=True, timeout=60)
 
 
 def made_read_only(folder: Path) -> None:
     """Mount a disk again, so that nothing can be written to it."""
-    subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+    subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True, timeout=60)
 
 
 def made_writable(folder: Path) -> None:
     """Take `made_read_only` back."""
-    subprocess.run(["mount", "-o", "remount,rw", str(folder)], check=True)
+    subprocess.run(["mount", "-o", "remount,rw", str(folder)], check=True, timeout=60)
 
 
 def fill(folder: Path, left: int) -> Path:

@@ -124,4 +124,4 @@ class ThreadCompanion(Companion):
         self._told.put(None)
 
     def _next(self) -> News | None:
-        return self._told.get()
+        return self._told.get(timeout=60)

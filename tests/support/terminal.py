@@ -82,6 +82,7 @@ class Terminal:
         self.seen = bytearray()
         """All bytes that the program sent to the terminal."""
         self._descriptor, slave = os.openpty()
+        os.set_blocking(self._descriptor, False)
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.started = self.last_output = time.perf_counter()
         self.process = subprocess.Popen(
@@ -109,9 +110,21 @@ class Terminal:
         return self.process.pid
 
     def press(self, *keys: str) -> float:
-        """Send keys all at once; return the moment at which they were sent."""
+        """Send keys all at once; return the moment at which they were sent.
+
+        Raises:
+            TimedOut: the program takes no keys.
+        """
         moment = time.perf_counter()
-        os.write(self._descriptor, "".join(keys).encode())
+        left = "".join(keys).encode()
+        while left:
+            try:
+                left = left[os.write(self._descriptor, left) :]
+            except BlockingIOError:
+                # A program that is blocked while it writes takes no keys: what it wrote is read meanwhile.
+                if time.perf_counter() > moment + PATIENCE_SECONDS:
+                    raise TimedOut(f"{len(left)} bytes of keys were not taken") from None
+                self._read(0.01)
         return moment
 
     def modes(self) -> list[Any]:
@@ -155,6 +168,8 @@ class Terminal:
         pressed = self.press(*keys)
         while given := self._receive(quiet if outputs else FIRST_OUTPUT_SECONDS):
             outputs.append((self.last_output, given))
+            if self.last_output > pressed + PATIENCE_SECONDS:
+                raise TimedOut(f"the screen still changed {PATIENCE_SECONDS:g} s after the keys")
         screens = []
         for moment, given in outputs:
             self.screen.feed(given)
@@ -169,15 +184,37 @@ class Terminal:
         """
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
-            self._read(0.002)
+            if not self._read(0.002):
+                time.sleep(0.001)
             if self.process.poll() is not None:
                 return time.perf_counter()
         raise TimedOut(f"it did not end within {seconds:g} s; on the screen:\n{self.screen.text()}")
 
+    def wait_status(self, seconds: float = PATIENCE_SECONDS) -> int:
+        """Return the exit status of the program, read its output until then.
+
+        Raises:
+            TimedOut: it still runs.
+        """
+        self.wait_end(seconds)
+        return self.process.wait(seconds)
+
+    def wait_stopped(self, seconds: float = PATIENCE_SECONDS) -> None:
+        """Wait until a signal has stopped the program; it may have to write before it stops.
+
+        Raises:
+            TimedOut: it was not stopped.
+        """
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            if os.waitpid(self.pid, os.WUNTRACED | os.WNOHANG)[0]:
+                return
+            self._read(0.002)
+        raise TimedOut(f"it was not stopped within {seconds:g} s; on the screen:\n{self.screen.text()}")
+
     def output(self) -> bytes:
         """Return the standard output of a `captured` program that has ended."""
-        assert self.process.stdout is not None
-        return self.process.stdout.read()
+        return self.process.communicate(timeout=PATIENCE_SECONDS)[0]
 
     def hang_up(self) -> None:
         """Close the terminal, as its window does."""
@@ -194,7 +231,7 @@ class Terminal:
             end = time.perf_counter() + 2
             while self.process.poll() is None and time.perf_counter() < end:
                 self._read(0.01)
-        self.process.wait()
+        self.process.wait(timeout=60)
         if self.process.stdout is not None:
             self.process.stdout.close()
         self.hang_up()

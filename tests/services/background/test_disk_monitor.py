@@ -390,7 +390,7 @@ def test_directories_are_looked_at_where_the_system_watches_no_more_and_not_wher
         if not ignore_permission_denied:
             raise error
         yield {(1, heard)}
-        stop_event.wait()
+        stop_event.wait(timeout=60)
 
     monkeypatch.setattr("watchfiles.watch", watch)
     watcher = Watcher(told.put)

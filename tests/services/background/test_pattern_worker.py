@@ -36,7 +36,9 @@ def wait_for(condition: Callable[[], object]) -> None:
 
 def is_alive(process_id: int) -> bool:
     """Whether a process is there and no zombie."""
-    state = subprocess.run(["ps", "-o", "state=", "-p", str(process_id)], capture_output=True, text=True, check=False)
+    state = subprocess.run(
+        ["ps", "-o", "state=", "-p", str(process_id)], capture_output=True, text=True, check=False, timeout=60
+    )
     return state.stdout.strip() not in {"", "Z"}
 
 

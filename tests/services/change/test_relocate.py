@@ -237,7 +237,7 @@ def test_a_project_seen_by_projects_is_offered_when_it_was_moved(
 ) -> None:
     def git(*words: str) -> None:
         who = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "init.defaultBranch=main")
-        subprocess.run(["git", "-C", str(old), *who, *words], check=True, capture_output=True)
+        subprocess.run(["git", "-C", str(old), *who, *words], check=True, capture_output=True, timeout=60)
 
     old = store.folder / "work" / "shop"
     old.mkdir(parents=True)
@@ -287,5 +287,5 @@ def test_the_browser_notes_aside_what_it_sees_of_existing_projects(
     assert exists([shop, "/gone"]) == {shop: True, "/gone": False}
     for thread in threading.enumerate():
         if thread.name == "sessionbrowse-noting":
-            thread.join()
+            thread.join(timeout=60)
     assert moved_projects.noted(str(tmp_path / "state")) == {shop: moved_projects.Mark(None, "c1")}

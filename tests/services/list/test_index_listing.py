@@ -167,5 +167,7 @@ def test_listing_imports_no_interface_and_no_index(tmp_path: Path) -> None:
         "print([name for name in ('textual', 'rich', 'sqlite3', 'platformdirs', 'hashlib') if name in sys.modules],"
         " file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True, timeout=60
+    )
     assert done.stderr.strip() == "[]"

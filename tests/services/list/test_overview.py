@@ -257,7 +257,7 @@ def test_a_list_by_the_index_imports_nothing_that_reads_a_session(tmp_path: Path
 
     def imported_by(*words: str) -> set[str]:
         command = [sys.executable, "-c", PROGRAM, *words]
-        done = subprocess.run(command, env=home.env(), capture_output=True, text=True, check=True)
+        done = subprocess.run(command, env=home.env(), capture_output=True, text=True, check=True, timeout=60)
         return {name.removeprefix("sessionbrowse.") for name in done.stdout.splitlines()[-1].split()}
 
     reading = {

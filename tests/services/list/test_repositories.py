@@ -14,7 +14,7 @@ from sessionbrowse.store.find.moved_projects import note
 
 def git(*words: str, cwd: Path) -> None:
     identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
-    subprocess.run(["git", *identity, *words], cwd=cwd, check=True, capture_output=True)
+    subprocess.run(["git", *identity, *words], cwd=cwd, check=True, capture_output=True, timeout=60)
 
 
 def test_a_folder_of_a_repository_belongs_to_its_top(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ class Tmux:
     def ask(self, *words: str) -> str:
         environ = {name: value for name, value in os.environ.items() if not name.startswith("TMUX")}
         return subprocess.run(
-            ["tmux", "-S", self.socket, *words], capture_output=True, text=True, check=True, env=environ
+            ["tmux", "-S", self.socket, *words], capture_output=True, text=True, check=True, env=environ, timeout=60
         ).stdout
 
 

@@ -106,7 +106,11 @@ def test_the_shell_line_survives_a_real_shell(tmp_path: Path):
     printed = "import json,os,sys; print(json.dumps([sys.argv[1:], os.getcwd(), os.environ['A']]))"
     command = ResumeCommand("pi", ("python3", "-c", printed, odd, "-x"), str(tmp_path / odd), {"A": odd})
     output = subprocess.run(
-        ["bash", "-c", command.shell_line()], capture_output=True, check=True, env={"PATH": os.environ["PATH"]}
+        ["bash", "-c", command.shell_line()],
+        capture_output=True,
+        check=True,
+        env={"PATH": os.environ["PATH"]},
+        timeout=60,
     )
     assert json.loads(output.stdout) == [[odd, "-x"], str(tmp_path / odd), odd]
 

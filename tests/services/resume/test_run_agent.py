@@ -72,7 +72,7 @@ def test_a_terminal_left_raw_is_put_back():
     before = termios.tcgetattr(slave)
     try:
         root = Path(__file__).resolve().parents[3]
-        subprocess.run([sys.executable, "-c", code], stdin=slave, cwd=root, check=True)
+        subprocess.run([sys.executable, "-c", code], stdin=slave, cwd=root, check=True, timeout=60)
         assert termios.tcgetattr(slave)[:4] == before[:4]
     finally:
         os.close(master)

@@ -176,7 +176,7 @@ def test_a_real_process_is_found_by_its_descriptor_and_by_its_place(store: Store
         assert writer.stdout.readline() == b"ready\n"
         around = Surroundings(home=str(store.home), environ={}, cwd="/")
         found = file_usage(str(path), AGENTS["omp"], str(project), around, now_ms=NOW_MS)
-        writer.communicate()
+        writer.communicate(timeout=60)
     assert found.state == "held"
     assert found.reasons == (
         f"process {writer.pid} has the file open for writing",

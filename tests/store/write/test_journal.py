@@ -117,7 +117,7 @@ def test_threads_wait_for_each_other(store: Store) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(timeout=60)
     assert len(undoable(store.context)) == 8
     assert path.read_bytes().count(b"session_info") == 8
 

@@ -33,7 +33,14 @@ def program(name: str) -> str:
 def trash_cli(name: str, *words: str, says: str = "", volumes: Sequence[Path] = ()) -> str:
     environ = {**os.environ, "TRASH_VOLUMES": ":".join(map(str, volumes)), "PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(
-        [program(name), *words], input=says, capture_output=True, text=True, check=True, env=environ, cwd="/"
+        [program(name), *words],
+        input=says,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environ,
+        cwd="/",
+        timeout=60,
     )
     return done.stdout
 

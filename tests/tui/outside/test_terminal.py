@@ -122,7 +122,7 @@ def test_a_browser_that_was_stopped_and_goes_on_takes_every_key_and_leaves_the_t
             if position % 4 == 0:
                 # The second is one that it hears of: it leaves the screen by itself.
                 os.kill(browser.pid, signal.SIGSTOP if position % 8 else signal.SIGTSTP)
-                os.waitpid(browser.pid, os.WUNTRACED)
+                browser.wait_stopped()
                 browser.set_modes(modes)
                 browser.screen.feed(b"\x1b[2J")
                 os.kill(browser.pid, signal.SIGCONT)
@@ -151,8 +151,7 @@ def test_a_program_that_is_killed_leaves_the_terminal_as_it_was_and_no_demo(
         modes = browser.modes()
         browser.wait("deploy script")
         os.kill(browser.pid, number)
-        browser.wait_end()
-        assert browser.process.wait(30) == 128 + number
+        assert browser.wait_status() == 128 + number
         assert b"\x1b[?1049l" in browser.seen
         assert browser.modes() == modes
         assert not list((tmp_path / "tmp").iterdir())
@@ -167,7 +166,7 @@ def test_a_terminal_that_is_closed_ends_the_program_and_its_demo(tmp_path: Path)
         browser.wait("deploy script")
         assert list((tmp_path / "tmp").iterdir())
         browser.hang_up()
-        assert browser.process.wait(30) == 129
+        assert browser.wait_status() == 129
         assert not list((tmp_path / "tmp").iterdir())
 
 
@@ -178,7 +177,7 @@ def test_a_terminal_that_is_closed_while_much_is_drawn_ends_the_program(tmp_path
         # Nobody reads what is drawn: the terminal's buffer fills, then the program's, then the terminal goes.
         browser.press(*("jjjjjjkkkkkk" * 60))
         browser.hang_up()
-        assert browser.process.wait(30) == 129
+        assert browser.wait_status() == 129
 
 
 def test_what_is_drawn_on_a_terminal_that_is_gone_waits_for_nobody() -> None:
