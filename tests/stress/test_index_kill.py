@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from sessionbrowse.model.search.query import parse_search
 from sessionbrowse.services.list import catalog, first_messages, index_access, indexed
 from sessionbrowse.services.list.snapshot import Gathered
-from sessionbrowse.services.search.search import search
+from sessionbrowse.services.search.search import Searcher
 from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.packed_entries import unpack
 from sessionbrowse.store.index.schema import IndexBusy
@@ -128,7 +129,7 @@ def entries_of(index: Index) -> dict[str, object]:
 def hits_in(index: Index, found: Gathered, word: str) -> set[tuple[str, int | None]]:
     """Every entry that the index leads to for a word, as path and number."""
     assert found.rows.keys() == {summary.path for summary in found.summaries}
-    return {(hit.path, hit.entry_index) for hit in search(word, found, index)}
+    return {(hit.path, hit.entry_index) for hit in Searcher(found, index).find(parse_search(word))}
 
 
 @pytest.mark.stress

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.patterns import Span
+from sessionbrowse.model.search.patterns import MatchSpan
 from sessionbrowse.model.search.query import SearchQuery, find_word, has_words, word_spans
 from sessionbrowse.model.search.words import literal, words_of
 
@@ -35,7 +35,7 @@ class Titles:
         """Return what a session is called, or how it begins."""
         return summary.name or (self._first_message(summary) or "")[:TITLE_CHARACTERS]
 
-    def named(self, query: SearchQuery) -> Iterator[tuple[Summary, list[Span]]]:
+    def named(self, query: SearchQuery) -> Iterator[tuple[Summary, list[MatchSpan]]]:
         """Yield the sessions in whose name the query's words are, in their order, and where the words are."""
         if self._names is None:
             self._names = [(each, literal(each.name)) for each in self._summaries if each.name]

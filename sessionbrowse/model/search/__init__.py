@@ -1,1 +1,1 @@
-"""Search: grammar, words, patterns, and how a text matches."""
+"""The grammar of searches, and matching texts with words and patterns."""

@@ -1,17 +1,17 @@
-"""What queries ask of an entry beside its words: role, time, model, tools. Read off the entry's line."""
+"""The facts of an entry that a search filters by: text, role, time, model and tools, read from its line."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 from sessionbrowse.format.json_value import BadJson, Json, loads
-from sessionbrowse.model.search.entry_text import said_text, tool_text
+from sessionbrowse.model.search.entry_text import message_text, tool_text
 from sessionbrowse.model.search.query import SearchQuery
 from sessionbrowse.text import parse_time
 
 
 class EntryFacts(Struct, frozen=True):
-    """What queries ask of an entry. `model` is lower case, with its provider before a slash."""
+    """The searched facts of an entry. `model` is `provider/model` in lower case, empty if there is none."""
 
     text: str
     role: str
@@ -21,14 +21,14 @@ class EntryFacts(Struct, frozen=True):
 
 
 def facts_of(raw: bytes, *, tools: bool) -> EntryFacts | None:
-    """Return what a query asks of an entry's line; None if it is no JSON object."""
+    """Return the facts of an entry's line, None if it is no JSON object; `tools` adds tool calls and results."""
     try:
         value: Json = loads(raw)
     except BadJson:
         return None
     if not isinstance(value, dict):
         return None
-    text = said_text(value)
+    text = message_text(value)
     if tools:
         more = tool_text(value)
         text = f"{text}\n{more}" if text and more else text or more
@@ -39,7 +39,7 @@ def facts_of(raw: bytes, *, tools: bool) -> EntryFacts | None:
 
 
 def fits_facts(query: SearchQuery, facts: EntryFacts) -> bool:
-    """Tell whether an entry's role, tools, model and time are what is asked for."""
+    """Tell whether role, tools, model and time of an entry fit the filters of a query."""
     if query.roles and not any(facts.role.lower().startswith(wanted) for wanted in query.roles):
         return False
     if query.tools and not any(name.lower() in query.tools for name in facts.tool_names):
@@ -77,7 +77,7 @@ def _time(value: dict[str, Json], message: dict[str, Json]) -> float | None:
 
 
 def is_in_time(query: SearchQuery, moment: float | None) -> bool:
-    """Tell whether a moment, milliseconds since 1970, lies in the query's time; none lies in no time."""
+    """Tell whether a moment, in milliseconds since 1970, fits `after:` and `before:`; None fits neither."""
     if query.after_ms is None and query.before_ms is None:
         return True
     if moment is None:

@@ -1,4 +1,4 @@
-"""What of an entry the search looks at: what was said, and on request what tools were asked and answered."""
+"""The searched text of an entry: messages and summaries, and on request tool calls and results."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _SAYING_TYPES = {"compaction": "summary", "branch_summary": "summary", "session_
 
 
 def may_have_text(kind: str, raw: bytes) -> bool:
-    """Tell, without decoding it, whether a line of an entry type can hold text that is searched."""
+    """Tell, without decoding it, whether a line of an entry type may hold searched text."""
     return kind in _SAYING_TYPES or kind == "custom_message" or b'"message"' in raw or b"\\u" in raw
 
 
-def said_text(value: Json) -> str:
-    """Return what a decoded line says to the reader: messages, summaries, commands the user ran."""
+def message_text(value: Json) -> str:
+    """Return the text of messages, summaries and user commands in a decoded line."""
     if not isinstance(value, dict):
         return ""
     kind = value.get("type")
@@ -38,7 +38,7 @@ def said_text(value: Json) -> str:
 
 
 def tool_text(value: Json) -> str:
-    """Return what a decoded line holds of tools: names and arguments of calls, results, output of commands."""
+    """Return the text of tool calls, tool results and command output in a decoded line."""
     message = value.get("message") if isinstance(value, dict) else None
     if not isinstance(message, dict):
         return ""
@@ -55,7 +55,7 @@ def tool_text(value: Json) -> str:
 
 
 def content_text(content: Json) -> str:
-    """Return the text of a message's content: the string, or its text blocks, one below the other."""
+    """Return the text of a message's content: the string, or its text blocks as lines."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -64,7 +64,7 @@ def content_text(content: Json) -> str:
 
 
 def strings_in(value: Json) -> str:
-    """Return every string of a value, keys left out, one below the other."""
+    """Return all strings in a JSON value as lines, without the keys of objects."""
     found: list[str] = []
     waiting = [value]
     while waiting:

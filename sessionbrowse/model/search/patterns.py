@@ -13,10 +13,10 @@ from functools import lru_cache
 
 from sessionbrowse.errors import SessionBrowseError
 
-Span = tuple[int, int]
+MatchSpan = tuple[int, int]
 """Where a match begins in a text, and where it ends."""
 
-FindFirst = Callable[[str, Sequence[str], Callable[[], bool]], Sequence[Span | None]]
+FindFirst = Callable[[str, Sequence[str], Callable[[], bool]], Sequence[MatchSpan | None]]
 """Returns where a pattern first matches in each of some texts; asked whether it is cancelled, it may give up."""
 
 
@@ -47,13 +47,15 @@ def is_in(pattern: str, text: str) -> bool:
     return compiled(pattern).search(text) is not None
 
 
-def first_spans(pattern: str, texts: Sequence[str], cancelled: Callable[[], bool] = lambda: False) -> list[Span | None]:
+def first_spans(
+    pattern: str, texts: Sequence[str], cancelled: Callable[[], bool] = lambda: False
+) -> list[MatchSpan | None]:
     """Return where a valid pattern first matches in each text, None where it does not."""
     search = compiled(pattern).search
     return [found.span() if (found := search(text)) is not None else None for text in texts]
 
 
-def all_spans(pattern: str, texts: Sequence[str]) -> list[list[Span]]:
+def all_spans(pattern: str, texts: Sequence[str]) -> list[list[MatchSpan]]:
     """Return every place in each text where a valid pattern matches at least one character."""
     find = compiled(pattern).finditer
     return [[found.span() for found in find(text) if found[0]] for text in texts]

@@ -1,7 +1,7 @@
-"""The search across sessions: its grammar, and what it means for a text to match. No disk, no index.
+"""The grammar of a search, and whether a text matches it. No disk, no index.
 
-A query is words that must all be found, each from the beginning of a word; `"phrases"`; `re:pattern` up to the end of
-the line; and filters such as `agent:pi` or `after:2026-08`. Text is compared without case and diacritics.
+A query has words, each of which must begin a word of the text; `"phrases"`; `re:pattern` up to the end of the line;
+and filters such as `agent:pi` or `after:2026-08`. Texts are compared without case and diacritics.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.model.search.patterns import BadPattern, Span, compiled
+from sessionbrowse.model.search.patterns import BadPattern, MatchSpan, compiled
 from sessionbrowse.model.search.words import is_cjk, literal, original_offsets, words_of
 
 AGENTS = ("pi", "omp", "atomic", "indusagi")
@@ -21,11 +21,11 @@ SNIPPET_BEFORE, SNIPPET_AFTER = 48, 112
 
 
 class BadSearch(SessionBrowseError):
-    """The query cannot be asked; the sentence says why."""
+    """The query is not valid; the sentence says why."""
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True):
-    """A parsed query. Words and phrases are folded; filters of one kind are alternatives, of several all hold."""
+    """A parsed query. Words and phrases are folded. Of each kind of filter one value must fit."""
 
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
@@ -43,21 +43,21 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
     @property
     def has_text(self) -> bool:
-        """Whether it asks for words, a phrase or a pattern at all."""
+        """Whether it has words, phrases or a pattern."""
         return bool(self.words or self.phrases or self.pattern)
 
     @property
     def is_empty(self) -> bool:
-        """Whether it asks for nothing."""
+        """Whether it has neither text nor filters."""
         return self == SearchQuery()
 
     @property
     def is_about_entries(self) -> bool:
-        """Whether it asks for something that only an entry has, never a session's name."""
+        """Whether it has filters that only entries can fit, not sessions."""
         return bool(self.labels or self.roles or self.tools or self.models or self.states)
 
     def tokens(self) -> list[tuple[str, bool]]:
-        """Return the words that every matching text has, and whether each may be the beginning of a longer one."""
+        """Return the words that a matching text must have, and whether each may be a prefix of the text's word."""
         found = [(word, not is_cjk(word)) for word in self.words]
         for phrase in self.phrases:
             words = words_of(phrase)
@@ -69,9 +69,9 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
 
 def may_be_in(query: SearchQuery, line: bytes) -> bool:
-    """Tell, before a line of a session file is decoded, whether what it says may have the query's words.
+    """Tell, without decoding it, whether a line of a session file may have the query's words.
 
-    Where all is plain ASCII every word stands in the line as it is, but for its case.
+    Plain ASCII text stands in its line as it is, except for the case.
     """
     if not line.isascii() or b"\\u" in line:
         return True
@@ -80,7 +80,7 @@ def may_be_in(query: SearchQuery, line: bytes) -> bool:
 
 
 def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
-    """Parse a query; `now` is what `after:7d` counts from.
+    """Parse a query; `after:7d` means seven days before `now`.
 
     Raises:
         BadSearch: a pattern, date or filter is not valid.
@@ -90,7 +90,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
     pattern: str | None = None
     filters: dict[str, list[str]] = {key: [] for key in _FILTERS}
     if text.count('"') % 2:
-        # An unbalanced quote is an ordinary character, as it is while the phrase is being typed.
+        # While a phrase is being typed its quote is unbalanced: its words are searched for until it is closed.
         text = text.replace('"', " ")
     for found in _TERM.finditer(text):
         if found["pattern"] is not None:
@@ -121,26 +121,26 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
 
 
 def parse_question(text: str) -> SearchQuery:
-    """Parse a query that is to find something.
+    """Parse a query as `parse_search` does, and refuse one that could match nothing, such as `?`.
 
     Raises:
-        BadSearch: a pattern, date or filter is not valid, or there is nothing in it to look for.
+        BadSearch: a pattern, date or filter is not valid, or there is neither text nor filter.
     """
     query = parse_search(text)
     if query.is_empty and text.strip():
-        raise BadSearch('There is nothing to look for in it: type a word, or "anything" in quotes')
+        raise BadSearch('Add a search word, or put the text in "quotes"')
     return query
 
 
-def word_spans(query: SearchQuery, text: str, folded: str | None = None) -> list[Span] | None:
-    """Return where in the text the query's words and phrases are found first; None if one is missing.
+def word_spans(query: SearchQuery, text: str, folded: str | None = None) -> list[MatchSpan] | None:
+    """Return where the words and phrases of a query first match in a text; None if one does not.
 
-    The pattern is not searched for. `folded` is the text's `literal`, if known.
+    The pattern is not matched. `folded` is the text's `literal`, if known.
     """
     if not query.words and not query.phrases:
         return []
     folded = literal(text) if folded is None else folded
-    places: list[Span] = []
+    places: list[MatchSpan] = []
     for wanted in (*query.words, *query.phrases):
         at = find_word(wanted, folded)
         if at < 0:
@@ -150,15 +150,15 @@ def word_spans(query: SearchQuery, text: str, folded: str | None = None) -> list
 
 
 def has_words(query: SearchQuery, text: str) -> bool:
-    """Tell whether all words and phrases of the query are in the text; the pattern is not searched for."""
+    """Tell whether all words and phrases of a query match in a text; the pattern is not matched."""
     if not query.words and not query.phrases:
         return True
     folded = literal(text)
     return all(find_word(wanted, folded) >= 0 for wanted in (*query.words, *query.phrases))
 
 
-def snippet(text: str, spans: list[Span]) -> tuple[str, tuple[Span, ...]]:
-    """Return one line around the first match, and where in it the matches stand."""
+def snippet(text: str, spans: list[MatchSpan]) -> tuple[str, tuple[MatchSpan, ...]]:
+    """Return one line of text around the first match, and the matches in that line."""
     first = spans[0][0] if spans else 0
     begin = max(0, first - SNIPPET_BEFORE)
     end = min(len(text), max(first, spans[0][1] if spans else 0) + SNIPPET_AFTER)
@@ -174,7 +174,7 @@ def snippet(text: str, spans: list[Span]) -> tuple[str, tuple[Span, ...]]:
 
 
 def find_word(wanted: str, folded: str) -> int:
-    """Return where `wanted` begins in a folded text at the beginning of a word, -1 if nowhere."""
+    """Return the first place in a folded text where `wanted` begins a word, -1 if there is none."""
     at = folded.find(wanted)
     if not (wanted[0].isalnum() or wanted[0] == "_") or is_cjk(wanted[0]):
         return at
@@ -200,12 +200,12 @@ _HOURS = {"h": 1, "d": 24, "w": 168, "m": 30 * 24, "y": 365 * 24}
 
 
 def _folded(values: list[str]) -> tuple[str, ...]:
-    """Return what filters ask for as words are compared; of bare diacritics nothing is left that could be asked for."""
+    """Return the folded values of a filter, without those that consist of diacritics only."""
     return tuple([folded for value in values if (folded := literal(value))])
 
 
 def _add_term(term: str, words: list[str], phrases: list[str]) -> None:
-    """An unquoted term is its words; neighbouring CJK characters in it stay together."""
+    """Add the words of an unquoted term; a run of CJK characters in it is a phrase."""
     run = ""
     for word in words_of(term):
         if is_cjk(word):
@@ -240,7 +240,7 @@ def _one_of(key: str, value: str, allowed: tuple[str, ...]) -> str:
 
 
 def _moment(key: str, value: str, now: datetime | None) -> float:
-    """A date is its beginning, UTC; `7d` is seven days ago (h, d, w, m, y)."""
+    """Return a moment in milliseconds since 1970: a date's beginning in UTC, or `7d` ago (h, d, w, m, y)."""
     relative = _RELATIVE.fullmatch(value.lower())
     try:
         if relative is not None:
@@ -265,8 +265,8 @@ def _earliest(moments: list[float]) -> float | None:
     return min(moments, default=None)
 
 
-def _in_original(text: str, folded: str, places: list[Span]) -> list[Span]:
-    """Return places of a folded text as places of the text itself."""
+def _in_original(text: str, folded: str, places: list[MatchSpan]) -> list[MatchSpan]:
+    """Map places in a folded text to places in the text itself."""
     if len(text) == len(folded) and text.isascii():
         return places
     wanted = sorted({offset for begin, end in places for offset in (begin, end - 1)})

@@ -1,7 +1,6 @@
-"""What a word is for the search: a run of letters, digits or `_`, without case and diacritics; CJK by the character.
+"""Words as the search compares them: runs of letters, digits or `_` without case and diacritics; each CJK character.
 
-Folding looks at one character at a time, so text may be folded in pieces, and what stands in the index and what is
-compared with the file are the same by construction.
+Each character is folded by itself, so that text can be folded in pieces and index and files are folded alike.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
-# 0-9, a-z, _ and all beyond ASCII, said by what it is not: a set of so many characters takes 2 ms to compile.
+# 0-9, a-z, _ and all beyond ASCII, as a negated set: the positive one takes 2 ms to compile.
 _WORD = re.compile(r"[^\x00-/:-^`{-\x7f]+")
-# Scripts written without blanks between words: every character is a word, so that any substring is found. Pairs of
-# the first character of a range and the one behind its last; a regular expression of them takes 5 ms to compile.
+# Scripts without blanks between words: every character is a word, so that any substring is found. Each range is its
+# first character and the one behind its last; a regular expression of them takes 5 ms to compile.
 _CJK_BOUNDS = (
     "\u0e00\u0f00\u1000\u10a0\u1780\u1800\u2e80\u2fe0\u3005\u3008\u3040\u3190\u31a0\u31c0\u31f0\u3200\u3400\u4dc0\u4e00\ua4d0"
     "\uac00\ud7b0\uf900\ufb00\uff66\uff9e\U0001b000\U0001b170\U00020000\U00040000"
@@ -24,35 +23,35 @@ _CJK_BOUNDS = (
 
 
 def fold(text: str) -> str:
-    """Return the text in which words are compared: lower case, no diacritics; what is in no word is one blank.
+    """Return a text in lower case without diacritics, in which words are compared.
 
-    ASCII stays as it is but for its case. CJK characters stand between blanks, each a word of its own.
+    Characters beyond ASCII that are in no word become blanks; CJK characters get blanks around them.
     """
     return fold_foreign(text).lower() if not text.isascii() else text.lower()
 
 
 def fold_foreign(text: str) -> str:
-    """Return the text with everything beyond ASCII folded; ASCII keeps its case, which SQLite's tokenizer folds."""
-    # Python's encoder finds what is not ASCII four times as fast as a regular expression does.
+    """Return a text with all characters beyond ASCII folded; SQLite's tokenizer folds the case of ASCII."""
+    # Python's encoder finds characters beyond ASCII four times as fast as a regular expression does.
     return text if text.isascii() else text.encode("ascii", _FOLDED).decode()
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, folded, in order."""
+    """Return the folded words of a text, in order."""
     return _WORD.findall(fold(text))
 
 
 def is_cjk(word: str) -> bool:
-    """Tell whether a folded word is one character of a script without blanks."""
+    """Tell whether a folded word is one character of a script without blanks between words."""
     return len(word) == 1 and bisect_right(_CJK_BOUNDS, word) % 2 == 1
 
 
 def literal(text: str) -> str:
-    """Return the text in which phrases are compared: lower case, no diacritics, every run of blanks one blank.
+    """Return a text in lower case without diacritics, each run of blanks as one, in which phrases are compared.
 
-    Its words are those of `fold`; what stands between them is kept.
+    Unlike `fold` it keeps the punctuation between words.
     """
-    # `split` knows the same blanks as `\s`, and takes a fifth of the time of a regular expression.
+    # `split` knows the same blanks as `\s`, and is five times as fast.
     folded = " ".join(text.split())
     if text[:1].isspace():
         folded = f" {folded}"
@@ -64,9 +63,9 @@ def literal(text: str) -> str:
 
 
 def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
-    """Return which characters of the text some characters of `literal(text)` come from; their offsets are sorted."""
+    """Map sorted offsets in `literal(text)` to offsets in the text."""
     found: list[int] = []
-    # Where the folded text and the text are: up to the next special run both go on alike.
+    # Offsets in both texts, which differ by a constant up to the next special run.
     folded_at, at = _block_of(text, wanted[0]) if wanted else (0, 0)
     for special in _SPECIAL.finditer(text, at):
         begin, run = special.start(), special[0]
@@ -85,7 +84,7 @@ def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
 
 
 def _block_of(text: str, wanted: int) -> tuple[int, int]:
-    """Return where a block begins, folded and in the text, in which or behind which `wanted` lies: blocks fold fast."""
+    """Return the offsets, folded and in the text, of the block that holds `wanted`: whole blocks are folded fast."""
     folded_at = at = 0
     while True:
         end = at + _BLOCK
@@ -99,7 +98,7 @@ def _block_of(text: str, wanted: int) -> tuple[int, int]:
 
 _BLOCK = 512
 
-# A single blank is one character here and there.
+# A single blank is one character in both texts.
 _SPECIAL = re.compile(r"\s{2,}|[^\x00-\x7f\s]+")
 
 
@@ -142,7 +141,7 @@ def _fold_run(run: str) -> str:
 @lru_cache(maxsize=16384)
 def _fold_character(character: str) -> str:
     if is_cjk(character):
-        # Hangul would fall apart into letters.
+        # Decomposed, a Hangul syllable would become several letters.
         return f" {character} "
     folded = ""
     for part in _parts(character):
@@ -153,5 +152,5 @@ def _fold_character(character: str) -> str:
 
 
 def _parts(character: str) -> str:
-    # Cherokee letters are folded to capitals.
+    # `casefold` alone makes capitals of Cherokee letters.
     return unicodedata.normalize("NFD", unicodedata.normalize("NFD", character).casefold().lower())

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.model.search.patterns import Span, all_spans, first_spans
+from sessionbrowse.model.search.patterns import MatchSpan, all_spans, first_spans
 from sessionbrowse.services.background.channel import Channel, inherited, start_program
 
 LIMIT_SECONDS = 10.0
@@ -29,7 +29,7 @@ class PatternStopped(SessionBrowseError):
     """The pattern took too long, its answer is no longer wanted, or no process can search for it."""
 
 
-class Question(Struct, frozen=True):
+class PatternQuestion(Struct, frozen=True):
     """A valid pattern and the texts to search; `every` asks for all matches of a text instead of the first."""
 
     pattern: str
@@ -37,10 +37,10 @@ class Question(Struct, frozen=True):
     every: bool
 
 
-class Spans(Struct, frozen=True):
+class PatternAnswer(Struct, frozen=True):
     """The matches in each text of a question, in its order."""
 
-    of_texts: list[list[Span]]
+    of_texts: list[list[MatchSpan]]
 
 
 class PatternWorker:
@@ -49,12 +49,12 @@ class PatternWorker:
     def __init__(self, limit_seconds: float = LIMIT_SECONDS) -> None:
         self._limit_seconds = limit_seconds
         self._asking = threading.Lock()
-        self._channel: Channel[Spans] | None = None
+        self._channel: Channel[PatternAnswer] | None = None
         self._is_closed = False
 
     def first_spans(
         self, pattern: str, texts: Sequence[str], cancelled: Callable[[], bool] = lambda: False
-    ) -> list[Span | None]:
+    ) -> list[MatchSpan | None]:
         """Return where a valid pattern first matches in each text, None where it does not.
 
         Raises:
@@ -69,7 +69,7 @@ class PatternWorker:
         cancelled: Callable[[], bool] = lambda: False,
         *,
         every: bool = False,
-    ) -> list[list[Span]]:
+    ) -> list[list[MatchSpan]]:
         """Return the first match of a valid pattern in each text, or with `every` all that are not empty.
 
         Raises:
@@ -79,7 +79,7 @@ class PatternWorker:
             if cancelled():
                 raise PatternStopped("The pattern was stopped.")
         try:
-            return self._answer(Question(pattern, list(texts), every), cancelled)
+            return self._answer(PatternQuestion(pattern, list(texts), every), cancelled)
         finally:
             self._asking.release()
 
@@ -90,7 +90,7 @@ class PatternWorker:
         if channel is not None:
             channel.kill()
 
-    def _answer(self, question: Question, cancelled: Callable[[], bool]) -> list[list[Span]]:
+    def _answer(self, question: PatternQuestion, cancelled: Callable[[], bool]) -> list[list[MatchSpan]]:
         channel = self._channel
         if channel is None or not channel.send(question):
             # There was none, or it died while it had nothing to do.
@@ -113,12 +113,12 @@ class PatternWorker:
     def _started(self) -> Channel[Any]:
         try:
             # It does not notice while it matches that this process is gone: then its own limit ends it.
-            return start_program(__name__, str(self._limit_seconds + 1), receives=Spans, leads_group=False)
+            return start_program(__name__, str(self._limit_seconds + 1), receives=PatternAnswer, leads_group=False)
         except OSError as error:
             raise PatternStopped(f"No process can be started for the pattern: {error}") from None
 
 
-def answer_questions(channel: Channel[Question], limit_seconds: float) -> None:
+def answer_questions(channel: Channel[PatternQuestion], limit_seconds: float) -> None:
     """Answer the questions of a channel until it ends; exit if one takes longer than the limit."""
     while (question := channel.receive()) is not None:
         # A thread of faulthandler's own waits, which needs no interpreter.
@@ -128,8 +128,8 @@ def answer_questions(channel: Channel[Question], limit_seconds: float) -> None:
         else:
             found = [[span] if span is not None else [] for span in first_spans(question.pattern, question.texts)]
         faulthandler.cancel_dump_traceback_later()
-        channel.send(Spans(found))
+        channel.send(PatternAnswer(found))
 
 
 if __name__ == "__main__":
-    answer_questions(inherited(sys.argv[1:], Question), float(sys.argv[2]))
+    answer_questions(inherited(sys.argv[1:], PatternQuestion), float(sys.argv[2]))

@@ -42,7 +42,7 @@ from sessionbrowse.services.background.search_messages import (
 from sessionbrowse.services.list import index_access, indexed
 from sessionbrowse.services.list.scope import Scope, scan_of
 from sessionbrowse.services.list.snapshot import Gathered
-from sessionbrowse.services.search.checkpoints import KnownCheckpoints
+from sessionbrowse.services.search.checkpoints import CheckpointCache
 from sessionbrowse.services.search.hits import Checkpoint, Hit
 from sessionbrowse.services.search.search import Searcher, is_outdated
 from sessionbrowse.store.find.roots import real_surroundings
@@ -78,7 +78,7 @@ class SearchServer:
         self._ended = False
         self._patterns = PatternWorker()
         self._searcher = Searcher(Gathered([], {}, {}, {}))
-        self._checkpoints = KnownCheckpoints()
+        self._checkpoints = CheckpointCache()
         self._index: Index | None = None
         self._note: str | None = None
         self._reading = False

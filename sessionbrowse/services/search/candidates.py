@@ -1,4 +1,7 @@
-"""Which entries may match a query, asked of the index's words: by row of text, and from there by file and entry."""
+"""Entries that may match a query, by the words in the index.
+
+Full-text tables name rows of text; a row belongs to a file and holds the text of some of its entries.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +17,23 @@ from sessionbrowse.store.index.packed_entries import unpack_row_entries
 from sessionbrowse.store.index.schema import TEXT_TABLES
 
 
-class Words:
-    """The words of an open index; what it says of files is kept from one query to the next."""
+class WordIndex:
+    """The words of an open index; which rows belong to which file is cached."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._rows: dict[tuple[sqlite3.Connection, str], _Rows] = {}
+        self._rows: dict[tuple[sqlite3.Connection, str], _TextRows] = {}
 
     def candidates(self, query: SearchQuery, tools: bool) -> Candidates | None:
-        """Return the entries that have every word of the query; None where all may match."""
+        """Return the entries that have every word of the query; None if the index cannot tell."""
         tokens = query.tokens()
         if not tokens:
             return None
         terms = ['"' + word + '"' + ("*" if is_open else "") for word, is_open in tokens]
-        # What was said stands in one row with all its words. With tools each word is asked for alone: one may stand
-        # in what was said, the next one in the tool's arguments.
+        # With tools each word is asked for alone: one may be in the text of an entry, the next one in its tool's
+        # arguments, which are another row.
         asked = terms if tools else [" AND ".join(terms)]
-        found: list[list[_Found]] = []
+        found: list[list[_RowsWithTerm]] = []
         try:
             for term in asked:
                 found.append([])
@@ -44,35 +47,34 @@ class Words:
             return None
         return Candidates(found)
 
-    def _rows_of(self, connection: sqlite3.Connection, table: str) -> _Rows:
+    def _rows_of(self, connection: sqlite3.Connection, table: str) -> _TextRows:
         known = self._rows.get((connection, table))
         if known is None:
-            known = self._rows[connection, table] = _Rows(connection, table)
+            known = self._rows[connection, table] = _TextRows(connection, table)
         return known
 
 
 class Candidates:
-    """The entries that have every word of a query: for each of its terms, the rows of texts that have it."""
+    """The entries that have every term of a query; `found` are the rows with each term."""
 
-    def __init__(self, found: list[list[_Found]]) -> None:
+    def __init__(self, found: list[list[_RowsWithTerm]]) -> None:
         self._found = found
         by_term = [set(chain.from_iterable(held.files_of(rows) for held, rows in each)) for each in found]
         self.files = by_term[0].intersection(*by_term[1:])
-        """The ids of the files that may have such entries; no others do."""
+        """The ids of all files that may have such entries."""
 
     def entries_of(self, file: int) -> list[int]:
         """Return the entries of a file.
 
         Raises:
-            ValueError: what the index holds is damaged.
-            sqlite3.Error: the same.
+            ValueError, sqlite3.Error: the index is damaged.
         """
         by_term = [set(chain.from_iterable(held.entries_of(file, rows) for held, rows in each)) for each in self._found]
         return sorted(by_term[0].intersection(*by_term[1:]))
 
 
-class _Rows:
-    """Which entries of which files the rows of a table of texts hold."""
+class _TextRows:
+    """The files and entries of the rows of one text table; the rows of a file are runs of consecutive ids."""
 
     def __init__(self, connection: sqlite3.Connection, table: str) -> None:
         self._connection = connection
@@ -82,7 +84,7 @@ class _Rows:
         self._bases, self._files, self._counts = columns
 
     def files_of(self, rows: Sequence[int]) -> Iterator[int]:
-        """Yield the files whose texts stand in some of the rows, which are sorted."""
+        """Yield the files of some sorted rows."""
         at = 0
         while at < len(rows):
             run = bisect_right(self._bases, rows[at])
@@ -91,11 +93,10 @@ class _Rows:
             at = bisect_left(rows, self._bases[run], at) if run < len(self._bases) else len(rows)
 
     def entries_of(self, file: int, rows: Sequence[int]) -> Iterator[int]:
-        """Yield the entries of a file whose texts stand in some of the rows, which are sorted.
+        """Yield the entries of a file that some sorted rows hold.
 
         Raises:
-            ValueError: what the index holds is damaged.
-            sqlite3.Error: the same.
+            ValueError, sqlite3.Error: the index is damaged.
         """
         for run in self._runs_of(file):
             base, count = self._bases[run], self._counts[run]
@@ -116,7 +117,7 @@ class _Rows:
 
     @cached_property
     def _earlier_runs(self) -> dict[int, list[int]]:
-        """Those of files that have several: few have."""
+        """The other runs of the few files that have several."""
         found: dict[int, list[int]] = {}
         last = self._last_runs
         for run in [run for run, file in enumerate(self._files) if last[file] != run]:
@@ -124,5 +125,5 @@ class _Rows:
         return found
 
 
-_Found = tuple[_Rows, Sequence[int]]
-"""The rows of a table that have a term, sorted."""
+_RowsWithTerm = tuple[_TextRows, Sequence[int]]
+"""A text table, and its rows that have a term, sorted."""

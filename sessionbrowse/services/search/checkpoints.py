@@ -1,21 +1,21 @@
-"""The labels of all sessions, with the entries that bear them, as a list shows them."""
+"""Checkpoints: the labels of all sessions, with what a list shows of the labelled entries."""
 
 from __future__ import annotations
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.tree.rows import row_text
 from sessionbrowse.services.search.hits import Checkpoint
-from sessionbrowse.services.search.trees import Label, Tree, Trees, version_of
+from sessionbrowse.services.search.session_trees import LabelledEntry, SessionTree, SessionTreeCache, version_of
 
 
-class KnownCheckpoints:
-    """The checkpoints of sessions; those of a session that did not change are read once."""
+class CheckpointCache:
+    """Reads the checkpoints of a session, and keeps them until the session changes."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[object, list[Checkpoint]]] = {}
 
-    def of(self, summary: Summary, trees: Trees) -> list[Checkpoint]:
-        """Return the labels of a session, that of the latest entry first, with what a list shows of them."""
+    def of(self, summary: Summary, trees: SessionTreeCache) -> list[Checkpoint]:
+        """Return the checkpoints of a session, the last entry first."""
         known = self._known.get(summary.path)
         if known is not None and known[0] == version_of(summary):
             return known[1]
@@ -25,7 +25,7 @@ class KnownCheckpoints:
         return found
 
 
-def _checkpoint(summary: Summary, tree: Tree, label: Label) -> Checkpoint:
+def _checkpoint(summary: Summary, tree: SessionTree, label: LabelledEntry) -> Checkpoint:
     return Checkpoint(
         path=summary.path,
         id=summary.id,
@@ -36,7 +36,6 @@ def _checkpoint(summary: Summary, tree: Tree, label: Label) -> Checkpoint:
         entry_id=label.entry_id,
         label=label.text,
         time_ms=label.time_ms,
-        said_ms=label.said_ms,
         state=tree.state(label.index),
         preview=row_text(tree.session, label.index),
     )

@@ -1,23 +1,23 @@
-"""What a search answers: hits, checkpoints, and the documents that `search` prints."""
+"""The results of a search: hits and checkpoints, and the JSON form of a hit."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.patterns import Span
+from sessionbrowse.model.search.patterns import MatchSpan
 from sessionbrowse.model.search.query import snippet
 
 NAME_SCORE, LABEL_SCORE, TEXT_SCORE, NEAR_SCORE = 3.0, 2.0, 1.0, 0.0
 _SCORE_SPAN_MS = 1e13
-"""Recency adds less than one to a score: milliseconds since 1970, divided by this."""
+"""Divisor of a time in milliseconds since 1970: recency adds less than one to a score."""
 
 
 class Hit(Struct, frozen=True):
-    """An entry that was found, or a session by its name (`entry_index` None).
+    """A found entry, or a session found by its name (`entry_index` None).
 
-    `state` is active, abandoned or compacted. `marks` are the places of the matches in `snippet`. `time_ms` is when it
-    was said, None where the entry does not tell.
+    `state` is active, abandoned or compacted. `marks` are the places of the matches in `snippet`. `time_ms` is the
+    time of the entry, None if it has none.
     """
 
     path: str
@@ -30,13 +30,13 @@ class Hit(Struct, frozen=True):
     role: str
     state: str
     snippet: str
-    marks: tuple[Span, ...]
+    marks: tuple[MatchSpan, ...]
     score: float
     time_ms: float | None = None
 
 
 class Checkpoint(Struct, frozen=True):
-    """A label of a session, and the entry that bears it. `time_ms` is when it was set, `preview` the entry's row."""
+    """A label and its entry. `time_ms` is when the label was set, `preview` the entry's row in the tree."""
 
     path: str
     id: str | None
@@ -47,13 +47,12 @@ class Checkpoint(Struct, frozen=True):
     entry_id: str | None
     label: str
     time_ms: float | None
-    said_ms: float | None
     state: str
     preview: str
 
 
-def session_hit(summary: Summary, title: str, spans: list[Span], score: float) -> Hit:
-    """Return the hit of a session by its title."""
+def session_hit(summary: Summary, title: str, spans: list[MatchSpan], score: float) -> Hit:
+    """Return the hit of a session that was found by its title."""
     return entry_hit(summary, None, None, "name", "active", title, spans, score, summary.modified)
 
 
@@ -64,7 +63,7 @@ def entry_hit(
     role: str,
     state: str,
     text: str,
-    spans: list[Span],
+    spans: list[MatchSpan],
     score: float,
     time_ms: float | None,
 ) -> Hit:
@@ -88,7 +87,7 @@ def entry_hit(
 
 
 def hit_document(hit: Hit) -> dict[str, object]:
-    """Return one row of `search --json`."""
+    """Return a hit as it appears in JSON."""
     return {
         "path": hit.path,
         "id": hit.id,

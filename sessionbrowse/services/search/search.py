@@ -1,7 +1,7 @@
-"""Search all sessions, all branches: hits are entries, newest sessions first, names and labels before text.
+"""Search the entries of all sessions: newest sessions first, names and labels before text.
 
-With an index the words name the candidates and only those lines are read; without one, and for files that the index
-does not have as they are, the files are streamed. The answers are the same. Everything here only reads.
+In the index the words of a query name the candidates, and only their lines are read. Files that are not in the index,
+or changed since, are read whole. Both ways find the same.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import TypeVar
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.listing.title_search import Titles
 from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_facts, is_in_time
-from sessionbrowse.model.search.patterns import FindFirst, Span, first_spans
-from sessionbrowse.model.search.query import SearchQuery, has_words, may_be_in, parse_search, word_spans
+from sessionbrowse.model.search.patterns import FindFirst, MatchSpan, first_spans
+from sessionbrowse.model.search.query import SearchQuery, has_words, may_be_in, word_spans
 from sessionbrowse.model.search.words import literal
 from sessionbrowse.services.list.snapshot import Gathered
-from sessionbrowse.services.search.candidates import Candidates, Words
+from sessionbrowse.services.search.candidates import Candidates, WordIndex
+from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
 from sessionbrowse.services.search.hits import (
     LABEL_SCORE,
     NAME_SCORE,
@@ -27,26 +28,25 @@ from sessionbrowse.services.search.hits import (
     entry_hit,
     session_hit,
 )
-from sessionbrowse.services.search.lines import lines_at, streamed_lines
-from sessionbrowse.services.search.recent import Recent
-from sessionbrowse.services.search.trees import Trees
+from sessionbrowse.services.search.recent_texts import RecentTexts
+from sessionbrowse.services.search.session_trees import SessionTreeCache
 from sessionbrowse.store.index.file_row import Held
 from sessionbrowse.store.index.index import Index
 
 PATTERN_TEXTS, PATTERN_CHARACTERS = 100, 200_000
-"""How many texts are given to a pattern at once: each question to another process takes a tenth of a millisecond."""
+"""Size of a batch of texts that a pattern is searched in: asking another process takes 0.1 ms."""
 
 Cancelled = Callable[[], bool]
-Found = TypeVar("Found")
-Worded = Iterable[tuple[Found, str, list[Span]]]
-"""Finds that have the words of a query, each with its text and where its words are."""
+T = TypeVar("T")
+WordMatches = Iterable[tuple[T, str, list[MatchSpan]]]
+"""Values whose text has the words and phrases of a query: value, text, and where the words are in it."""
 
 
 class Searcher:
-    """Answers queries about sessions that were gathered once; `index` None streams every file.
+    """Answers queries about a fixed set of sessions; without an index it reads every file.
 
-    What was worked out for one query is kept for the next; `before` is a searcher of an earlier gathering, from which
-    is taken what did not change. `find_first` searches texts for the pattern of a query.
+    Caches are kept from query to query, and taken over from `before`, the searcher of an earlier set. `find_first`
+    searches texts for the pattern of a query.
     """
 
     def __init__(
@@ -63,23 +63,23 @@ class Searcher:
         self._generation = gathered.generation
         self.summaries = sorted(gathered.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
         self._labelled = [summary for summary in self.summaries if summary.labels]
-        self._words = Words(index) if index is not None else None
-        self.trees: Trees = Trees(index, before.trees if before else None)
-        self._recent: Recent = before._recent if before else Recent()
+        self._words = WordIndex(index) if index is not None else None
+        self.trees: SessionTreeCache = SessionTreeCache(index, before.trees if before else None)
+        self._recent: RecentTexts = before._recent if before else RecentTexts()
         self._titles = Titles(self.summaries, gathered.first_messages)
         self._by_path: dict[str, Summary] | None = None
 
     @property
     def indexed_paths(self) -> Collection[str]:
-        """The files of which the index says where their words are."""
+        """The files that are searched through the index."""
         return self._rows.keys()
 
     def is_outdated(self) -> bool:
-        """Tell whether the index was made anew since, and tells nothing of the files as they were gathered."""
+        """Tell whether the index was rebuilt since the sessions were listed: its rows are then others."""
         return is_outdated(self._index, self._generation)
 
     def summary(self, path: str) -> Summary | None:
-        """Return the session of a file."""
+        """Return the summary of a session file."""
         if self._by_path is None:
             self._by_path = {summary.path: summary for summary in self.summaries}
         return self._by_path.get(path)
@@ -93,10 +93,10 @@ class Searcher:
         wait_for_labels: bool = True,
         looked_at: Callable[[int], object] = lambda count: None,
     ) -> Iterator[Hit]:
-        """Yield hits, best first; stop at any hit, or by `cancelled`.
+        """Yield hits, best first, until `cancelled` returns true.
 
-        `tools` looks at tool calls and results too; so does a `tool:` filter. `wait_for_labels` False looks at those
-        labels only that are known already. `looked_at` is told how many sessions are behind.
+        `tools` searches tool calls and results too; so does a `tool:` filter. Without `wait_for_labels` only labels in
+        the cache are searched. `looked_at` is called with the number of sessions searched so far.
         """
         if query.is_empty:
             return
@@ -120,7 +120,7 @@ class Searcher:
             row = rows.get(summary.path)
             if row is None or (tools and query.has_text and not row.has_tools):
                 yield from self._streamed(query, summary, tools, cancelled)
-            elif not tools and self._recent.holds(summary.path, row):
+            elif not tools and self._recent.has(summary.path, row):
                 yield from self._in_recent(query, summary, cancelled)
             else:
                 if not is_asked and self._words is not None:
@@ -128,23 +128,23 @@ class Searcher:
                 if candidates is None or row.row in candidates.files:
                     yield from self._by_index(query, summary, row, candidates, tools, cancelled)
         if by_title:
-            # A title that is only nearly right is for those who find nothing else.
+            # Titles with misspelt words come last.
             for summary in self._titles.near(query, cancelled):
                 if _fits_session(query, summary) and is_in_time(query, summary.modified):
                     yield session_hit(summary, self._titles.title(summary), [], NEAR_SCORE)
 
     def _matching(
-        self, query: SearchQuery, worded: Worded[Found], cancelled: Cancelled
-    ) -> Iterator[tuple[Found, list[Span]]]:
-        """Yield the finds whose text the pattern of the query matches too, if it has one, and all places of both."""
+        self, query: SearchQuery, matches: WordMatches[T], cancelled: Cancelled
+    ) -> Iterator[tuple[T, list[MatchSpan]]]:
+        """Yield the values whose text the pattern of the query matches too, and where words and pattern are in it."""
         if query.pattern is None:
-            yield from ((found, spans) for found, _, spans in worded)
+            yield from ((value, spans) for value, _, spans in matches)
             return
-        for batch in _batches(worded):
+        for batch in _batches(matches):
             firsts = self._find_first(query.pattern, [text for _, text, _ in batch], cancelled)
-            for (found, _, spans), first in zip(batch, firsts, strict=True):
+            for (value, _, spans), first in zip(batch, firsts, strict=True):
                 if first is not None:
-                    yield found, sorted({*spans, first})
+                    yield value, sorted({*spans, first})
 
     # ---- names and labels ----------------------------------------------------------------------------------
 
@@ -159,37 +159,37 @@ class Searcher:
     def _labels(self, query: SearchQuery, summary: Summary, cancelled: Cancelled) -> Iterator[Hit]:
         texts = [text for text in summary.labels if has_words(query, text)]
         if not any(True for _ in self._matching(query, [(text, text, []) for text in texts], cancelled)):
-            # Which entries bear the labels stands in the file, which may have to be read.
+            # Only the session file tells which entry a label belongs to.
             return
         labels = [
             (label, label.text, spans)
             for label in self.trees.labels(summary)
             if (spans := word_spans(query, label.text)) is not None
-            and is_in_time(query, label.said_ms if label.said_ms is not None else summary.modified)
+            and is_in_time(query, label.entry_ms if label.entry_ms is not None else summary.modified)
         ]
         for label, spans in self._matching(query, labels, cancelled):
             tree = self.trees.tree(summary)
             state = tree.state(label.index) if tree is not None else "active"
             yield entry_hit(
-                summary, label.index, label.entry_id, "label", state, label.text, spans, LABEL_SCORE, label.said_ms
+                summary, label.index, label.entry_id, "label", state, label.text, spans, LABEL_SCORE, label.entry_ms
             )
 
-    # ---- the newest sessions, held in memory ---------------------------------------------------------------
+    # ---- texts in memory -----------------------------------------------------------------------------------
 
     def hold_recent(self, summary: Summary) -> int:
-        """Keep what was said in a session in memory, so that it is searched at once; return the characters held."""
+        """Read the texts of a session into memory, where they are searched fastest; return their characters."""
         row = self._rows.get(summary.path)
         if row is None:
             return 0
-        if not self._recent.holds(summary.path, row):
+        if not self._recent.has(summary.path, row):
             tree = self.trees.tree(summary)
             if tree is None:
                 return 0
-            self._recent.hold(summary.path, row, tree)
+            self._recent.read(summary.path, row, tree)
         return self._recent.characters(summary.path)
 
     def forget_recent(self, kept: Collection[str]) -> None:
-        """Hold no other sessions in memory than these."""
+        """Keep the texts of no other sessions than these in memory."""
         self._recent.keep_only(kept)
 
     def _in_recent(self, query: SearchQuery, summary: Summary, cancelled: Cancelled) -> Iterator[Hit]:
@@ -227,7 +227,7 @@ class Searcher:
                 given.add(hit.entry_index)
                 yield hit
         except (ValueError, IndexError, sqlite3.Error):
-            # Damaged, or the file changed under us.
+            # The index is damaged, or the file changed meanwhile.
             for hit in self._streamed(query, summary, tools, cancelled):
                 if hit.entry_index not in given:
                     yield hit
@@ -244,7 +244,9 @@ class Searcher:
         tools: bool,
         cancelled: Cancelled,
     ) -> Iterator[Hit]:
-        for (index, facts), spans in self._matching(query, _worded_lines(query, lines, tools, cancelled), cancelled):
+        for (index, facts), spans in self._matching(
+            query, _lines_with_words(query, lines, tools, cancelled), cancelled
+        ):
             tree = self.trees.tree(summary)
             entry_id, state = (tree.entry_id(index), tree.state(index)) if tree is not None else (None, "")
             hit = self._fitting(query, summary, index, facts, spans, entry_id, state)
@@ -257,11 +259,11 @@ class Searcher:
         summary: Summary,
         index: int,
         facts: EntryFacts,
-        spans: list[Span],
+        spans: list[MatchSpan],
         entry_id: str | None,
         state: str,
     ) -> Hit | None:
-        """Return the hit, unless its label or its branch is not what is asked for."""
+        """Return the hit, None if its label or its state does not fit the query."""
         if query.labels:
             marks = [literal(label.text) for label in self.trees.labels(summary) if label.index == index]
             if not any(wanted in mark for mark in marks for wanted in query.labels):
@@ -273,10 +275,10 @@ class Searcher:
         )
 
 
-def _worded_lines(
+def _lines_with_words(
     query: SearchQuery, lines: Iterable[tuple[int, bytes]], tools: bool, cancelled: Cancelled
-) -> Worded[tuple[int, EntryFacts]]:
-    """Yield the entries that have the words and are what the filters of the query ask for."""
+) -> WordMatches[tuple[int, EntryFacts]]:
+    """Yield the entries of lines that fit the filters and have the words of a query."""
     for index, raw in lines:
         if cancelled():
             return
@@ -288,11 +290,11 @@ def _worded_lines(
             yield (index, facts), facts.text, spans
 
 
-def _batches(worded: Worded[Found]) -> Iterator[list[tuple[Found, str, list[Span]]]]:
-    """Yield finds in batches that are worth a question to another process."""
-    batch: list[tuple[Found, str, list[Span]]] = []
+def _batches(matches: WordMatches[T]) -> Iterator[list[tuple[T, str, list[MatchSpan]]]]:
+    """Yield matches in batches of limited size."""
+    batch: list[tuple[T, str, list[MatchSpan]]] = []
     characters = 0
-    for each in worded:
+    for each in matches:
         batch.append(each)
         characters += len(each[1])
         if len(batch) >= PATTERN_TEXTS or characters >= PATTERN_CHARACTERS:
@@ -303,27 +305,11 @@ def _batches(worded: Worded[Found]) -> Iterator[list[tuple[Found, str, list[Span
 
 
 def is_outdated(index: Index | None, generation: int) -> bool:
-    """Tell whether an index is another one, or made anew, since its generation was noted."""
+    """Tell whether an index was rebuilt since it had a given generation."""
     try:
         return index is not None and index.generation != generation
     except sqlite3.Error:
         return True
-
-
-def search(
-    text: str,
-    gathered: Gathered,
-    index: Index | None = None,
-    *,
-    tools: bool = False,
-    cancelled: Cancelled = lambda: False,
-) -> Iterator[Hit]:
-    """Yield the hits of a query, best first.
-
-    Raises:
-        BadSearch: the query cannot be asked.
-    """
-    return Searcher(gathered, index).find(parse_search(text), tools=tools, cancelled=cancelled)
 
 
 def _fits_session(query: SearchQuery, summary: Summary) -> bool:

@@ -16,7 +16,7 @@ from sessionbrowse.format.ordinary_line import decode_ordinary, decode_with_tool
 from sessionbrowse.model.listing.bulk_lines import ANSWER, OTHER, RESULT, Block, of_kind
 from sessionbrowse.model.listing.summariser import Summariser
 from sessionbrowse.model.listing.summary import SummaryProgress
-from sessionbrowse.model.search.entry_text import may_have_text, said_text, strings_in, tool_text
+from sessionbrowse.model.search.entry_text import may_have_text, message_text, strings_in, tool_text
 from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import Progress, Reader, Record
 
@@ -93,7 +93,7 @@ class Collector(Summariser):
         except BadJson:
             # omp keeps the first of two records on one line: there is an entry, but no text to find.
             return
-        said = said_text(value)
+        said = message_text(value)
         tools = tool_text(value) if self._tools else ""
         if said or tools:
             self._take_text(index, said, tools)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sessionbrowse.model.search.session_search import found_inside
+from sessionbrowse.model.search.session_search import search_session
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.tui.shell.jobs import Job
@@ -84,7 +84,7 @@ def make_rows(
     due = started + FIRST_SECONDS
     for part in _parts(len(among), at):
         found[part.start] = []
-        for _, more in found_inside(session, state.query, among[part.start : part.stop], job.cancelled):
+        for _, more in search_session(session, state.query, among[part.start : part.stop], job.cancelled):
             found[part.start] += more
         if job.cancelled():
             return None

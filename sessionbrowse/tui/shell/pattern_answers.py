@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.model.search.patterns import Span
+from sessionbrowse.model.search.patterns import MatchSpan
 from sessionbrowse.tui.shell.jobs import Job, Outcome
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class PatternAnswers:
         self._screen = screen
         self._answered = answered
         self._every = every
-        self._spans: dict[str, list[Span]] = {}
+        self._spans: dict[str, list[MatchSpan]] = {}
         self._missing: set[str] = set()
         self._is_asked = False
         self._lane = screen.lane(f"pattern-{name}", self._take)
@@ -49,7 +49,7 @@ class PatternAnswers:
         """Tell whether the pattern is known to match in a text."""
         return bool(self.spans(text))
 
-    def spans(self, text: str) -> list[Span]:
+    def spans(self, text: str) -> list[MatchSpan]:
         """Return the known matches in a text."""
         spans = self._spans.get(text)
         if spans is None and self.problem is None:
@@ -74,7 +74,7 @@ class PatternAnswers:
         pattern, every, texts = self.pattern, self._every, list(self._missing)
         worker = self._screen.browser.pattern_worker
 
-        def work(job: Job) -> dict[str, list[Span]]:
+        def work(job: Job) -> dict[str, list[MatchSpan]]:
             return dict(zip(texts, worker.spans(pattern, texts, job.cancelled, every=every), strict=True))
 
         if texts:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sessionbrowse.format.javascript import words
-from sessionbrowse.model.search.entry_text import said_text, tool_text
-from sessionbrowse.model.search.session_search import found_inside
+from sessionbrowse.model.search.entry_text import message_text, tool_text
+from sessionbrowse.model.search.session_search import search_session
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
 from sessionbrowse.model.tree.row_text import search_text
@@ -27,7 +27,7 @@ VOCABULARY = [
 
 def found(session: Session, query: str, among: Any = None) -> list[int]:
     every = range(len(session.parents)) if among is None else among
-    return [index for _, some in found_inside(session, query, every) for index in some]
+    return [index for _, some in search_session(session, query, every) for index in some]
 
 
 def by_hand(session: Session, query: str) -> list[int]:
@@ -37,7 +37,7 @@ def by_hand(session: Session, query: str) -> list[int]:
     texts = []
     for index in range(len(session.parents)):
         fields = session.fields(index)
-        texts.append("\n".join((search_text(session, index), said_text(fields), tool_text(fields))).lower())
+        texts.append("\n".join((search_text(session, index), message_text(fields), tool_text(fields))).lower())
     return [index for index, text in enumerate(texts) if all(token in text for token in tokens)]
 
 
@@ -80,8 +80,8 @@ def test_blocks_of_plain_text_are_searched_as_they_lie(tmp_path: Path) -> None:
 
 def test_a_search_stops_when_nobody_waits(tmp_path: Path) -> None:
     session = open_session(write(folder(tmp_path) / "a.jsonl", header(), user("1", None, "x")))
-    assert list(found_inside(session, "x", [0], lambda: True)) == []
-    assert list(found_inside(session, "  ", [0])) == []
+    assert list(search_session(session, "x", [0], lambda: True)) == []
+    assert list(search_session(session, "  ", [0])) == []
 
 
 def job() -> Job:
@@ -135,7 +135,7 @@ def test_a_letter_taken_back_shows_the_rows_that_were_there(tmp_path: Path, monk
     assert first is not None
     assert longer is not None
     assert everything is not None
-    monkeypatch.setattr("sessionbrowse.tui.session.tree_search.found_inside", None)
+    monkeypatch.setattr("sessionbrowse.tui.session.tree_search.search_session", None)
     again = make_rows(session, TreeState(query="need"), longer, job())
     assert again is not None
     assert again.unfolded is first.unfolded

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from sessionbrowse.model.listing.title_search import is_near
 from sessionbrowse.model.search import words
-from sessionbrowse.model.search.entry_text import said_text, tool_text
+from sessionbrowse.model.search.entry_text import message_text, tool_text
 from sessionbrowse.model.search.query import (
     BadSearch,
     has_words,
@@ -29,7 +29,7 @@ from sessionbrowse.model.search.words import fold, fold_foreign, literal, origin
 from sessionbrowse.services.list import catalog, index_access, indexed
 from sessionbrowse.services.list.searchable import searchable
 from sessionbrowse.services.list.snapshot import Gathered
-from sessionbrowse.services.search.checkpoints import KnownCheckpoints
+from sessionbrowse.services.search.checkpoints import CheckpointCache
 from sessionbrowse.services.search.hits import Hit
 from sessionbrowse.services.search.search import Searcher
 from tests.support.index_support import answer, append, entry, folder, header, line_of, result, scope_of, user, write
@@ -107,7 +107,7 @@ def brute_force(root: Path, text: str, tools: bool) -> set[tuple[str, int]]:
         values: list[Any] = [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
         labels = {value["targetId"]: value["label"] for value in values if value["type"] == "label"}
         for index, value in enumerate(values[1:]):
-            said: str = "\n".join(part for part in (said_text(value), tool_text(value) if tools else "") if part)
+            said: str = "\n".join(part for part in (message_text(value), tool_text(value) if tools else "") if part)
             message = value.get("message") or {}
             role = (message.get("role") or value["type"]).lower()
             called = [b.get("name") for b in message.get("content") or [] if isinstance(b, dict)]
@@ -314,12 +314,12 @@ def test_what_omp_packed_is_known_and_found_as_it_is_without_an_index(tmp_path: 
     for searcher in (Searcher(known, index), Searcher(Gathered(read, {}, {}, {}))):
         assert [hit.entry_id for hit in hits_of(searcher, "packed login")] == ["1"]
         assert [hit.entry_id for hit in hits_of(searcher, "re:log.n")] == ["1"]
-        assert [mark.label for mark in KnownCheckpoints().of(read[0], searcher.trees)] == ["mark"]
+        assert [mark.label for mark in CheckpointCache().of(read[0], searcher.trees)] == ["mark"]
 
 
 def test_checkpoints_are_the_labels_with_their_entries(tmp_path: Path) -> None:
     searcher = story(tmp_path)
-    found = [mark for summary in searcher.summaries for mark in KnownCheckpoints().of(summary, searcher.trees)]
+    found = [mark for summary in searcher.summaries for mark in CheckpointCache().of(summary, searcher.trees)]
     assert [(mark.label, mark.entry_id, mark.entry_index, mark.state) for mark in found] == [
         ("works now", "2", 1, "abandoned")
     ]
@@ -358,7 +358,7 @@ def test_what_cannot_be_asked_says_why(query: str, sentence: str) -> None:
 
 @pytest.mark.parametrize("query", ["🎉", "!!! ...", "role:", 'name:""', "branch:any", '"'])
 def test_a_question_without_anything_to_look_for_says_so(query: str) -> None:
-    with pytest.raises(BadSearch, match="nothing to look for"):
+    with pytest.raises(BadSearch, match="Add a search word"):
         parse_question(query)
     assert parse_question(" ").is_empty
     assert not parse_question('"🎉"').is_empty

@@ -155,6 +155,6 @@ async def test_without_any_label_the_list_says_how_to_make_one(tmp_path: Path) -
 def test_a_checkpoint_fits_a_query(query: str, is_fitting: bool) -> None:
     mark = Checkpoint(
         path="/x", id="x", agent="pi", cwd="/home/dev/shop", session="Auth", entry_index=1, entry_id="2",
-        label="works", time_ms=1786608001000.0, said_ms=None, state="abandoned", preview="assistant: done",
+        label="works", time_ms=1786608001000.0, state="abandoned", preview="assistant: done",
     )  # fmt: skip
     assert fits(parse_search(query), mark) is is_fitting

@@ -1,4 +1,4 @@
-"""The trees and labels of the sessions that a search comes by, read when they are asked for and kept for a while."""
+"""Trees and labels of the sessions with hits, read on demand and cached."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.text import parse_time
 
 KEPT_TREES = 4
-"""Hits come session by session: few are needed at once."""
+"""Number of cached trees. Hits come session by session, so few are needed at once."""
 
 
-class Label(Struct, frozen=True):
-    """A label of a session: the entry that bears it, when it was set, and when the entry was said."""
+class LabelledEntry(Struct, frozen=True):
+    """A labelled entry: its index and id, the label, when the label was set, and when the entry was written."""
 
     index: int
     entry_id: str | None
     text: str
     time_ms: float | None
-    said_ms: float | None
+    entry_ms: float | None
 
 
-class Tree:
-    """A session, and in which state its entries are."""
+class SessionTree:
+    """A session with the state of its entries: active, abandoned or compacted."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -40,16 +40,16 @@ class Tree:
         return EntryStates(self.session)
 
     def state(self, index: int) -> str:
-        """Return the state of an entry; one that came since is abandoned."""
+        """Return the state of an entry; abandoned if it was written after the session was read."""
         return self._states.of(index)
 
     def entry_id(self, index: int) -> str | None:
-        """Return the id of an entry, None where it has none."""
+        """Return the id of an entry, None if it has none."""
         ids = self.session.ids
         return ids[index] if index < len(ids) else None
 
-    def said_places(self) -> list[tuple[int, int, int]]:
-        """Return index, offset and size of the entries that may say something, the last one first."""
+    def text_places(self) -> list[tuple[int, int, int]]:
+        """Return index, offset and size of all entries but tool results, the last one first."""
         session = self.session
         return [
             (index, session.offsets[index], session.sizes[index])
@@ -57,11 +57,11 @@ class Tree:
             if session.kind(index).role != "toolResult"
         ]
 
-    def labels(self) -> list[Label]:
-        """Return the labels, that of the latest entry first."""
+    def labels(self) -> list[LabelledEntry]:
+        """Return the labelled entries, the last one first."""
         session = self.session
         return [
-            Label(
+            LabelledEntry(
                 index,
                 self.entry_id(index),
                 mark.text,
@@ -72,24 +72,24 @@ class Tree:
         ]
 
 
-class Trees:
-    """The trees of sessions by an index, or from their files where it has none; labels of what changed are read anew.
+class SessionTreeCache:
+    """Reads trees from the index, or from session files that are not in it.
 
-    `before` are those of an earlier gathering.
+    Labels are kept until their session changes, also those of `before`, the cache of an earlier search.
     """
 
-    def __init__(self, index: Index | None, before: Trees | None = None) -> None:
+    def __init__(self, index: Index | None, before: SessionTreeCache | None = None) -> None:
         self._index = index
-        self._trees: dict[str, Tree] = {}
-        self._labels: dict[str, tuple[object, list[Label]]] = before._labels if before else {}
+        self._trees: dict[str, SessionTree] = {}
+        self._labels: dict[str, tuple[object, list[LabelledEntry]]] = before._labels if before else {}
 
-    def tree(self, summary: Summary) -> Tree | None:
-        """Return a session's tree; None if it cannot be read."""
+    def tree(self, summary: Summary) -> SessionTree | None:
+        """Return the tree of a session, None if it cannot be read."""
         tree = self._trees.get(summary.path)
         if tree is None:
             try:
                 session = session_from_index(self._index, summary.path, summary.agent) if self._index else None
-                tree = Tree(session or open_session(summary.path, summary.agent))
+                tree = SessionTree(session or open_session(summary.path, summary.agent))
             except SessionBrowseError:
                 return None
             while len(self._trees) >= KEPT_TREES:
@@ -98,12 +98,12 @@ class Trees:
         return tree
 
     def knows_labels(self, summary: Summary) -> bool:
-        """Whether the labels of a session as it is were read already."""
+        """Whether the labels of the unchanged session are cached."""
         known = self._labels.get(summary.path)
         return known is not None and known[0] == version_of(summary)
 
-    def labels(self, summary: Summary) -> list[Label]:
-        """Return the labels of a session, that of the latest entry first."""
+    def labels(self, summary: Summary) -> list[LabelledEntry]:
+        """Return the labelled entries of a session, the last one first."""
         known = self._labels.get(summary.path)
         if known is not None and known[0] == version_of(summary):
             return known[1]
@@ -118,5 +118,5 @@ def _milliseconds(stamp: str | float | None) -> float | None:
 
 
 def version_of(summary: Summary) -> object:
-    """Return what is another value when the file changed."""
+    """Return a value that differs once the session file has changed."""
     return (summary.bytes, summary.modified, summary.mtime_ns, summary.labels)

@@ -1,4 +1,4 @@
-"""The lines of session files that a search looks at: some by their places, or all of them, one after the other."""
+"""Lines of entries read for a search: those at given places, or all lines of a session file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from sessionbrowse.store.read.content import file_blocks, open_content
 
 
 def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tuple[int, bytes]]:
-    """Yield entries by index with their lines, as far as the index looks at a line; `places` are index, offset, size.
+    """Yield the index and the line of entries; `places` are their indexes, offsets and sizes in bytes.
+
+    Very long lines are reduced as for the index.
 
     Raises:
         IndexError: the file became shorter.
@@ -38,7 +40,7 @@ def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tupl
 
 
 def streamed_lines(summary: Summary) -> Iterator[tuple[int, bytes]]:
-    """Yield every entry of a file by index with its line."""
+    """Yield the index and the line of every entry of a session file."""
     try:
         descriptor = open_content(summary.path)
     except Unreadable:
