@@ -77,7 +77,7 @@ def _open_interface(
     demo: str | None = None,
     pick: Callable[[str], None] | None = None,
 ) -> int:
-    from sessionbrowse.services.background.companion import start
+    from sessionbrowse.services.background.programs import start_monitor
     from sessionbrowse.tui.shell.options import BrowseOptions
 
     if isinstance(sys.stderr, io.TextIOWrapper):
@@ -87,7 +87,7 @@ def _open_interface(
     options = BrowseOptions(
         roots=roots, agents=agents, settings=settings, problems=problems, home=home, demo=demo, pick=pick
     )
-    companion = start(options.request())
+    monitor = start_monitor(options.request())
     gc.disable()
     try:
         from sessionbrowse.tui.shell.app import run
@@ -97,10 +97,10 @@ def _open_interface(
         for name in ("SIGHUP", "SIGTERM"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), _end)
-        return run(options, companion)
+        return run(options, monitor)
     finally:
-        if companion is not None:
-            companion.end()
+        if monitor is not None:
+            monitor.kill()
 
 
 def _end(number: int, _frame: object) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from sessionbrowse.services.background.search_link import Receive
+from sessionbrowse.services.background.channel import Channel
+from sessionbrowse.services.background.search_messages import SearchAnswer, SearchRequest
 from sessionbrowse.services.background.search_server import SearchServer
 from sessionbrowse.services.list import index_access, indexed
 from sessionbrowse.services.list.scope import Scope
@@ -19,17 +20,16 @@ from sessionbrowse.tui.shell.source import Source
 from sessionbrowse.tui.shell.sources import source_of
 
 
-class ThreadLink:
-    """A server in a thread, instead of one in a process."""
+class ThreadSearch(Channel[SearchAnswer]):
+    """The channel to a search in a thread of this process."""
 
-    def __init__(self, scope: Scope, index_directory: Path, receive: Receive) -> None:
-        self.server = SearchServer(scope, index_directory, receive)
-        self.ask = self.server.ask
-        threading.Thread(target=self.server.run, daemon=True).start()
-
-    def close(self) -> None:
-        """End the server."""
-        self.server.end()
+    def __init__(self, scope: Scope, index_directory: Path) -> None:
+        near, far = socket.socketpair()
+        super().__init__(near.detach(), SearchAnswer)
+        self.far_end: Channel[SearchRequest] = Channel(far.detach(), SearchRequest)
+        server = SearchServer(scope, index_directory, self.far_end.send)
+        self.far_end.listen(server.take, server.end)
+        threading.Thread(target=server.run, daemon=True).start()
 
 
 def scope_below(root: Path) -> Scope:
@@ -48,7 +48,6 @@ def index_of(root: Path, directory: Path) -> None:
 def searched_source(options: dict[str, Any], root: Path, index_directory: Path) -> Source:
     """Return the source of some options with a search in a thread."""
 
-    def open_search(receive: Callable[[Any], object]) -> ThreadLink:
-        return ThreadLink(scope_below(root), index_directory, receive)
-
-    return replace(source_of(BrowseOptions(**options)), open_search=open_search)
+    return replace(
+        source_of(BrowseOptions(**options)), open_search=lambda: ThreadSearch(scope_below(root), index_directory)
+    )

@@ -51,6 +51,8 @@ class Channel(Generic[Received]):
         """The process at the other end if it was started here, else 0."""
         self.is_over = False
         """Whether the other end is gone: nothing more is received."""
+        self.is_killed = False
+        """Whether this end was closed by `kill`."""
 
     def send(self, message: object) -> bool:
         """Send a message from any thread; return False if the other end is gone."""
@@ -85,6 +87,7 @@ class Channel(Generic[Received]):
 
     def kill(self) -> None:
         """End the channel at both ends, and kill the program at the other end with all that it started."""
+        self.is_killed = True
         # Closing would not wake a thread that is receiving; shutting down does.
         with suppress(OSError), socket.socket(fileno=os.dup(self._connection.fileno())) as both_ways:
             both_ways.shutdown(socket.SHUT_RDWR)

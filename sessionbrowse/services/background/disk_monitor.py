@@ -1,7 +1,7 @@
-"""What the companion does: hand over what the index remembers, then what the disk says, then every change.
+"""The disk monitor: sends the sessions of the index, then those on disk, then every change.
 
-It tells each thing once: a session again only when something of it is new. It keeps the index current on the way and
-works without one. Everything happens in one thread; others only put into its inbox.
+A session is sent again only if something of it has changed. The monitor keeps the index current and works without one.
+One thread does all the work; other threads only put messages into its inbox.
 """
 
 from __future__ import annotations
@@ -14,27 +14,31 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.agents import Place
 from sessionbrowse.errors import NotFound
 from sessionbrowse.model.listing.picker import ordered
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.background.events import (
-    Complete,
-    Failed,
-    Folder,
-    Found,
-    Gone,
-    Indexed,
-    Indexing,
-    InUse,
-    News,
-    Note,
-    Opening,
+from sessionbrowse.services.background.channel import Channel
+from sessionbrowse.services.background.indexer import IndexFiles, start_indexing
+from sessionbrowse.services.background.monitor_messages import (
+    DirectoryCount,
+    FirstRows,
+    IndexProgress,
+    IndexRead,
+    MonitorDisk,
+    MonitorEvent,
+    MonitorFailed,
+    MonitorRequest,
+    Notice,
+    Painted,
+    Rescan,
+    ScanComplete,
+    SessionsFound,
+    SessionsGone,
+    SessionsInUse,
 )
-from sessionbrowse.services.background.indexer import start_indexing
 from sessionbrowse.services.list.scope import Scope, scan_of
 from sessionbrowse.services.list.summary_cache import Readings
 from sessionbrowse.store.find.discover import FoundFile, Skipped, is_session_name, newest_first
@@ -47,84 +51,70 @@ from sessionbrowse.store.watch import Watcher
 from sessionbrowse.store.write.sessions_in_use import sessions_in_use
 
 FIRST_ROWS = 120
-"""Sessions that the first look at the list can show, on any screen."""
+"""Sessions that fit on the first screen of any terminal."""
 SLICE = 400
-"""Sessions handed over at once: the browser takes them between two keys."""
+"""Sessions in one message: the browser can process them between two keys."""
 BATCH_SECONDS = 0.05
 LONG_BYTES = 16 * 1024 * 1024
-"""A file of so many takes longer to read than rows before it are to wait."""
-CALM_SECONDS = 0.15
-"""Least time between two looks at changed files."""
-WALK_SHARE = 10
-"""Walks that changes ask for may take a tenth of the time."""
-LOOK_AROUND_SECONDS = 3.0
-"""How often running programs, and places that were missing, are looked for."""
-GO_SECONDS = 2.0
-"""How long the browser's first paint is waited for."""
+"""A file of this size takes so long to read that the rows before it are sent first."""
+REREAD_SECONDS = 0.15
+"""Least time between two readings of changed files."""
+SCAN_SHARE = 10
+"""Scans caused by changes may take a tenth of the time."""
+CHECK_SECONDS = 3.0
+"""How often running agents and missing stores are checked."""
+PAINT_SECONDS = 2.0
+"""How long the monitor waits for the browser's first paint."""
+
+Message = MonitorRequest | IndexProgress | frozenset[str]
+"""What the inbox takes: requests of the browser, progress of the indexer, changed paths from the watcher."""
 
 
-class Request(Struct, frozen=True, kw_only=True):
-    """What the browser wants to see: roots and agents of the command line, places and order of the settings.
+class DiskMonitor:
+    """Keeps one browser's list of sessions current: `take` requests from any thread, `run` in one."""
 
-    `state` is the directory in which is remembered how the browser was left; None where that does not count.
-    """
-
-    home: str
-    environ: dict[str, str]
-    cache: str
-    roots: Sequence[str] = ()
-    agents: Sequence[str] = ()
-    extra_roots: Sequence[str] = ()
-    sort: str = "recent"
-    state: str | None = None
-    tools: bool = False
-
-
-class Live:
-    """One browser's view of the disk. It is asked for `go` (painted), `hidden` (or not), `scan`, `look` (a path)."""
-
-    def __init__(self, request: Request, tell: Callable[[News], None]) -> None:
+    def __init__(self, request: MonitorDisk, send: Callable[[MonitorEvent], object]) -> None:
         self._request = request
-        self._tell = tell
+        self._send = send
         self._scope = Scope(
             around=replace(real_surroundings(), home=request.home, environ=request.environ),
             roots=tuple(request.roots),
             extra_roots=tuple(request.extra_roots),
             agents=tuple(request.agents),
         )
-        self._inbox: queue.Queue[tuple[str, object]] = queue.Queue()
-        self._readings = Readings(Path(request.cache), self._scope.override, lambda sentence: tell(Note(sentence)))
+        self._inbox: queue.Queue[Message] = queue.Queue()
+        self._readings = Readings(Path(request.cache), self._scope.override, self._notify)
         self._files: dict[str, FoundFile] = {}
-        self._shown: dict[str, Summary] = {}
+        self._sent: dict[str, Summary] = {}
         self._places: tuple[Place, ...] = ()
-        self._watcher = Watcher(lambda paths: self.ask("changed", paths))
+        self._watcher = Watcher(self.take)
         self._is_watching = False
         self._changed: set[str] = set()
-        self._walk_wanted = True
-        self._next_look = self._next_walk = self._next_around = 0.0
+        self._scan_wanted = True
+        self._next_reread = self._next_scan = self._next_check = 0.0
         self._in_use: tuple[str, ...] = ()
 
-    def ask(self, what: str, value: object = None) -> None:
-        """Put something into the inbox, from any thread."""
-        self._inbox.put((what, value))
+    def take(self, message: Message) -> None:
+        """Put a message into the inbox, from any thread."""
+        self._inbox.put(message)
 
     def run(self) -> None:
-        """Work until the process ends, or a root that was given is not there, or no more."""
+        """Work until the process ends or a given root is missing."""
         try:
             self.begin()
             while True:
                 self.step(self._pause())
         except NotFound as error:
-            self._tell(Failed(error.sentence))
+            self._send(MonitorFailed(error.sentence))
 
     def end(self) -> None:
         """Stop watching."""
         self._watcher.stop()
 
-    # -- the beginning ------------------------------------------------------------------------------------------
+    # -- the sessions of the index ------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Hand over what the index holds below the places, the first rows before the browser paints.
+        """Send the sessions of the index: the first rows before the browser paints, all others afterwards.
 
         Raises:
             NotFound: a root is no directory, or an agent none of the four.
@@ -132,8 +122,8 @@ class Live:
         self._places = scan_of(self._scope).places
         is_listed = _listed(self._places)
         order = self._first_order()
-        opened = order == "recent" and self._open_in_brief(is_listed)
-        if opened:
+        are_sent = order == "recent" and self._send_newest(is_listed)
+        if are_sent:
             self._wait_for_paint()
         summaries = [summary for summary in self._readings.remember(is_listed) if self._is_wanted(summary)]
         if not summaries:
@@ -141,14 +131,14 @@ class Live:
         known = {summary.path: summary for summary in summaries}
         known.update({summary.path: summary for summary in link_parents(summaries)})
         in_order = ordered(known.values(), order)
-        if not opened:
-            self._tell(Opening(tuple(in_order[:FIRST_ROWS]), _folders(in_order), len(in_order)))
+        if not are_sent:
+            self._send(FirstRows(tuple(in_order[:FIRST_ROWS]), _directories(in_order), len(in_order)))
             self._wait_for_paint()
-        self._show(in_order)
-        self._tell(Indexed())
+        self._send_changed(in_order)
+        self._send(IndexRead())
 
     def _first_order(self) -> str:
-        """Return the order in which the browser was left, unless the settings name another one since."""
+        """Return the sort order in which the browser was left, unless the settings have changed since."""
         order = self._request.sort
         if self._request.state is not None:
             view, _ = recall(self._request.state, scope_key(self._request.roots, self._request.agents))
@@ -156,101 +146,98 @@ class Live:
         # A thread is as new as its newest session; relevance is an order of hits only.
         return "recent" if order in ("threaded", "relevance") else order
 
-    def _open_in_brief(self, is_listed: Callable[[str], bool]) -> bool:
-        """Hand over the newest rows and the counts of all, without reading what is known of all; False for none."""
+    def _send_newest(self, is_listed: Callable[[str], bool]) -> bool:
+        """Send the newest rows and the counts without reading all summaries; return False if there are none."""
         briefs = [brief for brief in self._readings.briefs(is_listed) if self._is_wanted(brief)]
         newest = sorted(briefs, key=lambda brief: (-(brief.modified or 0), -brief.mtime_ns))[:FIRST_ROWS]
         rows = self._readings.recall(newest)
         if rows:
-            self._tell(Opening(tuple(rows), _folders(briefs), len(briefs)))
+            self._send(FirstRows(tuple(rows), _directories(briefs), len(briefs)))
         return bool(rows)
 
     def _wait_for_paint(self) -> None:
         """Leave the processor to the browser until it has painted."""
-        end = time.monotonic() + GO_SECONDS
-        kept: list[tuple[str, object]] = []
+        end = time.monotonic() + PAINT_SECONDS
+        others: list[Message] = []
         with suppress(queue.Empty):
-            while (asked := self._inbox.get(timeout=max(0.0, end - time.monotonic())))[0] != "go":
-                kept.append(asked)
-        for asked in kept:
-            self._inbox.put(asked)
+            while not isinstance(message := self._inbox.get(timeout=max(0.0, end - time.monotonic())), Painted):
+                others.append(message)
+        for message in others:
+            self._inbox.put(message)
 
-    # -- one thing after the other ------------------------------------------------------------------------------
+    # -- one step after the other -------------------------------------------------------------------------------
 
     def step(self, seconds: float) -> None:
-        """Wait for something to do, no longer than some seconds, and do it."""
+        """Wait some seconds at most for a message, then do what is due."""
         with suppress(queue.Empty):
-            self._take(*self._inbox.get(timeout=seconds))
+            self._process(self._inbox.get(timeout=seconds))
             while True:
-                self._take(*self._inbox.get_nowait())
+                self._process(self._inbox.get_nowait())
         now = time.monotonic()
-        if self._walk_wanted and now >= self._next_walk:
-            self._walk()
-        elif self._changed and now >= self._next_look:
-            self._look_again()
-        if time.monotonic() >= self._next_around:
-            self._look_around()
+        if self._scan_wanted and now >= self._next_scan:
+            self._scan()
+        elif self._changed and now >= self._next_reread:
+            self._reread_changed()
+        if time.monotonic() >= self._next_check:
+            self._check_agents_and_stores()
 
     def _pause(self) -> float:
-        due = [self._next_around]
-        if self._walk_wanted:
-            due.append(self._next_walk)
+        """Return the seconds until something is due."""
+        due = [self._next_check]
+        if self._scan_wanted:
+            due.append(self._next_scan)
         if self._changed:
-            due.append(self._next_look)
+            due.append(self._next_reread)
         return max(0.0, min(due) - time.monotonic())
 
-    def _take(self, what: str, value: object) -> None:
-        match what, value:
-            case "changed", frozenset():
-                self._changed |= value
-            case "look", str():
-                self._changed.add(value)
-            case "hidden", bool():
-                self._scope = replace(self._scope, hidden=value, archived=value)
-                self._walk_wanted, self._next_walk = True, 0.0
-            case "scan", _:
-                self._walk_wanted, self._next_walk = True, 0.0
-            case "indexing", (int(done), int(total)):
-                self._tell(Indexing(done, total))
+    def _process(self, message: Message) -> None:
+        match message:
+            case Rescan(hidden=hidden):
+                self._scope = replace(self._scope, hidden=hidden, archived=hidden)
+                self._scan_wanted, self._next_scan = True, 0.0
+            case IndexProgress():
+                self._send(message)
+            case frozenset():
+                self._changed |= message
 
     # -- the whole disk -----------------------------------------------------------------------------------------
 
-    def _walk(self) -> None:
-        """Look at every place, read what is new, and say what is gone."""
+    def _scan(self) -> None:
+        """Scan every place, read new and changed files, and report deleted ones."""
         began = time.monotonic()
-        self._walk_wanted = False
+        self._scan_wanted = False
         self._changed.clear()
-        is_unwatched = not self._is_watching and not self._shown
+        is_unwatched = not self._is_watching and not self._sent
         if not is_unwatched:
             self._watch()
         skipped: list[Skipped] = []
         found: dict[str, Summary] = {}
         files: dict[str, FoundFile] = {}
-        for places, walked in turns(scan_of(self._scope), found.values, skipped=skipped.append):
+        for places, scanned in turns(scan_of(self._scope), found.values, skipped=skipped.append):
             if places and places[0] not in self._places:
                 self._places = (*self._places, *places)
                 self._watch()
-            files.update({file.path: file for file in walked})
-            self._read(newest_first(walked), found)
+            files.update({file.path: file for file in scanned})
+            self._read(newest_first(scanned), found)
         self._files = files
         self._readings.forget([path for path in self._readings.paths() if path not in files])
-        self._leave([path for path in self._shown if path not in found])
-        self._show(link_parents(found.values()))
-        self._tell(Complete(tuple([(each.path, each.reason) for each in skipped])))
-        self._index_the_rest()
-        self._next_walk = time.monotonic() + WALK_SHARE * (time.monotonic() - began)
+        self._send_gone([path for path in self._sent if path not in found])
+        self._send_changed(link_parents(found.values()))
+        self._send(ScanComplete(tuple([(each.path, each.reason) for each in skipped])))
+        self._index_unindexed()
+        self._next_scan = time.monotonic() + SCAN_SHARE * (time.monotonic() - began)
         if is_unwatched:
-            # What came before anybody watched is found now.
+            # A second scan finds what changed before the watcher started.
             self._watch()
-            self._walk_wanted, self._next_walk = True, 0.0
+            self._scan_wanted, self._next_scan = True, 0.0
 
     def _watch(self) -> None:
-        """Watch the places. It looks at every folder, which would hold up the first rows where none are known."""
+        """Watch the places. This visits every directory, so without an index the first rows are sent before."""
         self._is_watching = True
         self._watcher.watch([place.root for place in self._places])
 
     def _read(self, files: Sequence[FoundFile], found: dict[str, Summary]) -> None:
-        """Show what is known of the files, then read the others, and say how far that is."""
+        """Send the summaries of unchanged files, then read the others and report the progress."""
         stale: list[FoundFile] = []
         known: list[Summary] = []
         for file in files:
@@ -260,10 +247,10 @@ class Live:
             elif self._is_wanted(summary):
                 found[file.path] = summary
                 known.append(summary)
-        self._show(known)
+        self._send_changed(known)
         done = len(files) - len(stale)
         pending: list[Summary] = []
-        # Not the first row alone: while the browser is laid out there is time for a screen full of them.
+        # A screen full of rows, not one: the browser needs this time anyway to lay out its screen.
         deadline = time.monotonic() + BATCH_SECONDS
         before_long = {file.path for file, following in pairwise(stale) if following.size >= LONG_BYTES}
         for file, summary in self._readings.read(stale):
@@ -272,40 +259,40 @@ class Live:
                 found[file.path] = summary
                 pending.append(summary)
             if pending and (time.monotonic() >= deadline or file.path in before_long):
-                self._show(pending, done, len(files))
+                self._send_changed(pending, done, len(files))
                 self._watch()
                 pending = []
                 deadline = time.monotonic() + BATCH_SECONDS
-        self._show(pending, done, len(files))
+        self._send_changed(pending, done, len(files))
 
     def _is_wanted(self, summary: Summary | Brief) -> bool:
         scope = self._scope
         return (scope.hidden or not summary.hidden) and (not scope.agents or summary.agent in scope.agents)
 
-    def _index_the_rest(self) -> None:
+    def _index_unindexed(self) -> None:
         files, self._readings.unindexed = self._readings.unindexed, []
         if files and self._readings.has_index:
-            start_indexing(
-                Path(self._request.cache),
-                files,
-                self._scope.override,
-                tools=True if self._request.tools else None,
-                progress=lambda done, total: self.ask("indexing", (done, total)),
+            request = IndexFiles(
+                cache=self._request.cache, files=files, override=self._scope.override, tools=self._request.tools
             )
+            try:
+                start_indexing(request, self.take)
+            except OSError as error:
+                self._send(Notice(f"The index is not brought up to date: {error.strerror}."))
 
     # -- changes ------------------------------------------------------------------------------------------------
 
-    def _look_again(self) -> None:
-        """Read the files that changed; for others that may be sessions, or folders, look at everything."""
+    def _reread_changed(self) -> None:
+        """Read the known files that changed; ask for a scan if another change may concern sessions."""
         changed, self._changed = self._changed, set()
         listed = _listed(self._places)
         found: list[Summary] = []
         gone: list[str] = []
-        now: list[FoundFile] = []
+        stale: list[FoundFile] = []
         for path in changed:
             file = self._files.get(path)
             if file is None:
-                self._walk_wanted = self._walk_wanted or self._may_matter(path, listed)
+                self._scan_wanted = self._scan_wanted or self._may_matter(path, listed)
                 continue
             try:
                 status = os.stat(path)
@@ -316,22 +303,22 @@ class Live:
             file = _at(file, status)
             self._files[path] = file
             if self._readings.get(file) is None:
-                now.append(file)
-        for file, summary in self._readings.read(now):
+                stale.append(file)
+        for file, summary in self._readings.read(stale):
             if summary is not None and self._is_wanted(summary):
                 found.append(self._with_parent(summary))
-            elif file.path in self._shown:
+            elif file.path in self._sent:
                 gone.append(file.path)
         self._readings.forget(gone)
-        self._leave([path for path in gone if path in self._shown])
-        self._show(found)
-        self._index_the_rest()
-        self._next_look = time.monotonic() + CALM_SECONDS
+        self._send_gone([path for path in gone if path in self._sent])
+        self._send_changed(found)
+        self._index_unindexed()
+        self._next_reread = time.monotonic() + REREAD_SECONDS
 
     def _may_matter(self, path: str, listed: Callable[[str], bool]) -> bool:
         if is_session_name(path):
             return self._scope.hidden or listed(path) or self._is_registry(path)
-        # A folder: of a project that is new, or gone with all that it held.
+        # The directory of a new project, or a deleted directory with sessions.
         return os.path.isdir(path) or any(known.startswith(path + os.sep) for known in self._files)
 
     def _is_registry(self, path: str) -> bool:
@@ -340,50 +327,53 @@ class Live:
         )
 
     def _with_parent(self, summary: Summary) -> Summary:
-        """Keep what is known of a session's parent, or look for it."""
-        before = self._shown.get(summary.path)
+        """Return a summary with the path of its parent session, as far as that is known."""
+        before = self._sent.get(summary.path)
         if not summary.parent_session or summary.parent_path is not None:
             return summary
         if before is not None and before.parent_session == summary.parent_session:
             return replace(summary, parent_path=before.parent_path)
-        linked = link_parents([*self._shown.values(), summary])
+        linked = link_parents([*self._sent.values(), summary])
         return next((one for one in linked if one.path == summary.path), summary)
 
-    def _look_around(self) -> None:
-        """Say which sessions running programs speak for; look at places that have appeared."""
-        in_use = tuple(sorted(sessions_in_use(self._shown.values(), self._scope.around)))
+    def _check_agents_and_stores(self) -> None:
+        """Report the sessions that running agents have open; ask for a scan if a missing store has appeared."""
+        in_use = tuple(sorted(sessions_in_use(self._sent.values(), self._scope.around)))
         if in_use != self._in_use:
             self._in_use = in_use
-            self._tell(InUse(in_use))
+            self._send(SessionsInUse(in_use))
         if self._watcher.has_appeared():
-            self._walk_wanted = True
-        self._next_around = time.monotonic() + LOOK_AROUND_SECONDS
+            self._scan_wanted = True
+        self._next_check = time.monotonic() + CHECK_SECONDS
 
-    # -- what is told -------------------------------------------------------------------------------------------
+    # -- sending ------------------------------------------------------------------------------------------------
 
-    def _show(self, summaries: Iterable[Summary], done: int = 0, total: int = 0) -> None:
-        """Hand over what differs from what was handed over before, in slices."""
-        new = []
+    def _notify(self, sentence: str) -> None:
+        self._send(Notice(sentence))
+
+    def _send_changed(self, summaries: Iterable[Summary], done: int = 0, total: int = 0) -> None:
+        """Send the summaries that differ from those sent before, in slices."""
+        changed = []
         for summary in summaries:
-            before = self._shown.get(summary.path)
+            before = self._sent.get(summary.path)
             if before is not None and before.parent_session == summary.parent_session and not summary.parent_path:
-                # Parents are linked when all are known; until then the old link stands.
+                # Parents are linked when all sessions are read; until then the old link stays.
                 summary = replace(summary, parent_path=before.parent_path) if before.parent_path else summary
             if before != summary:
-                self._shown[summary.path] = summary
-                new.append(summary)
-        for start in range(0, len(new), SLICE):
-            self._tell(Found(tuple(new[start : start + SLICE]), done, total))
+                self._sent[summary.path] = summary
+                changed.append(summary)
+        for start in range(0, len(changed), SLICE):
+            self._send(SessionsFound(tuple(changed[start : start + SLICE]), done, total))
 
-    def _leave(self, paths: Sequence[str]) -> None:
+    def _send_gone(self, paths: Sequence[str]) -> None:
         for path in paths:
-            del self._shown[path]
+            del self._sent[path]
         if paths:
-            self._tell(Gone(tuple(paths)))
+            self._send(SessionsGone(tuple(paths)))
 
 
 def _listed(places: Sequence[Place]) -> Callable[[str], bool]:
-    """Return what tells by its path alone whether a session is one that its program lists."""
+    """Return a test of a session's path alone: does its agent list it?"""
     deep = {place.root.rstrip(os.sep) for place in places if place.kind == "projects"}
     flat = {place.root.rstrip(os.sep) for place in places if place.kind in ("folder", "flat")}
 
@@ -394,13 +384,13 @@ def _listed(places: Sequence[Place]) -> Callable[[str], bool]:
     return listed
 
 
-def _folders(summaries: Sequence[Summary] | Sequence[Brief]) -> tuple[Folder, ...]:
+def _directories(summaries: Sequence[Summary] | Sequence[Brief]) -> tuple[DirectoryCount, ...]:
     by_cwd: dict[str, list[Summary | Brief]] = {}
     for summary in summaries:
         by_cwd.setdefault(summary.cwd, []).append(summary)
     return tuple(
         [
-            Folder(
+            DirectoryCount(
                 cwd,
                 len(own),
                 sum([summary.name is not None for summary in own]),
@@ -421,3 +411,22 @@ def _at(file: FoundFile, status: os.stat_result) -> FoundFile:
         inode=status.st_ino,
         device=status.st_dev,
     )
+
+
+def run_monitor(channel: Channel[MonitorRequest]) -> None:
+    """Be the disk monitor of the browser at the other end."""
+    request = channel.receive()
+    if not isinstance(request, MonitorDisk):
+        return
+
+    def send(event: MonitorEvent) -> None:
+        if not channel.send(event):
+            os._exit(0)
+
+    monitor = DiskMonitor(request, send)
+    # Without the browser nothing is worth finishing.
+    channel.listen(monitor.take, lambda: os._exit(0))
+    try:
+        monitor.run()
+    except Exception as error:
+        send(MonitorFailed(f"Reading the sessions stopped: {error!r}"))

@@ -1,98 +1,72 @@
-"""Reading many files into the index beside other work: by processes of its own, or a thread where there is no fork."""
+"""Indexing many files beside other work: a program of its own that runs at low priority."""
 
 from __future__ import annotations
 
 import os
-import struct
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from msgspec import Struct
+
+from sessionbrowse.services.background.channel import Channel, start_program
+from sessionbrowse.services.background.monitor_messages import IndexProgress
 from sessionbrowse.services.list.index_access import open_or_create
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.index.index import Progress
 from sessionbrowse.store.index.schema import IndexUnavailable
 
-_RECORD = struct.Struct("<qq")
+PROGRAM = "sessionbrowse.services.background"
 NICENESS = 5
-"""The browser and the programs that write sessions come first."""
+"""The browser, and agents that write sessions, come first."""
 
 
-def start_indexing(
-    cache: Path,
-    files: Sequence[FoundFile],
-    override: str | None,
-    *,
-    tools: bool | None,
-    progress: Callable[[int, int], None],
-) -> None:
-    """Begin to read the files into the index; `progress` is told from a thread of files done and all, equal at the end.
+class IndexFiles(Struct, frozen=True, kw_only=True):
+    """Read files into the index in the directory `cache`; `override` is the agent of all of them, if given.
 
-    Where another process is writing the index, nothing happens: it does the same.
+    `tools` adds tool calls and results; without it the index stays as it was made.
     """
-    if hasattr(os, "fork"):
-        _fork(cache, files, override, tools, progress)
-    else:
-        work = threading.Thread(
-            target=_index, args=(cache, files, override, tools, progress), name="sessionbrowse-indexer", daemon=True
-        )
-        work.start()
+
+    cache: str
+    files: Sequence[FoundFile]
+    override: str | None
+    tools: bool
 
 
-def _fork(
-    cache: Path,
-    files: Sequence[FoundFile],
-    override: str | None,
-    tools: bool | None,
-    progress: Callable[[int, int], None],
-) -> None:
-    reading, writing = os.pipe()
-    process = os.fork()
-    if process == 0:
-        try:
-            os.close(reading)
-            os.nice(NICENESS)
-            _index(
-                cache,
-                files,
-                override,
-                tools,
-                lambda done, total: void(os.write(writing, _RECORD.pack(done, total))),
-                may_fork=True,
-            )
-        finally:
-            os._exit(0)
-    os.close(writing)
+def start_indexing(request: IndexFiles, progress: Callable[[IndexProgress], object]) -> None:
+    """Start to index the files; `progress` is called from a thread, at the end with all files done.
 
-    def listen() -> None:
-        with os.fdopen(reading, "rb") as records:
-            while len(record := records.read(_RECORD.size)) == _RECORD.size:
-                progress(*_RECORD.unpack(record))
-        os.waitpid(process, 0)
-        progress(len(files), len(files))
+    If another process is writing the index nothing happens: that process reads the same files.
 
-    threading.Thread(target=listen, name="sessionbrowse-indexer", daemon=True).start()
+    Raises:
+        OSError: no process can be started.
+    """
+    channel: Channel[IndexProgress] = start_program(PROGRAM, "index", receives=IndexProgress)
+    channel.send(request)
+
+    def ended() -> None:
+        channel.kill()
+        progress(IndexProgress(len(request.files), len(request.files)))
+
+    channel.listen(progress, ended)
 
 
-def void(_: object) -> None:
-    """Take a value that nobody wants."""
+def run_indexer(channel: Channel[IndexFiles]) -> None:
+    """Index the files that the other end names, reporting progress, until it is gone.
 
+    It starts no thread, so that reading may be spread over forked processes.
+    """
+    request = channel.receive()
+    if request is None:
+        return
+    os.nice(NICENESS)
 
-def _index(
-    cache: Path,
-    files: Sequence[FoundFile],
-    override: str | None,
-    tools: bool | None,
-    progress: Callable[[int, int], None],
-    *,
-    may_fork: bool = False,
-) -> None:
     def report(step: Progress) -> None:
-        progress(step.files_done, step.files)
+        if not channel.send(IndexProgress(step.files_done, step.files)):
+            os._exit(0)
 
-    index = open_or_create(cache, void)
+    index = open_or_create(Path(request.cache), lambda sentence: None)
     if index is not None:
         with suppress(IndexUnavailable):
-            index.update(files, override, tools=tools, may_fork=may_fork, progress=report)
-    progress(len(files), len(files))
+            tools = True if request.tools else None
+            index.update(request.files, request.override, tools=tools, may_fork=True, progress=report)

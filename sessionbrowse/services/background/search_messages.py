@@ -1,36 +1,25 @@
-"""What the interface and the process that searches for it say to each other: one value per message, by pipe.
-
-Messages are pickled: paths and texts may hold lone surrogates, which no exact format carries. Both ends are this
-program, and the pipe is theirs alone.
-"""
+"""The messages between the browser and the search."""
 
 from __future__ import annotations
-
-import pickle
-from collections.abc import Mapping
-from typing import IO
 
 from msgspec import Struct, field
 
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.background.monitor_messages import BrowserScope
 from sessionbrowse.services.search.hits import Checkpoint, Hit
 
-_LENGTH_BYTES = 4
+# ---- from the browser to the search ---------------------------------------------------------------------------------
 
 
-class Start(Struct, frozen=True, kw_only=True):
-    """Where to look: what a `Scope` says, and the directory of the index."""
-
-    index_directory: str
-    home: str
-    environ: Mapping[str, str]
-    roots: tuple[str, ...] = ()
-    extra_roots: tuple[str, ...] = ()
-    agents: tuple[str, ...] = ()
+class SearchSessions(BrowserScope, frozen=True, kw_only=True, tag=True):
+    """Answer searches over all sessions."""
 
 
-class Find(Struct, frozen=True):
-    """Search for a text, instead of what was searched before; `limit` hits are wanted at first."""
+class Find(Struct, frozen=True, tag=True):
+    """Search for a text, ending the search before it; pause after `limit` hits.
+
+    `stamp` numbers the request; every answer to it bears the same number.
+    """
 
     stamp: int
     text: str
@@ -38,36 +27,39 @@ class Find(Struct, frozen=True):
     limit: int = 60
 
 
-class More(Struct, frozen=True):
-    """Go on with the search of that stamp until there are `limit` hits."""
+class FindMore(Struct, frozen=True, tag=True):
+    """Continue the paused search of that stamp until there are `limit` hits in all."""
 
     stamp: int
     limit: int
 
 
-class Stop(Struct, frozen=True):
-    """Search no more."""
+class StopSearch(Struct, frozen=True, tag=True):
+    """Stop the search of that stamp."""
 
     stamp: int
 
 
-class ListCheckpoints(Struct, frozen=True):
+class ListCheckpoints(Struct, frozen=True, tag=True):
     """Send every label of every session, newest session first."""
 
     stamp: int
 
 
-class Refresh(Struct, frozen=True):
-    """Look at the disk again."""
+class Refresh(Struct, frozen=True, tag=True):
+    """Scan the disk again; repeat the current search if sessions changed."""
 
 
-Request = Find | More | Stop | ListCheckpoints | Refresh
+SearchRequest = SearchSessions | Find | FindMore | StopSearch | ListCheckpoints | Refresh
+
+# ---- from the search to the browser ---------------------------------------------------------------------------------
 
 
-class Known(Struct, frozen=True, kw_only=True):
-    """What is searched: how many sessions, whether by an index, with tools, and how far reading them has come.
+class SearchStatus(Struct, frozen=True, kw_only=True, tag=True):
+    """The sessions that are searched, and by which means.
 
-    `note` is a sentence about the index, if there is one to say.
+    `has_tools`: the index holds tool calls and results. `reading`: a scan of the disk is under way. `note` is a
+    sentence about the index, or None.
     """
 
     sessions: int
@@ -77,8 +69,8 @@ class Known(Struct, frozen=True, kw_only=True):
     note: str | None = None
 
 
-class Page(Struct, frozen=True):
-    """Hits from place `at` on; what stood there and behind is void. `sessions` are those not sent before."""
+class HitPage(Struct, frozen=True, tag=True):
+    """Hits from position `at` on, replacing all from there; `sessions` are the summaries that were not sent before."""
 
     stamp: int
     at: int
@@ -86,14 +78,15 @@ class Page(Struct, frozen=True):
     sessions: list[Summary] = field(default_factory=list)
 
 
-class Searched(Struct, frozen=True):
-    """How far a search has come: `finished` at its end, `paused` with as many hits as were asked for, or `stopped`.
+class SearchProgress(Struct, frozen=True, tag=True):
+    """The number of sessions searched so far of all.
 
-    `problem` is a sentence that says why it stopped, if the user did not stop it.
+    `finished`: all were searched. `paused`: the limit of hits is reached. `stopped`: the search was stopped, by
+    the user or for the reason in `problem`.
     """
 
     stamp: int
-    looked_at: int
+    searched: int
     sessions: int
     finished: bool = False
     paused: bool = False
@@ -101,46 +94,22 @@ class Searched(Struct, frozen=True):
     problem: str | None = None
 
 
-class Refused(Struct, frozen=True):
-    """Why the text cannot be searched for."""
+class SearchRefused(Struct, frozen=True, tag=True):
+    """The reason why a text cannot be searched for."""
 
     stamp: int
     sentence: str
 
 
-class Checkpoints(Struct, frozen=True):
-    """Some more checkpoints; `finished` with the last of them."""
+class CheckpointPage(Struct, frozen=True, tag=True):
+    """More checkpoints; `searched` of `total` labelled sessions were read."""
 
     stamp: int
     checkpoints: list[Checkpoint]
     sessions: list[Summary]
-    looked_at: int
-    of: int
+    searched: int
+    total: int
     finished: bool = False
 
 
-Answer = Known | Page | Searched | Refused | Checkpoints
-
-
-def write_message(stream: IO[bytes], message: Start | Request | Answer) -> None:
-    """Send a message.
-
-    Raises:
-        OSError: the other end is gone.
-    """
-    content = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-    stream.write(len(content).to_bytes(_LENGTH_BYTES) + content)
-    stream.flush()
-
-
-def read_message(stream: IO[bytes]) -> Start | Request | Answer | None:
-    """Wait for a message; None when the other end is gone."""
-    head = stream.read(_LENGTH_BYTES)
-    if len(head) < _LENGTH_BYTES:
-        return None
-    size = int.from_bytes(head)
-    content = stream.read(size)
-    if len(content) < size:
-        return None
-    message: Start | Request | Answer = pickle.loads(content)
-    return message
+SearchAnswer = SearchStatus | HitPage | SearchProgress | SearchRefused | CheckpointPage

@@ -1,43 +1,39 @@
-"""Answers searches as they are typed: the newest question only, a page at a time, and what is already known at once.
+"""Answers searches while they are typed: the newest request only, one page of hits at a time.
 
-It runs in a process of its own, so that no key ever waits for it. At first it takes the index as it stands; then it
-looks at the disk, and answers again if that changed something.
+It first searches the sessions of the index, then scans the disk and repeats the search if sessions have changed.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import IO
 
 from msgspec.structs import replace
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.query import BadSearch, SearchQuery, parse_question
+from sessionbrowse.services.background.channel import Channel
 from sessionbrowse.services.background.pattern_worker import PatternStopped, PatternWorker
 from sessionbrowse.services.background.search_messages import (
-    Answer,
-    Checkpoints,
+    CheckpointPage,
     Find,
-    Known,
+    FindMore,
+    HitPage,
     ListCheckpoints,
-    More,
-    Page,
     Refresh,
-    Refused,
-    Request,
-    Searched,
-    Start,
-    Stop,
-    read_message,
-    write_message,
+    SearchAnswer,
+    SearchProgress,
+    SearchRefused,
+    SearchRequest,
+    SearchSessions,
+    SearchStatus,
+    StopSearch,
 )
 from sessionbrowse.services.list import index_access, indexed
 from sessionbrowse.services.list.scope import Scope, scan_of
@@ -50,29 +46,29 @@ from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.read.scan import scan
 
 FIRST_PAGE_SECONDS = 0.008
-"""Hits that were found by then are shown; the others follow in larger pages."""
+"""The first page is sent after this time; later pages are larger."""
 PAGE_SECONDS = 0.1
 FIRST_PAGE_HITS = 40
 RECENT_CHARACTERS = 6_000_000
-"""So much of what was said last is held in memory: common words, which the index finds slowest, are found there."""
+"""Characters of recent messages kept in memory, where common words are found faster than in the index."""
 RECENT_SESSIONS = 400
-LOOK_AGAIN_SECONDS = 10.0
+RESCAN_SECONDS = 10.0
 CHECKPOINT_SECONDS = 0.1
 SHOWN_FIRST_CHARACTERS = 300
 
-_NOTHING_LEFT = object()
+_DONE = object()
 
-Send = Callable[[Answer], object]
+Send = Callable[[SearchAnswer], object]
 
 
 class SearchServer:
-    """Takes requests from any thread (`ask`), answers from one (`run`)."""
+    """Answers the searches of one browser: `take` requests from any thread, `run` in one."""
 
     def __init__(self, scope: Scope, index_directory: Path, send: Send) -> None:
         self._scope = scope
         self._directory = index_directory
         self._send = send
-        self._requests: SimpleQueue[Request | None] = SimpleQueue()
+        self._requests: SimpleQueue[SearchRequest | None] = SimpleQueue()
         self._wanted = 0
         self._stopped = -1
         self._ended = False
@@ -81,25 +77,25 @@ class SearchServer:
         self._checkpoints = CheckpointCache()
         self._index: Index | None = None
         self._note: str | None = None
-        self._reading = False
-        self._gathered: tuple[Gathered | None, bool] | None = None
-        self._gatherer: threading.Thread | None = None
-        self._looks_again = False
+        self._is_scanning = False
+        self._scanned: tuple[Gathered | None, bool] | None = None
+        self._scanner: threading.Thread | None = None
+        self._scan_again = False
         self._current: Find | None = None
         self._hits: Iterator[Hit] | None = None
-        self._given = 0
-        self._looked_at = 0
-        self._look_again = 0.0
+        self._sent_hits = 0
+        self._searched = 0
+        self._next_rescan = 0.0
         self._sent_paths: set[str] = set()
-        self._warming: Iterator[None] = iter(())
+        self._preloading: Iterator[None] = iter(())
 
     # ---- from other threads --------------------------------------------------------------------------------
 
-    def ask(self, request: Request) -> None:
-        """Take a request; a search makes the one before stale at once."""
+    def take(self, request: SearchRequest) -> None:
+        """Put a request into the queue, from any thread; a new search ends the one before at once."""
         if isinstance(request, Find):
             self._wanted = request.stamp
-        elif isinstance(request, Stop):
+        elif isinstance(request, StopSearch):
             self._stopped = request.stamp
         self._requests.put(request)
 
@@ -113,29 +109,29 @@ class SearchServer:
     # ---- the answering thread ------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Answer until the end."""
-        self._take_index()
-        self._look_at_disk()
+        """Answer requests until `end` is called."""
+        self._search_index()
+        self._start_scan()
         while not self._ended:
-            self._adopt()
-            if self._requests.empty() and next(self._warming, _NOTHING_LEFT) is not _NOTHING_LEFT:
+            self._take_scan()
+            if self._requests.empty() and next(self._preloading, _DONE) is not _DONE:
                 continue
             request = self._requests.get()
             if request is not None:
                 self._answer(request)
 
-    def _answer(self, request: Request) -> None:
+    def _answer(self, request: SearchRequest) -> None:
         match request:
             case Find():
                 self._find(request)
-            case More(stamp=stamp, limit=limit):
+            case FindMore(stamp=stamp, limit=limit):
                 if self._current is not None and stamp == self._current.stamp:
-                    self._go_on(limit)
+                    self._continue(limit)
             case ListCheckpoints(stamp=stamp):
                 self._list_checkpoints(stamp)
             case Refresh():
-                self._look_at_disk()
-            case Stop():
+                self._start_scan()
+            case StopSearch():
                 pass
 
     # ---- searching -----------------------------------------------------------------------------------------
@@ -145,46 +141,46 @@ class SearchServer:
             return
         self._current, self._hits = wanted, None
         is_useless = not self._searcher.indexed_paths or self._searcher.is_outdated()
-        if not self._reading and is_useless and time.monotonic() > self._look_again:
-            # Somebody may have made an index meanwhile, or makes it anew.
-            self._look_at_disk()
+        if not self._is_scanning and is_useless and time.monotonic() > self._next_rescan:
+            # Another process may have built an index meanwhile, or rebuilt it.
+            self._start_scan()
         self._sent_paths.clear()
         try:
             query = parse_question(wanted.text)
         except BadSearch as error:
-            self._send(Refused(wanted.stamp, str(error)))
+            self._send(SearchRefused(wanted.stamp, str(error)))
             return
-        self._given = self._looked_at = 0
+        self._sent_hits = self._searched = 0
         self._hits = self._search(query, wanted)
-        self._go_on(wanted.limit, at_least)
+        self._continue(wanted.limit, at_least)
 
     def _search(self, query: SearchQuery, wanted: Find) -> Iterator[Hit]:
-        def looked_at(count: int) -> None:
-            self._looked_at = count
+        def count_searched(count: int) -> None:
+            self._searched = count
 
         return self._searcher.find(
             query,
             tools=wanted.tools,
             cancelled=lambda: self._is_stale(wanted.stamp),
             wait_for_labels=False,
-            looked_at=looked_at,
+            looked_at=count_searched,
         )
 
     def _is_stale(self, stamp: int) -> bool:
         return stamp != self._wanted or stamp == self._stopped
 
-    def _go_on(self, limit: int, at_least: int = 0) -> None:
-        """Send hits up to `limit`; the first page has `at_least` so many, or all; one stopped before gives none."""
+    def _continue(self, limit: int, at_least: int = 0) -> None:
+        """Send hits up to `limit`; the first page has `at_least` so many, unless the search finds fewer."""
         wanted, hits = self._current, self._hits
         if wanted is None or hits is None:
             return
         stamp, sessions = wanted.stamp, len(self._searcher.summaries)
         page: list[Hit] = []
-        first = self._given == 0
+        first = self._sent_hits == 0
         due = time.monotonic() + (FIRST_PAGE_SECONDS if first else PAGE_SECONDS)
         finished, paused = True, False
         problem: str | None = None
-        while self._given + len(page) < limit:
+        while self._sent_hits + len(page) < limit:
             try:
                 hit = next(hits, None)
             except PatternStopped as error:
@@ -199,30 +195,30 @@ class SearchServer:
                 break
             page.append(hit)
             is_due = time.monotonic() >= due or (first and len(page) >= FIRST_PAGE_HITS)
-            if is_due and self._given + len(page) >= at_least:
-                self._give(stamp, page)
+            if is_due and self._sent_hits + len(page) >= at_least:
+                self._send_page(stamp, page)
                 page, first = [], False
-                self._send(Searched(stamp, self._looked_at, sessions))
+                self._send(SearchProgress(stamp, self._searched, sessions))
                 due = time.monotonic() + PAGE_SECONDS
         else:
             finished, paused = False, True
         if stamp != self._wanted:
             return
         stopped = not (finished or paused)
-        if stopped and self._given + len(page) < at_least:
-            # The hits of before go on standing there.
-            self._given = at_least
+        if stopped and self._sent_hits + len(page) < at_least:
+            # Stopped early: the browser keeps the hits that it shows.
+            self._sent_hits = at_least
         else:
-            self._give(stamp, page)
-        self._send(Searched(stamp, self._looked_at, sessions, finished, paused, stopped, problem))
+            self._send_page(stamp, page)
+        self._send(SearchProgress(stamp, self._searched, sessions, finished, paused, stopped, problem))
 
-    def _give(self, stamp: int, page: list[Hit]) -> None:
-        if page or not self._given:
-            self._send(Page(stamp, self._given, page, self._unsent(page)))
-            self._given += len(page)
+    def _send_page(self, stamp: int, page: list[Hit]) -> None:
+        if page or not self._sent_hits:
+            self._send(HitPage(stamp, self._sent_hits, page, self._unsent_sessions(page)))
+            self._sent_hits += len(page)
 
-    def _unsent(self, found: list[Hit] | list[Checkpoint]) -> list[Summary]:
-        """Return the sessions of hits that the other side has not heard of since the search began."""
+    def _unsent_sessions(self, found: list[Hit] | list[Checkpoint]) -> list[Summary]:
+        """Return the sessions of hits that were not sent since the search began."""
         paths = {hit.path for hit in found} - self._sent_paths
         self._sent_paths |= paths
         return [_shortened(each) for path in paths if (each := self._searcher.summary(path)) is not None]
@@ -237,15 +233,17 @@ class SearchServer:
         for number, summary in enumerate(labelled, 1):
             found += self._checkpoints.of(summary, self._searcher.trees)
             if time.monotonic() >= due and found:
-                self._send(Checkpoints(stamp, found, self._unsent(found), number, len(labelled)))
+                self._send(CheckpointPage(stamp, found, self._unsent_sessions(found), number, len(labelled)))
                 found = []
                 due = time.monotonic() + CHECKPOINT_SECONDS
             if self._ended or not self._requests.empty():
-                # What is typed meanwhile comes first; the rest is looked at behind it.
-                self._serve_waiting()
-        self._send(Checkpoints(stamp, found, self._unsent(found), len(labelled), len(labelled), finished=True))
+                # Requests that come meanwhile are answered first.
+                self._answer_waiting()
+        self._send(
+            CheckpointPage(stamp, found, self._unsent_sessions(found), len(labelled), len(labelled), finished=True)
+        )
 
-    def _serve_waiting(self) -> None:
+    def _answer_waiting(self) -> None:
         while not self._ended:
             try:
                 request = self._requests.get_nowait()
@@ -256,122 +254,124 @@ class SearchServer:
 
     # ---- what is searched ----------------------------------------------------------------------------------
 
-    def _take_index(self) -> None:
-        """Search what the index knows, before anything is known of the disk."""
+    def _search_index(self) -> None:
+        """Search the sessions of the index until the disk is scanned."""
         self._open_index()
         if self._index is not None:
             self._use(indexed.as_known(self._scope, self._index))
-        self._reading = True
-        self._tell()
+        self._is_scanning = True
+        self._send_status()
 
     def _open_index(self) -> None:
         if self._index is None:
-            self._index = index_access.open_if_there(self._directory, self._take_note)
+            self._index = index_access.open_if_there(self._directory, self._set_note)
 
-    def _take_note(self, sentence: str) -> None:
+    def _set_note(self, sentence: str) -> None:
         self._note = sentence
 
-    def _look_at_disk(self) -> None:
-        """Gather all sessions in a thread of its own; searches go on meanwhile. While one does, another has to wait."""
-        is_looking = self._gatherer is not None and self._gatherer.is_alive()
-        if is_looking or self._gathered is not None:
-            # Two at once would take twice as long, and the older one may end last.
-            self._looks_again = True
+    def _start_scan(self) -> None:
+        """Scan the disk in a thread while searches go on; a second scan waits for the first."""
+        is_scanning = self._scanner is not None and self._scanner.is_alive()
+        if is_scanning or self._scanned is not None:
+            # Two at once would take twice as long, and the older one might end last.
+            self._scan_again = True
             return
-        self._reading, self._looks_again = True, False
-        self._look_again = time.monotonic() + LOOK_AGAIN_SECONDS
-        self._gatherer = threading.Thread(target=self._gather, name="sessionbrowse-gather", daemon=True)
-        self._gatherer.start()
+        self._is_scanning, self._scan_again = True, False
+        self._next_rescan = time.monotonic() + RESCAN_SECONDS
+        self._scanner = threading.Thread(target=self._scan, name="sessionbrowse-scan", daemon=True)
+        self._scanner.start()
 
-    def _gather(self) -> None:
+    def _scan(self) -> None:
         try:
-            self._gather_all()
+            self._scan_all()
         except SessionBrowseError as error:
-            # A root that was given is gone.
-            self._take_note(error.sentence)
-            self._arrived(None, last=True)
+            # A given root no longer exists.
+            self._set_note(error.sentence)
+            self._deliver(None, last=True)
 
-    def _gather_all(self) -> None:
-        found = self._gathered_by_index()
+    def _scan_all(self) -> None:
+        found = self._scan_through_index()
         if found is not None:
-            self._arrived(found, last=True)
+            self._deliver(found, last=True)
             return
         summaries: dict[str, Summary] = {}
         enough = 100
         for batch in scan(scan_of(self._scope), cancelled=lambda: self._ended):
             summaries.update({each.path: each for each in batch.summaries})
             if len(summaries) >= enough:
-                # Each time twice as many, so that searching them again costs no more than searching them all.
+                # Each time twice as many, so that all repeated searches together cost no more than a full one.
                 enough = len(summaries) * 2
-                self._arrived(Gathered(list(summaries.values()), {}, {}, {}), last=False)
-        self._arrived(Gathered(list(summaries.values()), {}, {}, {}), last=True)
+                self._deliver(Gathered(list(summaries.values()), {}, {}, {}), last=False)
+        self._deliver(Gathered(list(summaries.values()), {}, {}, {}), last=True)
 
-    def _gathered_by_index(self) -> Gathered | None:
-        index = index_access.open_if_there(self._directory, self._take_note)
+    def _scan_through_index(self) -> Gathered | None:
+        index = index_access.open_if_there(self._directory, self._set_note)
         if index is None:
             return None
         try:
-            return None if index.is_empty() else indexed.gathered_by(self._scope, index, note=self._take_note)
+            return None if index.is_empty() else indexed.gathered_by(self._scope, index, note=self._set_note)
         except sqlite3.Error:
-            # Another program holds it: what is read then comes from the files.
+            # Another program has locked the index: the files are read instead.
             return None
         finally:
             index.close()
 
-    def _arrived(self, gathered: Gathered | None, *, last: bool) -> None:
-        """Have it adopted; None where nothing can be told of the disk: what is known stays."""
-        self._gathered = (gathered, last)
-        # Whoever waits for a request wakes up.
+    def _deliver(self, gathered: Gathered | None, *, last: bool) -> None:
+        """Pass sessions to the answering thread; None if the scan failed and the known ones stay."""
+        self._scanned = (gathered, last)
+        # Wakes the answering thread.
         self._requests.put(None)
 
-    def _adopt(self) -> None:
-        """Search what was gathered meanwhile, and answer the last question again if that changed something."""
-        if self._gathered is None:
+    def _take_scan(self) -> None:
+        """Search the sessions of a scan from now on; repeat the last search if they changed."""
+        if self._scanned is None:
             return
-        gathered, last = self._gathered
-        self._gathered = None
-        self._reading = not last
+        gathered, last = self._scanned
+        self._scanned = None
+        self._is_scanning = not last
         if last:
-            self._gatherer = None
-            if self._looks_again:
-                self._look_at_disk()
+            self._scanner = None
+            if self._scan_again:
+                self._start_scan()
         if gathered is None:
-            self._tell()
+            self._send_status()
             return
         if gathered.rows and is_outdated(self._index, gathered.generation):
-            # Another one may stand in its place by now.
+            # Another index file may have replaced it.
             self._index = None
         self._open_index()
         before = {_identity(each) for each in self._searcher.summaries}
         changed = before != {_identity(each) for each in gathered.summaries}
         if changed or gathered.rows.keys() != self._searcher.indexed_paths or self._searcher.is_outdated():
             self._use(gathered)
-        self._tell()
+        self._send_status()
         if changed and self._current is not None and not self._is_stale(self._current.stamp):
-            # The hits of before stay until there are as many new ones: the cursor would lose its row.
-            self._find(replace(self._current, limit=max(self._current.limit, self._given)), at_least=self._given)
+            # Old hits stay until there are as many new ones, so that the cursor keeps its row.
+            self._find(
+                replace(self._current, limit=max(self._current.limit, self._sent_hits)), at_least=self._sent_hits
+            )
 
     def _use(self, gathered: Gathered) -> None:
         self._searcher = Searcher(
             gathered, self._index if gathered.rows else None, self._searcher, find_first=self._patterns.first_spans
         )
-        self._warming = self._warm()
+        self._preloading = self._preload()
 
-    def _tell(self) -> None:
+    def _send_status(self) -> None:
         has_index = self._index is not None and bool(self._searcher.indexed_paths)
         has_tools = has_index and self._index is not None and self._index.has_tools
         self._send(
-            Known(
+            SearchStatus(
                 sessions=len(self._searcher.summaries),
                 has_index=has_index,
                 has_tools=has_tools,
-                reading=self._reading,
+                reading=self._is_scanning,
                 note=self._note,
             )
         )
 
-    def _warm(self) -> Iterator[None]:
-        """Hold in memory what was said last, then the labels; a session at a time."""
+    def _preload(self) -> Iterator[None]:
+        """Load recent messages, then labels, into memory; one session per step."""
         searcher = self._searcher
         held: set[str] = set()
         characters = 0
@@ -402,43 +402,24 @@ def _shortened(summary: Summary) -> Summary:
     return replace(summary, first_message=first[:SHOWN_FIRST_CHARACTERS])
 
 
-def scope_of(start: Start) -> Scope:
-    """Return where to look: everywhere, archived and hidden sessions too."""
-    around = replace(real_surroundings(), home=start.home, environ=start.environ)
+def scope_of(request: SearchSessions) -> Scope:
+    """Return the scope of a search: archived and hidden sessions too."""
     return Scope(
-        around=around,
-        roots=start.roots,
-        extra_roots=start.extra_roots,
-        agents=start.agents,
+        around=replace(real_surroundings(), home=request.home, environ=request.environ),
+        roots=request.roots,
+        extra_roots=request.extra_roots,
+        agents=request.agents,
         hidden=True,
         archived=True,
     )
 
 
-def serve(requests: IO[bytes], answers: IO[bytes], ended: Callable[[], object] = lambda: None) -> None:
-    """Answer requests from a pipe until it is closed; then `ended` is called, whatever is being worked on."""
-    start = read_message(requests)
-    if not isinstance(start, Start):
+def run_search(channel: Channel[SearchRequest]) -> None:
+    """Answer the searches of the browser at the other end, until it is gone."""
+    request = channel.receive()
+    if not isinstance(request, SearchSessions):
         return
-
-    def send(answer: Answer) -> None:
-        try:
-            write_message(answers, answer)
-        except OSError:
-            server.end()
-
-    server = SearchServer(scope_of(start), Path(start.index_directory), send)
-
-    def listen() -> None:
-        while (request := read_message(requests)) is not None:
-            server.ask(request)  # type: ignore[arg-type]
-        server.end()
-        ended()
-
-    threading.Thread(target=listen, name="sessionbrowse-requests", daemon=True).start()
+    server = SearchServer(scope_of(request), Path(request.cache), channel.send)
+    # Without the browser nothing is worth finishing.
+    channel.listen(server.take, lambda: os._exit(0))
     server.run()
-
-
-if __name__ == "__main__":
-    # Whoever asked is gone: nothing here is worth finishing.
-    serve(sys.stdin.buffer, sys.stdout.buffer, lambda: os._exit(0))

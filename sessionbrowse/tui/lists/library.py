@@ -26,7 +26,7 @@ from sessionbrowse.model.listing.picker import (
 from sessionbrowse.model.listing.picker_words import Held, Typed
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import BadPattern, is_in
-from sessionbrowse.services.background.events import Opening
+from sessionbrowse.services.background.monitor_messages import FirstRows
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.lists.lazy_rows import OnDemand
 
@@ -112,7 +112,7 @@ class Library:
         self._repositories: Mapping[str, str] = {}
         self._families: dict[str, int] | None = None
         self._summaries: dict[str, Summary] = {}
-        self._opening: Opening | None = None
+        self._opening: FirstRows | None = None
         # The list last asked for (project, named only, hidden too, archived), and the hits of the filter typed in it.
         self._asked: tuple[str | None, bool, bool, bool] | None = None
         self._chosen: list[Summary] = []
@@ -134,7 +134,7 @@ class Library:
             self._summaries[summary.path] = summary
         self._forget_all()
 
-    def open(self, opening: Opening) -> None:
+    def open(self, opening: FirstRows) -> None:
         """Take the first rows, and the counts of all, until the others have come."""
         self.add(opening.summaries)
         self._opening = opening
@@ -173,7 +173,7 @@ class Library:
     def counts(self, *, hidden: bool = False, archived: bool = False) -> tuple[int, int]:
         """Return the number of sessions and of projects."""
         if self._opening is not None:
-            return self._opening.sessions, len(self._opening.folders)
+            return self._opening.sessions, len(self._opening.directories)
         rows, whole = self._all_projects(hidden, archived)
         return whole.sessions, len(rows)
 
@@ -225,7 +225,7 @@ class Library:
             known = self._grouped[hidden, archived] = _by_activity(rows), self._project(None, shown)
         return known
 
-    def _first_projects(self, opening: Opening) -> tuple[list[ProjectRow], ProjectRow]:
+    def _first_projects(self, opening: FirstRows) -> tuple[list[ProjectRow], ProjectRow]:
         rows = [
             ProjectRow(
                 each.cwd,
@@ -236,7 +236,7 @@ class Library:
                 each.cwd != "" and each.cwd == self.here,
                 (each.cwd,) if each.cwd else (),
             )
-            for each in opening.folders
+            for each in opening.directories
         ]
         agents = tuple(sorted({agent for row in rows for agent in row.agents}))
         modified = max([row.modified or 0 for row in rows], default=None)

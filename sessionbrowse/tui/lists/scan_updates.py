@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.background.events import Complete, Failed, Found, Gone, Indexed, Indexing, InUse, Note
+from sessionbrowse.services.background.monitor_messages import (
+    IndexProgress,
+    IndexRead,
+    MonitorFailed,
+    Notice,
+    ScanComplete,
+    SessionsFound,
+    SessionsGone,
+    SessionsInUse,
+)
 from sessionbrowse.tui.lists.rows import one_line
 from sessionbrowse.tui.lists.titles import Progress, advanced
 from sessionbrowse.tui.lists.update_throttle import Announcing
@@ -20,7 +29,7 @@ REFRESH_DELAY = 0.08
 
 
 class Arrivals:
-    """Takes the scan and the companion's news into the library, and has the rows computed anew."""
+    """Takes the scan and the disk monitor's events into the library, and has the rows computed anew."""
 
     def __init__(self, screen: BrowseScreen) -> None:
         self._screen = screen
@@ -52,30 +61,30 @@ class Arrivals:
         else:
             screen.refresh_rows()
 
-    def take_news(self, outcome: Outcome) -> None:
-        """Take what the companion says."""
+    def take_event(self, outcome: Outcome) -> None:
+        """Take an event of the disk monitor."""
         screen = self._screen
         match outcome.value:
-            case Found(summaries, done, total):
+            case SessionsFound(summaries, done, total):
                 self._advance("reading", done, total)
                 self._take_found(summaries)
-            case Indexed():
+            case IndexRead():
                 screen.library.opened()
                 self._refresh_soon()
-            case Gone(paths):
+            case SessionsGone(paths):
                 self.announcing.add((), paths)
-            case Complete(skipped):
+            case ScanComplete(skipped):
                 screen.library.opened()
                 self._complete(skipped)
-            case Indexing(done, total):
+            case IndexProgress(done, total):
                 self._advance("indexing", done, total)
                 screen.refresh_header()
-            case InUse(paths):
+            case SessionsInUse(paths):
                 self.in_use = frozenset(paths)
                 screen.sessions_list.refresh()
-            case Note(sentence):
+            case Notice(sentence):
                 screen.browser.say(sentence, "warning")
-            case Failed(sentence):
+            case MonitorFailed(sentence):
                 self.failure, self.scanning, self.under_way = one_line(sentence, 80), False, None
                 screen.browser.say(f"{sentence} {screen.browser.keys.key_of('reload')} reads again.", "error")
                 self._refresh_soon()

@@ -107,7 +107,7 @@ class BrowseScreen(PanedScreen):
         self.refresh_rows()
         self.call_after_refresh(self._ask_pins)
         self.adopt(self.browser.scan_lane)
-        self.adopt(self.browser.news_lane)
+        self.adopt(self.browser.event_lane)
         self.set_interval(30, self.sessions_list.refresh)
 
     def _restore_view(self, view: ListView) -> None:
@@ -390,9 +390,9 @@ class BrowseScreen(PanedScreen):
         """Take a batch of sessions, or the end of the scan."""
         self._arrivals.take_scan(outcome)
 
-    def take_news(self, outcome: Outcome) -> None:
-        """Take what the companion says."""
-        self._arrivals.take_news(outcome)
+    def take_event(self, outcome: Outcome) -> None:
+        """Take an event of the disk monitor."""
+        self._arrivals.take_event(outcome)
 
     def _ask_pins(self) -> None:
         browser = self.browser

@@ -7,7 +7,13 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import is_in
 from sessionbrowse.model.search.query import BadSearch, SearchQuery, has_words, parse_search
 from sessionbrowse.model.search.words import literal
-from sessionbrowse.services.background.search_messages import Answer, Checkpoints, Known, ListCheckpoints, Refresh
+from sessionbrowse.services.background.search_messages import (
+    CheckpointPage,
+    ListCheckpoints,
+    Refresh,
+    SearchAnswer,
+    SearchStatus,
+)
 from sessionbrowse.services.search.hits import Checkpoint
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.command import Here
@@ -91,7 +97,7 @@ class CheckpointsScreen(FoundScreen):
 
     @property
     def _is_reading(self) -> bool:
-        return self.browser.searching.is_running and not (self._finished and not self._list_again)
+        return self.browser.search_client.is_running and not (self._finished and not self._list_again)
 
     def _summary(self, mark: Checkpoint) -> Summary:
         known = self.browser.library.get(mark.path) or self._sessions.get(mark.path)
@@ -102,36 +108,36 @@ class CheckpointsScreen(FoundScreen):
     def look_again(self) -> None:
         """List the labels again when the disk was looked at."""
         self._list_again = True
-        self.browser.searching.ask(Refresh())
+        self.browser.search_client.send(Refresh())
 
     def do_search_again(self) -> None:
         """Read the labels of all sessions again."""
-        searching = self.browser.searching
+        client = self.browser.search_client
         self._ended, self._list_again = False, True
-        if searching.is_running:
-            searching.ask(Refresh())
+        if client.is_running:
+            client.send(Refresh())
         else:
-            searching.start()
+            client.start()
         self._ask()
         self._show_rows()
 
     def _ask(self) -> None:
-        self._stamp = self.browser.searching.stamp()
+        self._stamp = self.browser.search_client.stamp()
         self._coming, self._behind, self._finished = [], None, False
-        self.browser.searching.ask(ListCheckpoints(self._stamp))
+        self.browser.search_client.send(ListCheckpoints(self._stamp))
 
-    def take_answer(self, answer: Answer | None) -> None:
+    def take_answer(self, answer: SearchAnswer | None) -> None:
         """Take some more labels."""
         match answer:
-            case Checkpoints(stamp=stamp) if stamp == self._stamp:
+            case CheckpointPage(stamp=stamp) if stamp == self._stamp:
                 self._coming += answer.checkpoints
                 self._sessions.update({summary.path: summary for summary in answer.sessions})
-                self._behind = (answer.looked_at, answer.of)
+                self._behind = (answer.searched, answer.total)
                 self._finished = answer.finished
                 # The list of before stays until the new one is longer, or whole.
                 if answer.finished or len(self._coming) >= len(self._all):
                     self._all = sorted(self._coming, key=lambda mark: -(mark.time_ms or 0))
-            case Known(reading=is_reading) if self._list_again and (self._finished or not is_reading):
+            case SearchStatus(reading=is_reading) if self._list_again and (self._finished or not is_reading):
                 # Without an index sessions come by and by: their labels are shown as they do.
                 self._list_again = is_reading
                 self._ask()
@@ -176,7 +182,7 @@ class CheckpointsScreen(FoundScreen):
             return self._problem
         if self._all:
             return f"No label matches “{one_line(self.query_text, 60)}”. {keys('clear_filter')} shows all."
-        if not self.browser.searching.is_running:
+        if not self.browser.search_client.is_running:
             return "There is nothing to look at here."
         if self._is_reading:
             return "Reading the labels of all sessions …"

@@ -16,7 +16,7 @@ from textual.timer import Timer
 from sessionbrowse.errors import NoSuchEntry, SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.services.background.search_messages import Answer
+from sessionbrowse.services.background.search_messages import SearchAnswer
 from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.layout.parts import Part
@@ -71,7 +71,7 @@ class FoundScreen(CommandScreen[None]):
     class Answered(Message):
         """The search answered; None when it ended by itself."""
 
-        def __init__(self, answer: Answer | None) -> None:
+        def __init__(self, answer: SearchAnswer | None) -> None:
             super().__init__()
             self.answer = answer
 
@@ -138,9 +138,9 @@ class FoundScreen(CommandScreen[None]):
 
     def _look_again(self) -> None:
         self._looks_again = False
-        known = self.browser.searching.known
+        status = self.browser.search_client.status
         # Without an index every file would be read.
-        if self.is_top and known is not None and known.has_index:
+        if self.is_top and status is not None and status.has_index:
             self.look_again()
 
     def reload(self) -> None:
@@ -157,7 +157,7 @@ class FoundScreen(CommandScreen[None]):
         """Return a row."""
 
     @abstractmethod
-    def take_answer(self, answer: Answer | None) -> None:
+    def take_answer(self, answer: SearchAnswer | None) -> None:
         """Take what the search answered."""
 
     def here(self) -> Here:
@@ -178,7 +178,7 @@ class FoundScreen(CommandScreen[None]):
     def on_mount(self) -> None:
         """Listen to the search."""
         self.add_class("-preview-shown")
-        self.browser.searching.listen(lambda answer: self.post_message(self.Answered(answer)))
+        self.browser.search_client.listen(lambda answer: self.post_message(self.Answered(answer)))
 
     def on_resize(self) -> None:
         """The preview may have come into view with the new size."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.search_messages import (
-    Answer,
     Find,
-    Known,
-    More,
-    Page,
+    FindMore,
+    HitPage,
     Refresh,
-    Refused,
-    Searched,
-    Stop,
+    SearchAnswer,
+    SearchProgress,
+    SearchRefused,
+    SearchStatus,
+    StopSearch,
 )
 from sessionbrowse.services.search.hits import Hit
 from sessionbrowse.text import clean
@@ -46,7 +46,7 @@ class SearchScreen(FoundScreen):
         self._stamp = 0
         self._hits: list[Hit] = []
         self._sessions: dict[str, Summary] = {}
-        self._searched: Searched | None = None
+        self._progress: SearchProgress | None = None
         self._asked_for = 0
         self._answered_stamp = 0
         self._opens_first = False
@@ -65,11 +65,11 @@ class SearchScreen(FoundScreen):
 
     def on_screen_resume(self) -> None:
         """Start the search if it is not there, else have it look at the disk again."""
-        searching = self.browser.searching
+        client = self.browser.search_client
         self.was_shown = True
-        if searching.is_running:
-            searching.ask(Refresh())
-        elif searching.start():
+        if client.is_running:
+            client.send(Refresh())
+        elif client.start():
             self._ended = False
             self._find()
         self._show_state()
@@ -103,10 +103,10 @@ class SearchScreen(FoundScreen):
 
     @property
     def _is_searching(self) -> bool:
-        if not self.query_text.strip() or self._problem is not None or not self.browser.searching.is_running:
+        if not self.query_text.strip() or self._problem is not None or not self.browser.search_client.is_running:
             return False
-        return self._searched is None or not (
-            self._searched.finished or self._searched.paused or self._searched.stopped
+        return self._progress is None or not (
+            self._progress.finished or self._progress.paused or self._progress.stopped
         )
 
     @property
@@ -117,8 +117,8 @@ class SearchScreen(FoundScreen):
     @property
     def busy(self) -> bool:
         """Whether an answer is still to come."""
-        known = self.browser.searching.known
-        is_reading = self.browser.searching.is_running and (known is None or known.reading)
+        status = self.browser.search_client.status
+        is_reading = self.browser.search_client.is_running and (status is None or status.reading)
         return super().busy or self._is_searching or is_reading
 
     def _summary(self, hit: Hit) -> Summary:
@@ -127,7 +127,7 @@ class SearchScreen(FoundScreen):
 
     def look_again(self) -> None:
         """Search what changed; the hits come again if that matters."""
-        self.browser.searching.ask(Refresh())
+        self.browser.search_client.send(Refresh())
 
     # -- asking -------------------------------------------------------------------------------------------------
 
@@ -143,12 +143,12 @@ class SearchScreen(FoundScreen):
         self.text_changed(text)
 
     def _find(self) -> None:
-        searching = self.browser.searching
-        self._stamp, self._searched, self._problem = searching.stamp(), None, None
+        client = self.browser.search_client
+        self._stamp, self._progress, self._problem = client.stamp(), None, None
         self._asked_for = PAGE_HITS
         self._opens_first = False
         # An empty question makes the one before stale.
-        searching.ask(Find(self._stamp, self.query_text, self.tools, PAGE_HITS))
+        client.send(Find(self._stamp, self.query_text, self.tools, PAGE_HITS))
         if not self.query_text.strip():
             self._hits = []
             self._show_lessons()
@@ -159,22 +159,22 @@ class SearchScreen(FoundScreen):
 
     # -- answers ------------------------------------------------------------------------------------------------
 
-    def take_answer(self, answer: Answer | None) -> None:
+    def take_answer(self, answer: SearchAnswer | None) -> None:
         """Show what came."""
         match answer:
             case None:
                 self._ended = True
                 self._show_state()
-            case Known():
+            case SearchStatus():
                 self._show_state()
-            case Page(stamp=stamp) if stamp == self._stamp:
+            case HitPage(stamp=stamp) if stamp == self._stamp:
                 self._take_page(answer)
-            case Searched(stamp=stamp) if stamp == self._stamp:
-                self._searched = answer
+            case SearchProgress(stamp=stamp) if stamp == self._stamp:
+                self._progress = answer
                 if not self._hits and self.query_text.strip():
                     self._show_hits(top=False)
                 self._say_found()
-            case Refused(stamp=stamp, sentence=sentence) if stamp == self._stamp:
+            case SearchRefused(stamp=stamp, sentence=sentence) if stamp == self._stamp:
                 # What the letters before found is no answer to this.
                 self._problem, self._hits = sentence, []
                 self._show_hits(top=False)
@@ -183,7 +183,7 @@ class SearchScreen(FoundScreen):
                 return
         self.update_footer()
 
-    def _take_page(self, page: Page) -> None:
+    def _take_page(self, page: HitPage) -> None:
         if not self.query_text.strip():
             return
         is_new = self._answered_stamp != page.stamp
@@ -212,31 +212,31 @@ class SearchScreen(FoundScreen):
             return self._problem
         if self._is_searching:
             return "Searching …"
-        searched = self._searched
+        searched = self._progress
         if searched is not None and searched.problem is not None:
             return searched.problem
         if searched is not None and searched.stopped:
             again = self.browser.keys.key_of("search_again")
-            return f"Stopped after {searched.looked_at:,} of {searched.sessions:,} sessions. {again} searches again."
+            return f"Stopped after {searched.searched:,} of {searched.sessions:,} sessions. {again} searches again."
         asked = one_line(self.query_text, 60)
-        known = self.browser.searching.known
+        status = self.browser.search_client.status
         more = (
             f" {self.browser.keys.key_of('search_tools')} looks into tool calls and results too."
             if not self.tools
             else ""
         )
-        if known is not None and not known.sessions:
+        if status is not None and not status.sessions:
             return "There are no sessions to search."
         return f"Nothing matches “{asked}”.{more}"
 
     def _say_found(self) -> None:
         status: Line = []
-        searched = self._searched
+        searched = self._progress
         if self._problem is not None:
             status = [(clean(self._problem), "error")]
         elif not self.query_text.strip():
             status = [("tools too", "accent")] if self.tools else []
-        elif self._is_searching and self.browser.searching.known is None:
+        elif self._is_searching and self.browser.search_client.status is None:
             status = [("getting ready …", "dim")]
         else:
             count = (
@@ -246,7 +246,7 @@ class SearchScreen(FoundScreen):
             )
             status = [(count, "dim")]
             if self._is_searching:
-                of = f" {searched.looked_at:,}/{searched.sessions:,}" if searched is not None else ""
+                of = f" {searched.searched:,}/{searched.sessions:,}" if searched is not None else ""
                 status = [(f"searching …{of}  ", "accent"), *status]
             elif searched is not None and searched.problem is not None:
                 status = [(f"{searched.problem}  ", "error"), *status]
@@ -262,24 +262,24 @@ class SearchScreen(FoundScreen):
     def _show_state(self) -> None:
         """Say what is searched, and by what."""
         browser = self.browser
-        known = browser.searching.known
+        status = browser.search_client.status
         right: Line = []
         if self._ended:
             right = [
                 (f"The search ended unexpectedly. {browser.keys.key_of('search_again')} starts it again.", "error")
             ]
-        elif not browser.searching.is_running:
+        elif not browser.search_client.is_running:
             right = [("There is nothing to search here.", "warning")]
-        elif known is None:
+        elif status is None:
             right = [("getting ready …", "dim")]
         else:
-            if known.reading:
-                right.append(("looking at the disk …   " if known.has_index else "reading every file …   ", "accent"))
-            elif not known.has_index:
+            if status.reading:
+                right.append(("looking at the disk …   " if status.has_index else "reading every file …   ", "accent"))
+            elif not status.has_index:
                 right.append(("no index: every file is read   ", "warning"))
-            elif self.tools and not known.has_tools:
+            elif self.tools and not status.has_tools:
                 right.append(("tools are not in the index: files are read   ", "warning"))
-            right.append((plural(known.sessions, "session"), "dim"))
+            right.append((plural(status.sessions, "session"), "dim"))
         self.query_one("#header", Bar).show([("Search", "title"), *browser.scope_note()], right)
 
     # -- rows ---------------------------------------------------------------------------------------------------
@@ -298,12 +298,12 @@ class SearchScreen(FoundScreen):
     def show_preview(self) -> None:
         """Show the entry under the cursor, and ask for more hits when it comes near the last of them."""
         super().show_preview()
-        if self._searched is None or not self._searched.paused or self._asked_for > len(self._hits):
+        if self._progress is None or not self._progress.paused or self._asked_for > len(self._hits):
             return
         if self.rows_list.cursor >= len(self._hits) - NEAR_END:
             self._asked_for = len(self._hits) + PAGE_HITS
-            self._searched = None
-            self.browser.searching.ask(More(self._stamp, self._asked_for))
+            self._progress = None
+            self.browser.search_client.send(FindMore(self._stamp, self._asked_for))
 
     # -- commands -----------------------------------------------------------------------------------------------
 
@@ -324,8 +324,8 @@ class SearchScreen(FoundScreen):
     def do_search_tools(self) -> None:
         """Look into tool calls and results too, or no more."""
         self.tools = not self.tools
-        known = self.browser.searching.known
-        if self.tools and known is not None and known.has_index and not known.has_tools:
+        status = self.browser.search_client.status
+        if self.tools and status is not None and status.has_index and not status.has_tools:
             self.browser.say(
                 "The index does not hold tool calls and results: the files are read, which takes long. "
                 "sessionbrowse index --rebuild --tools adds them."
@@ -335,19 +335,19 @@ class SearchScreen(FoundScreen):
 
     def do_stop_search(self) -> None:
         """Search no more."""
-        self.browser.searching.ask(Stop(self._stamp))
+        self.browser.search_client.send(StopSearch(self._stamp))
 
     def do_search_again(self) -> None:
         """Look at the disk again."""
-        searching = self.browser.searching
-        if searching.is_running:
-            searching.ask(Refresh())
+        client = self.browser.search_client
+        if client.is_running:
+            client.send(Refresh())
         else:
             self._ended = False
-            searching.start()
+            client.start()
         self._find()
         self._show_state()
 
     def on_unmount(self) -> None:
         """End the search with the screen: the program ends."""
-        self.browser.searching.close()
+        self.browser.search_client.close()

@@ -1,63 +1,73 @@
-"""The search that the screens share: one process, started when somebody first searches, ended with the program."""
+"""The search program as all screens share it: started by the first search, ended with the browser."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
 
-from sessionbrowse.services.background.search_link import SearchLink
-from sessionbrowse.services.background.search_messages import Answer, Known, Request
+from sessionbrowse.services.background.channel import Channel
+from sessionbrowse.services.background.search_messages import SearchAnswer, SearchRequest, SearchStatus
 from sessionbrowse.tui.shell.source import Source
 
-Heard = Callable[[Answer | None], object]
-"""Takes an answer, or None when the search ended by itself; called from any thread."""
+Listener = Callable[[SearchAnswer | None], object]
+"""Takes an answer from any thread, or None if the search program ended by itself."""
 
 
-class Searching:
-    """Hands requests to the search and every answer to all who listen."""
+class SearchClient:
+    """Sends requests to the search program and passes every answer to all listeners."""
 
     def __init__(self, source: Callable[[], Source]) -> None:
         self._source = source
-        self._link: SearchLink | None = None
-        self._listeners: list[Heard] = []
+        self._channel: Channel[SearchAnswer] | None = None
+        self._listeners: list[Listener] = []
         self._stamps = count(1)
-        self.known: Known | None = None
+        self.status: SearchStatus | None = None
 
     @property
     def is_running(self) -> bool:
-        """Whether there is somebody who answers."""
-        return self._link is not None
+        """Whether the search program runs."""
+        return self._channel is not None
 
-    def listen(self, heard: Heard) -> None:
-        """Have every answer handed to `heard`."""
-        self._listeners.append(heard)
+    def listen(self, listener: Listener) -> None:
+        """Pass every answer to a listener from now on."""
+        self._listeners.append(listener)
 
     def start(self) -> bool:
-        """Start the search, unless it runs; False where there is nothing to search."""
+        """Start the search program unless it runs; return False if it cannot be started."""
         open_search = self._source().open_search
-        if self._link is None and open_search is not None:
-            self._link = open_search(self._receive)
-        return self._link is not None
+        if self._channel is None and open_search is not None:
+            channel = open_search()
+            if channel is not None:
+                self._channel = channel
+                channel.listen(self._receive, lambda: self._ended(channel))
+        return self._channel is not None
 
     def stamp(self) -> int:
         """Return the number of a new request."""
         return next(self._stamps)
 
-    def ask(self, request: Request) -> None:
-        """Hand over a request, if there is somebody who takes it."""
-        if self._link is not None:
-            self._link.ask(request)
+    def send(self, request: SearchRequest) -> None:
+        """Send a request, if the search program runs."""
+        if self._channel is not None:
+            self._channel.send(request)
 
     def close(self) -> None:
-        """End the search; the next request needs a new `start`."""
-        link, self._link, self.known = self._link, None, None
-        if link is not None:
-            link.close()
+        """End the search program; the next request needs a new `start`."""
+        channel, self._channel, self.status = self._channel, None, None
+        if channel is not None:
+            channel.kill()
 
-    def _receive(self, answer: Answer | None) -> None:
-        if answer is None:
-            self._link = self.known = None
-        elif isinstance(answer, Known):
-            self.known = answer
-        for heard in self._listeners:
-            heard(answer)
+    def _receive(self, answer: SearchAnswer) -> None:
+        if isinstance(answer, SearchStatus):
+            self.status = answer
+        self._tell_all(answer)
+
+    def _ended(self, channel: Channel[SearchAnswer]) -> None:
+        if not channel.is_killed:
+            channel.kill()
+            self._channel = self.status = None
+            self._tell_all(None)
+
+    def _tell_all(self, answer: SearchAnswer | None) -> None:
+        for listener in self._listeners:
+            listener(answer)

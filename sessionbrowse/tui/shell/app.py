@@ -21,7 +21,9 @@ from textual.screen import Screen
 from textual.theme import Theme
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.background.companion import Companion, start
+from sessionbrowse.services.background.channel import Channel
+from sessionbrowse.services.background.monitor_messages import FirstRows, MonitorEvent, Painted, Rescan
+from sessionbrowse.services.background.programs import listen_to_monitor, start_monitor
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.commands.contexts import WELCOME
 from sessionbrowse.tui.commands.keymap import Keys
@@ -40,12 +42,11 @@ from sessionbrowse.tui.shell.view_memory import ViewMemory
 if TYPE_CHECKING:
     from sessionbrowse.config import Settings
     from sessionbrowse.model.session.session import Session
-    from sessionbrowse.services.background.events import News
     from sessionbrowse.services.background.pattern_worker import PatternWorker
     from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.tui.changes.change_runner import ChangeRunner
     from sessionbrowse.tui.commands.command import Command, Here
-    from sessionbrowse.tui.search.search_client import Searching
+    from sessionbrowse.tui.search.search_client import SearchClient
     from sessionbrowse.tui.shell.key_queue import HeldKeys
     from sessionbrowse.tui.shell.session_cache import OpenedSessions
     from sessionbrowse.tui.shell.session_updates import SessionUpdates
@@ -83,7 +84,7 @@ class BrowseApp(CompatApp, inherit_bindings=False):
     NOTIFICATION_TIMEOUT = 6.0
 
     def __init__(
-        self, options: BrowseOptions, source: Source | None = None, companion: Companion | None = None
+        self, options: BrowseOptions, source: Source | None = None, monitor: Channel[MonitorEvent] | None = None
     ) -> None:
         self.options = options
         self.memory = ViewMemory(options)
@@ -94,14 +95,14 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         super().__init__(driver_class=terminal_driver())
         if source is not None:
             self.source = source
-        self.companion = companion
+        self.monitor = monitor
         self.home = options.home
         self.demo_directory: Path | None = None
         self._has_picked = False
         self._has_met = False
         self.library = Library(here=options.here)
         self.scan_lane = Lane("scan")
-        self.news_lane = Lane("news")
+        self.event_lane = Lane("event")
         self._skipped: tuple[tuple[str, str], ...] = ()
         self.handed = HandedOver(options.environ.get("TMPDIR"))
         self.exists: dict[str, bool | None] = {}
@@ -116,11 +117,11 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         return source_of(self.options)
 
     @cached_property
-    def searching(self) -> Searching:
-        """The search that the screens share."""
-        from sessionbrowse.tui.search.search_client import Searching
+    def search_client(self) -> SearchClient:
+        """The search program, shared by all screens."""
+        from sessionbrowse.tui.search.search_client import SearchClient
 
-        return Searching(lambda: self.source)
+        return SearchClient(lambda: self.source)
 
     @cached_property
     def pattern_worker(self) -> PatternWorker:
@@ -131,8 +132,8 @@ class BrowseApp(CompatApp, inherit_bindings=False):
 
     def end_search(self) -> None:
         """End the search, if one was begun."""
-        if "searching" in self.__dict__:
-            self.searching.close()
+        if "search_client" in self.__dict__:
+            self.search_client.close()
 
     @cached_property
     def changes(self) -> ChangeRunner:
@@ -157,14 +158,12 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         """Return the first screen, with the rows that are there already."""
         from sessionbrowse.tui.lists.screen import BrowseScreen
 
-        if self.companion is not None:
-            from sessionbrowse.services.background.events import Opening
-
-            first = self.companion.first(OPENING_S if self.options.has_index else 0)
-            if isinstance(first, Opening):
+        if self.monitor is not None:
+            first = self.monitor.receive(OPENING_S if self.options.has_index else 0)
+            if isinstance(first, FirstRows):
                 self.library.open(first)
             elif first is not None:
-                self._hear(first)
+                self._take_event(first)
         return BrowseScreen(self.library)
 
     @property
@@ -189,7 +188,7 @@ class BrowseApp(CompatApp, inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Begin to read what the first screen shows, and say what is wrong with the settings."""
-        if self.companion is None:
+        if self.monitor is None:
             self.start_scan()
         self.screen.call_after_refresh(self._painted)
         for problem in self._problems[:MOST_PROBLEMS]:
@@ -207,9 +206,9 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         gc.freeze()
         gc.set_threshold(YOUNG_OBJECTS)
         self.read_styles()
-        if self.companion is not None:
-            self.companion.ask("go")
-            self.companion.listen(self._hear)
+        if self.monitor is not None:
+            self.monitor.send(Painted())
+            listen_to_monitor(self.monitor, self._take_event)
         threading.Thread(target=_import_the_rest, name="sessionbrowse-imports", daemon=True).start()
 
     def read_styles(self) -> None:
@@ -218,9 +217,9 @@ class BrowseApp(CompatApp, inherit_bindings=False):
             self.stylesheet.read(OTHER_STYLES)
             self.stylesheet.parse()
 
-    def _hear(self, news: News) -> None:
-        """Pass on what the companion says; called from its thread."""
-        self.news_lane.deliver(Outcome(self.news_lane.name, self.news_lane.stamp, news, last=False))
+    def _take_event(self, event: MonitorEvent) -> None:
+        """Pass an event of the disk monitor to the screens; called from its thread."""
+        self.event_lane.deliver(Outcome(self.event_lane.name, self.event_lane.stamp, event, last=False))
 
     def _leave_if_terminal_is_gone(self) -> None:
         if terminal_is_gone():
@@ -310,23 +309,23 @@ class BrowseApp(CompatApp, inherit_bindings=False):
 
     def start_scan(self, *, include_hidden: bool = False) -> None:
         """Read the disk again in the background."""
-        if self.companion is not None and self.companion.is_over:
-            self._read_anew()
-        if self.companion is not None:
-            self.companion.ask("hidden", include_hidden)
+        if self.monitor is not None and self.monitor.is_over:
+            self._restart_monitor()
+        if self.monitor is not None:
+            self.monitor.send(Rescan(include_hidden))
             return
         from sessionbrowse.tui.shell.sources import scan_into
 
         scan_into(self.scan_lane, self.source, include_hidden=include_hidden)
 
-    def _read_anew(self) -> None:
-        """Have another companion read from the beginning; without one a thread does."""
-        if self.companion is not None:
-            self.companion.end()
-            self.companion = start(self.options.request())
-        if self.companion is not None:
-            self.companion.ask("go")
-            self.companion.listen(self._hear)
+    def _restart_monitor(self) -> None:
+        """Start another disk monitor; without one a thread scans the disk."""
+        if self.monitor is not None:
+            self.monitor.kill()
+            self.monitor = start_monitor(self.options.request())
+        if self.monitor is not None:
+            self.monitor.send(Painted())
+            listen_to_monitor(self.monitor, self._take_event)
         else:
             self.start_scan()
 
@@ -438,7 +437,7 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         self.source = source_of(self.options)
         self.end_search()
         self.pop_screen()
-        self._read_anew()
+        self._restart_monitor()
         self.say("This is the demo: made-up sessions that are gone when you leave.")
 
     def remove_demo(self) -> None:
@@ -513,10 +512,10 @@ def _own_rows(settings: Settings) -> tuple[Command, ...]:
     return own_rows(settings.commands)
 
 
-def run(options: BrowseOptions, companion: Companion | None = None) -> int:
+def run(options: BrowseOptions, monitor: Channel[MonitorEvent] | None = None) -> int:
     """Open the browser, wait until the user leaves it, and return the exit status.
 
-    `companion` reads the disk for it; without one a thread does.
+    `monitor` reads the disk for it; without one a thread does.
 
     Raises:
         NotFound: a root is no directory, or an agent none of the four.
@@ -527,13 +526,13 @@ def run(options: BrowseOptions, companion: Companion | None = None) -> int:
         from sessionbrowse.tui.shell.sources import source_of
 
         source = source_of(options)
-    app = BrowseApp(options, source, companion)
+    app = BrowseApp(options, source, monitor)
     try:
         app.run()
         return app.return_code or 0
     finally:
-        if app.companion is not None:
-            app.companion.end()
+        if app.monitor is not None:
+            app.monitor.kill()
         if "pattern_worker" in app.__dict__:
             app.pattern_worker.close()
         app.remove_demo()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.lists.library import Library
     from sessionbrowse.tui.outside.temporary_copies import HandedOver
     from sessionbrowse.tui.paint.spans import Line
-    from sessionbrowse.tui.search.search_client import Searching
+    from sessionbrowse.tui.search.search_client import SearchClient
     from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
     from sessionbrowse.tui.shell.jobs import Lane
     from sessionbrowse.tui.shell.options import BrowseOptions
@@ -69,7 +69,7 @@ class Browser(Protocol):
     home: str
     handed: HandedOver
     scan_lane: Lane
-    news_lane: Lane
+    event_lane: Lane
     exists: dict[str, bool | None]
 
     @property
@@ -81,8 +81,8 @@ class Browser(Protocol):
         """The runner of changes."""
 
     @property
-    def searching(self) -> Searching:
-        """The search that the screens share."""
+    def search_client(self) -> SearchClient:
+        """The search program, shared by all screens."""
 
     @property
     def pattern_worker(self) -> PatternWorker:

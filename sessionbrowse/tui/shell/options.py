@@ -6,11 +6,12 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from sessionbrowse.config import INDEX_FILE, Settings, cache_dir, state_dir
+from sessionbrowse.services.background.monitor_messages import MonitorDisk
 
 if TYPE_CHECKING:
     from sessionbrowse.services.transaction.change_context import ChangeContext
@@ -71,16 +72,16 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
         """Whether there is an index to begin with."""
         return os.path.exists(self.cache / INDEX_FILE)
 
-    def request(self) -> dict[str, Any]:
-        """Return what a companion is started with."""
-        return {
-            "home": self.home,
-            "environ": dict(self.environ),
-            "cache": str(self.cache),
-            "roots": list(self.roots),
-            "agents": list(self.agents),
-            "extra_roots": list(self.settings.roots),
-            "sort": self.settings.sort,
-            "state": str(self.state) if self.restores else None,
-            "tools": self.settings.index_tools,
-        }
+    def request(self) -> MonitorDisk:
+        """Return the request that starts the disk monitor."""
+        return MonitorDisk(
+            home=self.home,
+            environ=self.environ,
+            cache=str(self.cache),
+            roots=tuple(self.roots),
+            agents=tuple(self.agents),
+            extra_roots=tuple(self.settings.roots),
+            sort=self.settings.sort,
+            state=str(self.state) if self.restores else None,
+            tools=self.settings.index_tools,
+        )

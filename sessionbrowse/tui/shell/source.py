@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from sessionbrowse.agents import Place
     from sessionbrowse.model.listing.summary import Summary
     from sessionbrowse.model.session.session import Session
-    from sessionbrowse.services.background.search_link import Receive, SearchLink
+    from sessionbrowse.services.background.channel import Channel
+    from sessionbrowse.services.background.search_messages import SearchAnswer
     from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.store.find.discover import Skipped
     from sessionbrowse.store.read.scan import Batch
@@ -47,8 +48,8 @@ class Source(Struct, frozen=True, kw_only=True):
     """Where is looked."""
     skipped: Callable[[], Sequence[Skipped]] = tuple
     """Returns what the last scan could not look at, and why."""
-    open_search: Callable[[Receive], SearchLink] | None = None
-    """Starts somebody who searches all sessions and hands the answers to the receiver, from another thread."""
+    open_search: Callable[[], Channel[SearchAnswer] | None] | None = None
+    """Starts the search program; None if that is not possible."""
 
 
 def place_of(summary: Summary, places: Iterable[Place]) -> Place | None:

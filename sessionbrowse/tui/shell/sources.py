@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.background.search_link import Receive, SearchLink, SearchProcess
-from sessionbrowse.services.background.search_messages import Start
+from sessionbrowse.services.background.channel import Channel
+from sessionbrowse.services.background.programs import start_job
+from sessionbrowse.services.background.search_messages import SearchAnswer, SearchSessions
 from sessionbrowse.services.list.open_session import Opener
 from sessionbrowse.services.list.repositories import moved, repositories_of
 from sessionbrowse.services.list.scope import Scope, scan_of
@@ -57,16 +58,16 @@ def source_of(options: BrowseOptions) -> Source:
             directory=directory,
         )
 
-    def open_search(receive: Receive) -> SearchLink:
-        start = Start(
-            index_directory=str(cache),
+    def open_search() -> Channel[SearchAnswer] | None:
+        request = SearchSessions(
+            cache=str(cache),
             home=around.home,
             environ=dict(around.environ),
             roots=roots,
             extra_roots=extra_roots,
             agents=agents,
         )
-        return SearchProcess(start, receive)
+        return start_job("search", request, SearchAnswer)
 
     def set_pin_of(summary: Summary, pinned: bool) -> None:
         if summary.id is not None:

@@ -13,6 +13,7 @@ import pytest
 from msgspec import Struct
 
 from sessionbrowse.services.background.channel import Channel, channel_pair, inherited, start_program
+from tests.support.live_support import wait_for_end
 
 PATIENCE_SECONDS = 20.0
 
@@ -113,11 +114,7 @@ def test_a_program_ends_when_the_process_that_started_it_is_killed() -> None:
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     done = subprocess.run([sys.executable, "-c", starter], capture_output=True, text=True, timeout=60)
-    process = int(done.stdout)
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline and _is_running(process):
-        time.sleep(0.01)
-    assert not _is_running(process)
+    wait_for_end(int(done.stdout))
 
 
 def test_a_program_takes_nothing_from_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,19 +124,6 @@ def test_a_program_takes_nothing_from_the_current_directory(tmp_path: Path, monk
     channel.send(Question("x", 1))
     assert channel.receive(PATIENCE_SECONDS) is not None
     channel.kill()
-
-
-def _is_running(process: int) -> bool:
-    try:
-        status = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return False
-        return not os.path.isdir("/proc/self")
-    # A zombie that nobody has waited for is no longer running.
-    return status.rpartition(")")[2].split()[0] != "Z"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The companion of the browser: the index at once, then the disk, then every change, each told once."""
+"""The disk monitor: the sessions of the index at once, then those on disk, then every change, each sent once."""
 
 from __future__ import annotations
 
@@ -15,20 +15,16 @@ import pytest
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.disk_monitor import FIRST_ROWS
-from sessionbrowse.services.background.events import (
-    Complete,
-    Failed,
-    Folder,
-    Found,
-    Gone,
-    Indexed,
-    Indexing,
-    InUse,
-    News,
-    Note,
-    Opening,
-    decode,
-    encode,
+from sessionbrowse.services.background.monitor_messages import (
+    DirectoryCount,
+    FirstRows,
+    MonitorFailed,
+    Notice,
+    Rescan,
+    ScanComplete,
+    SessionsFound,
+    SessionsGone,
+    SessionsInUse,
 )
 from sessionbrowse.services.list import summary_cache
 from sessionbrowse.services.list.summary_cache import AT_ONCE_FILES
@@ -38,7 +34,7 @@ from sessionbrowse.store.read import worker_processes
 from sessionbrowse.store.read.summarise import summaries_of
 from sessionbrowse.store.watch import Watcher, is_remote, stamps
 from tests.support.file_helpers import counted_forks
-from tests.support.live_support import PATIENCE_SECONDS, Heard, index, live, step_until
+from tests.support.live_support import PATIENCE_SECONDS, Events, index, live, step_until
 from tests.support.session_files import answer, header, user, written
 
 
@@ -66,21 +62,21 @@ def append(path: Path, *lines: bytes) -> None:
 
 def test_without_an_index_the_files_are_read_and_indexed(tmp_path: Path) -> None:
     root = store(tmp_path)
-    heard = index(root, tmp_path / "cache")
-    assert heard.names() == {"0.jsonl", "1.jsonl", "2.jsonl"}
-    assert heard.kinds() == ["Found", "Complete"]
+    events = index(root, tmp_path / "cache")
+    assert events.names() == {"0.jsonl", "1.jsonl", "2.jsonl"}
+    assert events.kinds() == ["SessionsFound", "ScanComplete"]
     assert (tmp_path / "cache" / "index.sqlite").exists()
 
 
 def test_with_an_index_the_first_rows_come_before_any_file_is_looked_at(tmp_path: Path) -> None:
     root = store(tmp_path)
     index(root, tmp_path / "cache")
-    heard = index(root, tmp_path / "cache")
-    opening = heard.news[0]
-    assert isinstance(opening, Opening)
+    events = index(root, tmp_path / "cache")
+    opening = events.all[0]
+    assert isinstance(opening, FirstRows)
     assert opening.sessions == 3
-    assert opening.folders == (Folder("/home/dev/webshop", 3, 0, opening.summaries[0].modified, ("pi",)),)
-    assert heard.kinds() == ["Opening", "Found", "Indexed", "Complete"]
+    assert opening.directories == (DirectoryCount("/home/dev/webshop", 3, 0, opening.summaries[0].modified, ("pi",)),)
+    assert events.kinds() == ["FirstRows", "SessionsFound", "IndexRead", "ScanComplete"]
 
 
 def test_the_first_rows_come_in_the_order_in_which_the_list_was_left(tmp_path: Path) -> None:
@@ -90,8 +86,8 @@ def test_the_first_rows_come_in_the_order_in_which_the_list_was_left(tmp_path: P
     remember(state, scope_key([str(root)], []), ListView(sort="size", given={"sort": "recent"}), {})
 
     def first(**more: str) -> str:
-        opening = index(root, tmp_path / "cache", state=state, **more).news[0]
-        assert isinstance(opening, Opening)
+        opening = index(root, tmp_path / "cache", state=state, **more).all[0]
+        assert isinstance(opening, FirstRows)
         return Path(opening.summaries[0].path).name
 
     assert first(sort="recent") == "1.jsonl"
@@ -105,32 +101,32 @@ def test_what_changed_since_the_index_replaces_its_rows(tmp_path: Path) -> None:
     append(session(root), answer("b", "a", "new"))
     session(root, "1.jsonl").unlink()
     written(session(root).parent, header(id="s-9"), user("a", None, "later"), name="9.jsonl")
-    heard = index(root, tmp_path / "cache")
-    assert heard.names() == {"0.jsonl", "2.jsonl", "9.jsonl"}
-    assert heard.rows[str(session(root))].message_count == 2
-    assert Gone((str(session(root, "1.jsonl")),)) in heard.news
+    events = index(root, tmp_path / "cache")
+    assert events.names() == {"0.jsonl", "2.jsonl", "9.jsonl"}
+    assert events.rows[str(session(root))].message_count == 2
+    assert SessionsGone((str(session(root, "1.jsonl")),)) in events.all
 
 
 def test_more_rows_than_the_first_screen_come_in_slices(tmp_path: Path) -> None:
     root = store(tmp_path, FIRST_ROWS + 5)
     index(root, tmp_path / "cache")
-    heard = index(root, tmp_path / "cache")
-    opening = heard.news[0]
-    assert isinstance(opening, Opening)
+    events = index(root, tmp_path / "cache")
+    opening = events.all[0]
+    assert isinstance(opening, FirstRows)
     assert len(opening.summaries) == FIRST_ROWS
-    assert len(heard.rows) == FIRST_ROWS + 5
+    assert len(events.rows) == FIRST_ROWS + 5
 
 
 def test_an_appended_line_a_new_file_and_a_deleted_one_are_told(tmp_path: Path) -> None:
     root = store(tmp_path)
-    made, heard = live(root, tmp_path / "cache")
+    made, events = live(root, tmp_path / "cache")
     path = session(root)
     append(path, answer("b", "a", "new"))
-    step_until(made, lambda: heard.rows[str(path)].message_count == 2)
+    step_until(made, lambda: events.rows[str(path)].message_count == 2)
     written(path.parent, header(id="s-9"), user("a", None, "later"), name="9.jsonl")
-    step_until(made, lambda: "9.jsonl" in heard.names())
+    step_until(made, lambda: "9.jsonl" in events.names())
     path.unlink()
-    step_until(made, lambda: "0.jsonl" not in heard.names())
+    step_until(made, lambda: "0.jsonl" not in events.names())
     made.end()
 
 
@@ -140,45 +136,45 @@ def test_what_comes_before_anybody_watches_is_told_without_a_watcher(
     # Without an index the first rows are read before the watching begins.
     monkeypatch.setattr(Watcher, "watch", lambda self, roots: None)
     root = store(tmp_path)
-    made, heard = live(root, tmp_path / "cache")
+    made, events = live(root, tmp_path / "cache")
     append(session(root), answer("b", "a", "new"))
     written(session(root).parent, header(id="s-9"), user("a", None, "later"), name="9.jsonl")
-    step_until(made, lambda: "9.jsonl" in heard.names())
-    assert heard.rows[str(session(root))].message_count == 2
+    step_until(made, lambda: "9.jsonl" in events.names())
+    assert events.rows[str(session(root))].message_count == 2
     made.end()
 
 
 def test_a_new_folder_and_one_that_goes_are_told(tmp_path: Path) -> None:
     root = store(tmp_path)
-    made, heard = live(root, tmp_path / "cache")
+    made, events = live(root, tmp_path / "cache")
     folder = root / "sessions" / "--home-dev-infra--"
     folder.mkdir()
     written(folder, header(id="s-8", cwd="/home/dev/infra"), user("a", None, "x"), name="8.jsonl")
-    step_until(made, lambda: "8.jsonl" in heard.names())
+    step_until(made, lambda: "8.jsonl" in events.names())
     shutil.rmtree(folder)
-    step_until(made, lambda: "8.jsonl" not in heard.names())
+    step_until(made, lambda: "8.jsonl" not in events.names())
     made.end()
 
 
 def test_a_file_that_was_rewritten_is_read_anew(tmp_path: Path) -> None:
     root = store(tmp_path)
-    made, heard = live(root, tmp_path / "cache")
+    made, events = live(root, tmp_path / "cache")
     path = session(root)
     fresh = written(path.parent, header(), user("a", None, "quite another"), user("c", "a", "more"), name="new.tmp")
     os.replace(fresh, path)
-    step_until(made, lambda: heard.rows[str(path)].first_message == "quite another")
-    assert heard.rows[str(path)].message_count == 2
+    step_until(made, lambda: events.rows[str(path)].first_message == "quite another")
+    assert events.rows[str(path)].message_count == 2
     made.end()
 
 
 def test_an_unchanged_file_is_told_once_whatever_is_said_of_it(tmp_path: Path) -> None:
     root = store(tmp_path)
-    made, heard = live(root, tmp_path / "cache")
-    before = len(heard.news)
-    made.ask("changed", frozenset([str(session(root)), str(tmp_path / "nothing.jsonl")]))
-    made.ask("scan")
-    step_until(made, lambda: len(heard.news) > before)
-    assert {type(news) for news in heard.news[before:]} <= {Complete, InUse}
+    made, events = live(root, tmp_path / "cache")
+    before = len(events.all)
+    made.take(frozenset([str(session(root)), str(tmp_path / "nothing.jsonl")]))
+    made.take(Rescan())
+    step_until(made, lambda: len(events.all) > before)
+    assert {type(event) for event in events.all[before:]} <= {ScanComplete, SessionsInUse}
     made.end()
 
 
@@ -186,11 +182,11 @@ def test_a_fork_keeps_its_parent_when_it_grows(tmp_path: Path) -> None:
     root = store(tmp_path, 1)
     path = session(root)
     fork = written(path.parent, header(id="s-f", parentSession=str(path)), user("a", None, "forked"), name="fork.jsonl")
-    made, heard = live(root, tmp_path / "cache")
-    assert heard.rows[str(fork)].parent_path == str(path)
+    made, events = live(root, tmp_path / "cache")
+    assert events.rows[str(fork)].parent_path == str(path)
     append(fork, answer("b", "a", "new"))
-    step_until(made, lambda: heard.rows[str(fork)].message_count == 2)
-    assert heard.rows[str(fork)].parent_path == str(path)
+    step_until(made, lambda: events.rows[str(fork)].message_count == 2)
+    assert events.rows[str(fork)].parent_path == str(path)
     made.end()
 
 
@@ -199,12 +195,12 @@ def test_subagents_are_told_only_when_asked_for(tmp_path: Path) -> None:
     below = session(root).with_suffix("")
     below.mkdir()
     written(below, header(id="s-sub"), user("a", None, "sub"), name="sub.jsonl")
-    made, heard = live(root, tmp_path / "cache")
-    assert heard.names() == {"0.jsonl"}
-    made.ask("hidden", True)
-    step_until(made, lambda: "sub.jsonl" in heard.names())
-    made.ask("hidden", False)
-    step_until(made, lambda: "sub.jsonl" not in heard.names())
+    made, events = live(root, tmp_path / "cache")
+    assert events.names() == {"0.jsonl"}
+    made.take(Rescan(True))
+    step_until(made, lambda: "sub.jsonl" in events.names())
+    made.take(Rescan(False))
+    step_until(made, lambda: "sub.jsonl" not in events.names())
     made.end()
 
 
@@ -213,31 +209,31 @@ def test_a_read_only_cache_is_said_and_nothing_else_differs(tmp_path: Path) -> N
     cache = tmp_path / "cache"
     cache.mkdir()
     cache.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    heard = index(store(tmp_path), cache)
-    assert sum(isinstance(news, Note) for news in heard.news) == 1
-    assert len(heard.rows) == 3
+    events = index(store(tmp_path), cache)
+    assert sum(isinstance(event, Notice) for event in events.all) == 1
+    assert len(events.rows) == 3
 
 
 def test_a_cache_that_can_be_no_directory_is_said_and_nothing_else_differs(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.write_text("in the way")
-    made, heard = live(store(tmp_path), cache)
-    assert sum(isinstance(news, Note) for news in heard.news) == 1
-    assert len(heard.rows) == 3
+    made, events = live(store(tmp_path), cache)
+    assert sum(isinstance(event, Notice) for event in events.all) == 1
+    assert len(events.rows) == 3
     append(session(tmp_path / "store"), answer("b", "a", "new"))
-    step_until(made, lambda: heard.rows[str(session(tmp_path / "store"))].message_count == 2)
+    step_until(made, lambda: events.rows[str(session(tmp_path / "store"))].message_count == 2)
     made.end()
 
 
 def test_two_at_once_share_one_index(tmp_path: Path) -> None:
     root = store(tmp_path)
-    one, heard_by_one = live(root, tmp_path / "cache")
-    other, heard_by_other = live(root, tmp_path / "cache")
+    one, events_of_one = live(root, tmp_path / "cache")
+    other, events_of_other = live(root, tmp_path / "cache")
     path = str(session(root))
     append(Path(path), answer("b", "a", "new"))
-    step_until(one, lambda: heard_by_one.rows[path].message_count == 2)
-    step_until(other, lambda: heard_by_other.rows[path].message_count == 2)
-    assert heard_by_one.rows == heard_by_other.rows
+    step_until(one, lambda: events_of_one.rows[path].message_count == 2)
+    step_until(other, lambda: events_of_other.rows[path].message_count == 2)
+    assert events_of_one.rows == events_of_other.rows
     one.end()
     other.end()
 
@@ -255,7 +251,7 @@ def test_many_files_are_read_by_several_processes_and_shown_the_same(
     together = index(root, tmp_path / "several")
     assert together.rows == alone.rows
     assert len(forks) > 4
-    told = [(news.done, news.total) for news in together.news if isinstance(news, Found) and news.total]
+    told = [(event.done, event.total) for event in together.all if isinstance(event, SessionsFound) and event.total]
     assert told == sorted(told)
     assert told[-1] == (AT_ONCE_FILES + 30, AT_ONCE_FILES + 30)
 
@@ -270,9 +266,9 @@ def test_a_browser_keeps_one_of_several_cores_to_itself(monkeypatch: pytest.Monk
 def test_the_first_rows_come_as_a_screen_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # However long a file takes here.
     monkeypatch.setattr("sessionbrowse.services.background.disk_monitor.BATCH_SECONDS", 60)
-    heard = index(store(tmp_path, AT_ONCE_FILES + 30), tmp_path / "cache")
-    first = heard.news[0]
-    assert isinstance(first, Found)
+    events = index(store(tmp_path, AT_ONCE_FILES + 30), tmp_path / "cache")
+    first = events.all[0]
+    assert isinstance(first, SessionsFound)
     assert len(first.summaries) == AT_ONCE_FILES + 30
 
 
@@ -286,8 +282,8 @@ def test_a_row_does_not_wait_for_a_long_file_behind_it(tmp_path: Path, monkeypat
     monkeypatch.setattr("sessionbrowse.services.background.disk_monitor.LONG_BYTES", 50_000)
     monkeypatch.setattr(summary_cache, "FIRST_WAVE_BYTES", 50_000)
     monkeypatch.setattr(summary_cache, "workers_beside_browser", lambda _: 2)
-    first = index(root, tmp_path / "cache").news[0]
-    assert isinstance(first, Found)
+    first = index(root, tmp_path / "cache").all[0]
+    assert isinstance(first, SessionsFound)
     assert [summary.path for summary in first.summaries] == [str(newest)]
 
 
@@ -306,49 +302,27 @@ def test_a_file_that_vanishes_while_several_processes_read_is_not_shown(
         return read(files, *rest, **more)
 
     monkeypatch.setattr("sessionbrowse.services.list.summary_cache.summaries_of", late)
-    made, heard = live(root, tmp_path / "cache")
+    made, events = live(root, tmp_path / "cache")
     made.end()
-    assert len(heard.rows) == AT_ONCE_FILES + 30 - len(gone)
-    assert not heard.names() & {path.name for path in gone}
+    assert len(events.rows) == AT_ONCE_FILES + 30 - len(gone)
+    assert not events.names() & {path.name for path in gone}
 
 
 def test_many_files_are_shown_first_and_indexed_beside(tmp_path: Path) -> None:
     root = store(tmp_path, AT_ONCE_FILES + 10)
-    made, heard = live(root, tmp_path / "cache")
-    assert len(heard.rows) == AT_ONCE_FILES + 10
+    made, events = live(root, tmp_path / "cache")
+    assert len(events.rows) == AT_ONCE_FILES + 10
     made.end()
     first = index(root, tmp_path / "other cache")
     again = index(root, tmp_path / "other cache")
-    assert isinstance(again.news[0], Opening)
+    assert isinstance(again.all[0], FirstRows)
     assert again.rows == first.rows
-
-
-SUMMARY = Summary(agent="pi", path="/x/\udcff.jsonl", name="half \ud800", tokens=2**40, cost=0.5, modified=1.5)
-
-
-@pytest.mark.parametrize(
-    "news",
-    [
-        Opening((SUMMARY,), (Folder("/x", 1, 0, None, ("pi",)),), 1),
-        Found((SUMMARY,), 1, 2),
-        Indexed(),
-        Gone(("/x/\udcff.jsonl",)),
-        Complete((("/x", "no"),)),
-        Indexing(1, 2),
-        InUse(("/x",)),
-        Note("so"),
-        Failed("so"),
-    ],
-    ids=lambda news: type(news).__name__,
-)
-def test_news_survive_the_way_between_processes(news: News) -> None:
-    assert decode(encode(news)) == news
 
 
 def test_looking_again_finds_what_the_system_would_tell(tmp_path: Path) -> None:
     root = store(tmp_path)
     told: set[str] = set()
-    heard = Heard()
+    events = Events()
     watcher = Watcher(told.update, poll=True)
     watcher.watch([str(root / "sessions"), str(tmp_path / "missing")])
     before = stamps([str(root / "sessions")])
@@ -359,21 +333,21 @@ def test_looking_again_finds_what_the_system_would_tell(tmp_path: Path) -> None:
     (tmp_path / "missing").mkdir()
     assert watcher.has_appeared()
     watcher.stop()
-    assert heard.news == []
+    assert events.all == []
 
 
 def test_a_root_that_goes_while_it_is_browsed_is_named_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = store(tmp_path)
-    made, heard = live(root, tmp_path / "cache")
+    made, events = live(root, tmp_path / "cache")
     # It has begun already.
     monkeypatch.setattr(made, "begin", lambda: None)
     root.rename(tmp_path / "elsewhere")
-    made.ask("scan")
+    made.take(Rescan())
     made.run()
     made.end()
-    assert heard.news[-1] == Failed(f"--root {root} does not exist.")
+    assert events.all[-1] == MonitorFailed(f"--root {root} does not exist.")
 
 
 @pytest.mark.parametrize(
@@ -384,18 +358,18 @@ def test_directories_are_looked_at_where_the_system_watches_no_more_and_not_wher
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, is_looked_at: bool
 ) -> None:
     told: queue.Queue[frozenset[str]] = queue.Queue()
-    heard = str(tmp_path / "heard")
+    changed = str(tmp_path / "changed")
 
     def watch(*roots: str, ignore_permission_denied: bool, stop_event: threading.Event, **_: Any) -> Iterator[Any]:
         if not ignore_permission_denied:
             raise error
-        yield {(1, heard)}
+        yield {(1, changed)}
         stop_event.wait(timeout=60)
 
     monkeypatch.setattr("watchfiles.watch", watch)
     watcher = Watcher(told.put)
     watcher.watch([str(tmp_path)])
-    assert told.get(timeout=PATIENCE_SECONDS) == {str(tmp_path) if is_looked_at else heard}
+    assert told.get(timeout=PATIENCE_SECONDS) == {str(tmp_path) if is_looked_at else changed}
     watcher.stop()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import queue
 import sqlite3
@@ -14,22 +13,20 @@ from typing import Any, TypeVar
 
 import pytest
 
-from sessionbrowse.services.background.search_link import SearchProcess
+from sessionbrowse.services.background.programs import start_job
 from sessionbrowse.services.background.search_messages import (
-    Answer,
-    Checkpoints,
+    CheckpointPage,
     Find,
-    Known,
+    FindMore,
+    HitPage,
     ListCheckpoints,
-    More,
-    Page,
     Refresh,
-    Refused,
-    Searched,
-    Start,
-    Stop,
-    read_message,
-    write_message,
+    SearchAnswer,
+    SearchProgress,
+    SearchRefused,
+    SearchSessions,
+    SearchStatus,
+    StopSearch,
 )
 from sessionbrowse.services.background.search_server import SearchServer
 from sessionbrowse.services.list import index_access, indexed
@@ -47,10 +44,10 @@ PATIENCE = 30
 class Asked:
     """A server in a thread, and what it answered."""
 
-    def __init__(self, server: SearchServer, answers: queue.Queue[Answer]) -> None:
+    def __init__(self, server: SearchServer, answers: queue.Queue[SearchAnswer]) -> None:
         self.server = server
         self._answers = answers
-        self.ask = server.ask
+        self.ask = server.take
 
     def until(self, kind: type[Wanted], is_it: Callable[[Any], bool] = lambda _: True) -> Wanted:
         """The next answer of a kind that is as asked for."""
@@ -64,16 +61,20 @@ class Asked:
         found: list[Any] = []
         while True:
             answered = self._answers.get(timeout=PATIENCE)
-            if isinstance(answered, Page) and answered.stamp == stamp:
+            if isinstance(answered, HitPage) and answered.stamp == stamp:
                 assert answered.at <= len(found), "a gap between pages"
                 found[answered.at :] = answered.hits
-            elif isinstance(answered, Searched) and answered.stamp == stamp and (answered.finished or answered.paused):
+            elif (
+                isinstance(answered, SearchProgress)
+                and answered.stamp == stamp
+                and (answered.finished or answered.paused)
+            ):
                 return found
 
 
 @contextmanager
 def asking(store: Path, cache: Path) -> Iterator[Asked]:
-    answers: queue.Queue[Answer] = queue.Queue()
+    answers: queue.Queue[SearchAnswer] = queue.Queue()
     server = SearchServer(scope_of(store, hidden=True, archived=True), cache, answers.put)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -105,7 +106,7 @@ def indexed_store(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_it_says_what_is_searched_and_then_answers(tmp_path: Path) -> None:
     with asking(*indexed_store(tmp_path)) as asked:
-        known = asked.until(Known)
+        known = asked.until(SearchStatus)
         assert (known.sessions, known.has_index, known.has_tools) == (30, True, False)
         asked.ask(Find(1, "common 7"))
         assert [hit.entry_id for hit in asked.hits(1)] == ["1"]
@@ -113,28 +114,28 @@ def test_it_says_what_is_searched_and_then_answers(tmp_path: Path) -> None:
 
 def test_hits_come_in_pages_and_go_on_when_more_are_wanted(tmp_path: Path) -> None:
     with asking(*indexed_store(tmp_path)) as asked:
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         asked.ask(Find(1, "common", limit=10))
         first = asked.hits(1)
         assert len(first) == 10
-        asked.ask(More(1, 1000))
-        page = asked.until(Page)
+        asked.ask(FindMore(1, 1000))
+        page = asked.until(HitPage)
         assert page.at == 10
-        assert asked.until(Searched, lambda it: it.finished).finished
+        assert asked.until(SearchProgress, lambda it: it.finished).finished
 
 
 def test_a_page_brings_the_sessions_of_its_hits_once(tmp_path: Path) -> None:
     with asking(*indexed_store(tmp_path)) as asked:
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         asked.ask(Find(1, "common 3", limit=100))
-        page = asked.until(Page, lambda it: bool(it.hits))
+        page = asked.until(HitPage, lambda it: bool(it.hits))
         assert {each.path for each in page.sessions} >= {hit.path for hit in page.hits}
 
 
 def test_without_an_index_every_file_is_read(tmp_path: Path) -> None:
     many(tmp_path / "store")
     with asking(tmp_path / "store", tmp_path / "none") as asked:
-        known = asked.until(Known, lambda known: not known.reading)
+        known = asked.until(SearchStatus, lambda status: not status.reading)
         assert not known.has_index
         assert known.sessions == 30
         asked.ask(Find(1, "common", limit=100))
@@ -149,7 +150,7 @@ def test_an_index_that_cannot_be_asked_is_done_without(tmp_path: Path, monkeypat
     store, cache = indexed_store(tmp_path)
     monkeypatch.setattr(Index, "is_empty", held)
     with asking(store, cache) as asked:
-        assert asked.until(Known, lambda known: not known.reading).sessions == 30
+        assert asked.until(SearchStatus, lambda status: not status.reading).sessions == 30
         asked.ask(Find(1, "common", limit=100))
         assert len(asked.hits(1)) == 30
 
@@ -173,11 +174,11 @@ def test_who_asks_again_and_again_waits_for_one_look_at_the_disk_after_the_other
         for _ in range(5):
             asked.ask(Refresh())
         asked.ask(ListCheckpoints(1))
-        asked.until(Checkpoints)
+        asked.until(CheckpointPage)
         assert looks.empty()
         append(folder(store) / "03.jsonl", user("3", "2", "zebra", 1_800_000_000_000))
         may_end.release(2)
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         looks.get(timeout=PATIENCE)
         assert looks.empty()
         asked.ask(Find(2, "zebra"))
@@ -187,10 +188,10 @@ def test_who_asks_again_and_again_waits_for_one_look_at_the_disk_after_the_other
 def test_a_root_that_is_gone_ends_the_look_at_the_disk_with_a_sentence(tmp_path: Path) -> None:
     store, cache = indexed_store(tmp_path)
     with asking(store, cache) as asked:
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         store.rename(tmp_path / "elsewhere")
         asked.ask(Refresh())
-        known = asked.until(Known)
+        known = asked.until(SearchStatus)
         assert not known.reading
         assert known.note == f"--root {store} does not exist."
 
@@ -198,12 +199,12 @@ def test_a_root_that_is_gone_ends_the_look_at_the_disk_with_a_sentence(tmp_path:
 def test_what_was_appended_is_found_after_a_fresh_look_at_the_disk(tmp_path: Path) -> None:
     store, cache = indexed_store(tmp_path)
     with asking(store, cache) as asked:
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         asked.ask(Find(1, "zebra"))
         assert asked.hits(1) == []
         append(folder(store) / "03.jsonl", user("3", "2", "A zebra", 1_800_000_000_000))
         asked.ask(Refresh())
-        page = asked.until(Page, lambda it: bool(it.hits))
+        page = asked.until(HitPage, lambda it: bool(it.hits))
         assert [(hit.entry_id, page.stamp) for hit in page.hits] == [("3", 1)]
 
 
@@ -225,7 +226,7 @@ def test_an_index_that_is_made_anew_while_it_is_searched_loses_no_hit(
     monkeypatch.setattr("sessionbrowse.store.index.index.BULK_BYTES", 1)
     store, cache = indexed_store(tmp_path)
     with asking(store, cache) as asked:
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         index = index_access.open_or_create(cache, print)
         assert index is not None
         made(index, store)
@@ -233,7 +234,7 @@ def test_an_index_that_is_made_anew_while_it_is_searched_loses_no_hit(
         asked.ask(Find(1, "word", limit=100))
         assert len(asked.hits(1)) == 30
         asked.ask(Refresh())
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         asked.ask(Find(2, "word", limit=100))
         assert len(asked.hits(2)) == 30
         assert not asked.server._searcher.is_outdated()
@@ -241,7 +242,7 @@ def test_an_index_that_is_made_anew_while_it_is_searched_loses_no_hit(
 
 def test_a_newer_question_makes_the_older_one_stale(tmp_path: Path) -> None:
     with asking(*indexed_store(tmp_path)) as asked:
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         for stamp, text in enumerate(["c", "co", "com", "common 11"], 1):
             asked.ask(Find(stamp, text))
         assert len(asked.hits(4)) == 1
@@ -250,15 +251,15 @@ def test_a_newer_question_makes_the_older_one_stale(tmp_path: Path) -> None:
 def test_what_cannot_be_asked_is_refused_with_the_reason(tmp_path: Path) -> None:
     with asking(*indexed_store(tmp_path)) as asked:
         asked.ask(Find(1, "re:("))
-        assert "not valid" in asked.until(Refused).sentence
+        assert "not valid" in asked.until(SearchRefused).sentence
 
 
 def test_a_stopped_search_says_how_far_it_came(tmp_path: Path) -> None:
     with asking(*indexed_store(tmp_path)) as asked:
-        asked.until(Known, lambda known: not known.reading)
-        asked.server.ask(Stop(1))
+        asked.until(SearchStatus, lambda status: not status.reading)
+        asked.server.take(StopSearch(1))
         asked.ask(Find(1, "re:common"))
-        searched = asked.until(Searched, lambda it: it.stamp == 1)
+        searched = asked.until(SearchProgress, lambda it: it.stamp == 1)
         assert not searched.finished
         assert not searched.paused
 
@@ -268,7 +269,7 @@ def test_the_hits_of_before_stay_until_there_are_as_many_new_ones(
 ) -> None:
     store, cache = indexed_store(tmp_path)
     with asking(store, cache) as asked:
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         asked.ask(Find(1, "common", limit=100))
         assert len(asked.hits(1)) == 30
         # However slowly they come.
@@ -276,22 +277,22 @@ def test_the_hits_of_before_stay_until_there_are_as_many_new_ones(
         monkeypatch.setattr("sessionbrowse.services.background.search_server.PAGE_SECONDS", 0.0)
         append(folder(store) / "03.jsonl", user("3", "2", "A common one", 1_800_000_000_000))
         asked.ask(Refresh())
-        first = asked.until(Page)
+        first = asked.until(HitPage)
         assert (first.at, len(first.hits)) == (0, 30)
 
 
 def test_what_a_stopped_search_found_stays_when_the_disk_changes(tmp_path: Path) -> None:
     store, cache = indexed_store(tmp_path)
     with asking(store, cache) as asked:
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         asked.ask(Find(1, "common", limit=10))
         assert len(asked.hits(1)) == 10
-        asked.server.ask(Stop(1))
+        asked.server.take(StopSearch(1))
         append(folder(store) / "03.jsonl", user("3", "2", "A common one", 1_800_000_000_000))
         asked.ask(Refresh())
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         asked.ask(ListCheckpoints(2))
-        assert isinstance(asked.until(object, lambda it: isinstance(it, Page | Checkpoints)), Checkpoints)
+        assert isinstance(asked.until(object, lambda it: isinstance(it, HitPage | CheckpointPage)), CheckpointPage)
 
 
 def test_the_hits_of_before_stay_when_the_search_behind_a_change_is_stopped(
@@ -299,20 +300,20 @@ def test_the_hits_of_before_stay_when_the_search_behind_a_change_is_stopped(
 ) -> None:
     store, cache = indexed_store(tmp_path)
     with asking(store, cache) as asked:
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         asked.ask(Find(1, "common", limit=20))
         assert len(asked.hits(1)) == 20
         find = Searcher.find
 
         def stopped(searcher: Searcher, *query: Any, **options: Any) -> Iterator[Hit]:
-            asked.server.ask(Stop(1))
+            asked.server.take(StopSearch(1))
             yield from find(searcher, *query, **options)
 
         monkeypatch.setattr(Searcher, "find", stopped)
         append(folder(store) / "03.jsonl", user("3", "2", "A common one", 1_800_000_000_000))
         asked.ask(Refresh())
-        told = asked.until(object, lambda it: isinstance(it, Page | Searched))
-        assert isinstance(told, Searched)
+        told = asked.until(object, lambda it: isinstance(it, HitPage | SearchProgress))
+        assert isinstance(told, SearchProgress)
         assert told.stopped
 
 
@@ -320,25 +321,25 @@ def test_every_label_is_listed_with_its_session(tmp_path: Path) -> None:
     store, cache = indexed_store(tmp_path)
     append(folder(store) / "05.jsonl", entry("label", "9", "2", targetId="1", label="good here"))
     with asking(store, cache) as asked:
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         asked.ask(ListCheckpoints(7))
-        found = asked.until(Checkpoints, lambda it: bool(it.checkpoints))
+        found = asked.until(CheckpointPage, lambda it: bool(it.checkpoints))
         assert [(mark.label, mark.entry_id, mark.entry_index) for mark in found.checkpoints] == [("good here", "1", 0)]
         assert [each.path for each in found.sessions] == [str(folder(store) / "05.jsonl")]
 
 
-@pytest.mark.parametrize("end", [Find(2, "short"), Stop(1)], ids=["another question", "stop"])
-def test_a_pattern_without_end_gives_way(tmp_path: Path, end: Find | Stop) -> None:
+@pytest.mark.parametrize("end", [Find(2, "short"), StopSearch(1)], ids=["another question", "stop"])
+def test_a_pattern_without_end_gives_way(tmp_path: Path, end: Find | StopSearch) -> None:
     store = tmp_path / "store"
     write(folder(store) / "old.jsonl", header(), user("1", None, "a" * 5_000, ms=1), user("2", "1", "short", ms=1))
     write(folder(store) / "new.jsonl", header("s2"), *[user(str(number), None, "a!") for number in range(50)])
     with asking(store, tmp_path / "cache") as asked:
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         asked.ask(Find(1, "re:(a+)+!"))
-        assert asked.until(Page).hits
+        assert asked.until(HitPage).hits
         asked.ask(end)
         asked.ask(Find(3, "short"))
-        assert asked.until(Page, lambda page: page.stamp == 3).hits
+        assert asked.until(HitPage, lambda page: page.stamp == 3).hits
 
 
 def test_a_pattern_that_takes_too_long_ends_its_search_with_a_sentence(tmp_path: Path) -> None:
@@ -346,39 +347,31 @@ def test_a_pattern_that_takes_too_long_ends_its_search_with_a_sentence(tmp_path:
     write(folder(store) / "old.jsonl", header(), user("1", None, "a" * 5_000, ms=1))
     write(folder(store) / "new.jsonl", header("s2"), user("1", None, "a!"))
     with asking(store, tmp_path / "cache") as asked:
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         asked.server._patterns._limit_seconds = 0.5
         asked.ask(Find(1, "re:(a+)+!"))
-        assert asked.until(Page).hits
-        told = asked.until(Searched, lambda it: it.stopped)
+        assert asked.until(HitPage).hits
+        told = asked.until(SearchProgress, lambda it: it.stopped)
         assert told.problem == "The pattern took longer than 0.5 seconds and was stopped."
 
 
-def test_messages_keep_every_text(tmp_path: Path) -> None:
-    pipe = io.BytesIO()
-    sent = Find(3, "\ud800 \x00 日本 \udcff")
-    write_message(pipe, sent)
-    pipe.seek(0)
-    assert read_message(pipe) == sent
-    assert read_message(pipe) is None
-    assert read_message(io.BytesIO(pipe.getvalue()[:-1])) is None
-
-
-def test_the_process_answers_and_ends_when_it_is_closed(tmp_path: Path) -> None:
+def test_the_program_answers_and_ends_when_it_is_killed(tmp_path: Path) -> None:
     store, cache = indexed_store(tmp_path)
-    answers: queue.Queue[Answer | None] = queue.Queue()
     environ = {"PATH": os.environ.get("PATH", "")}
-    start = Start(index_directory=str(cache), home=str(tmp_path), environ=environ, roots=(str(store),))
-    process = SearchProcess(start, answers.put)
+    request = SearchSessions(cache=str(cache), home=str(tmp_path), environ=environ, roots=(str(store),))
+    channel = start_job("search", request, SearchAnswer)
+    assert channel is not None
     try:
-        assert isinstance(answers.get(timeout=PATIENCE), Known)
-        process.ask(Find(1, "common 12"))
-        while not (isinstance(found := answers.get(timeout=PATIENCE), Page) and found.hits):
-            assert found is not None, "the process ended"
-        assert found.hits[0].entry_id == "1"
+        assert isinstance(channel.receive(PATIENCE), SearchStatus)
+        channel.send(Find(1, "common 12"))
+        while not (isinstance(page := channel.receive(PATIENCE), HitPage) and page.hits):
+            assert page is not None, "the program ended"
+        assert page.hits[0].entry_id == "1"
     finally:
-        process.close()
-    process._process.wait(PATIENCE)
+        channel.kill()
+    while channel.receive(PATIENCE) is not None:
+        pass
+    assert channel.is_over
 
 
 def test_an_index_that_was_deleted_and_made_again_is_the_one_that_is_asked(
@@ -387,7 +380,7 @@ def test_an_index_that_was_deleted_and_made_again_is_the_one_that_is_asked(
     monkeypatch.setattr("sessionbrowse.services.background.search_server.RECENT_CHARACTERS", 0)
     store, cache = indexed_store(tmp_path)
     with asking(store, cache) as asked:
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         asked.ask(Find(1, "word 7"))
         assert len(asked.hits(1)) == 1
         remove_files(cache)
@@ -398,7 +391,7 @@ def test_an_index_that_was_deleted_and_made_again_is_the_one_that_is_asked(
         indexed.gather(scope_of(store), index, everything=True)
         index.close()
         asked.ask(Refresh())
-        asked.until(Known, lambda known: not known.reading)
+        asked.until(SearchStatus, lambda status: not status.reading)
         asked.ask(Find(2, "word 7"))
         assert len(asked.hits(2)) == 1
         asked.ask(Find(3, "zebra"))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sessionbrowse.errors import CannotResume
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.query import parse_search
-from sessionbrowse.services.background.search_messages import Checkpoints, Known
+from sessionbrowse.services.background.search_messages import CheckpointPage, SearchStatus
 from sessionbrowse.services.search.hits import Checkpoint
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.search.checkpoints import CheckpointsScreen, fits
@@ -112,20 +112,20 @@ async def test_labels_show_while_sessions_are_still_being_read(
         screen = browser.app.screen
         assert isinstance(screen, CheckpointsScreen)
         asked: list[Any] = []
-        monkeypatch.setattr(browser.app.searching, "ask", asked.append)
+        monkeypatch.setattr(browser.app.search_client, "send", asked.append)
         screen.do_search_again()
         first = asked[-1]
-        screen.take_answer(Known(sessions=100, has_index=False, has_tools=False, reading=True))
+        screen.take_answer(SearchStatus(sessions=100, has_index=False, has_tools=False, reading=True))
         assert asked[-1] is first, "what is under way is waited for"
-        screen.take_answer(Checkpoints(first.stamp, [], [], 0, 0, finished=True))
-        screen.take_answer(Known(sessions=200, has_index=False, has_tools=False, reading=True))
+        screen.take_answer(CheckpointPage(first.stamp, [], [], 0, 0, finished=True))
+        screen.take_answer(SearchStatus(sessions=200, has_index=False, has_tools=False, reading=True))
         again = asked[-1]
         assert again is not first
-        screen.take_answer(Known(sessions=300, has_index=False, has_tools=False, reading=False))
+        screen.take_answer(SearchStatus(sessions=300, has_index=False, has_tools=False, reading=False))
         last = asked[-1]
         assert last is not again
-        screen.take_answer(Checkpoints(last.stamp, [], [], 0, 0, finished=True))
-        screen.take_answer(Known(sessions=300, has_index=False, has_tools=False, reading=False))
+        screen.take_answer(CheckpointPage(last.stamp, [], [], 0, 0, finished=True))
+        screen.take_answer(SearchStatus(sessions=300, has_index=False, has_tools=False, reading=False))
         assert asked[-1] is last, "nothing is asked without need"
 
 

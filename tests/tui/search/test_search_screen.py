@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.model.search.query import parse_search
-from sessionbrowse.services.background.search_messages import Known, Page, Searched
+from sessionbrowse.services.background.search_messages import HitPage, SearchProgress, SearchStatus
 from sessionbrowse.tui.changes.reread import read_again
 from sessionbrowse.tui.lists.rows import ListStyle
 from sessionbrowse.tui.paint.spans import line_width
@@ -21,7 +21,8 @@ from sessionbrowse.tui.search.match_spans import words_in
 from sessionbrowse.tui.search.screen import SearchScreen
 from sessionbrowse.tui.widgets.text_view import TextView
 from tests.support.index_support import append, folder, header, user, write
-from tests.support.search_support import index_of, searched_source
+from tests.support.live_support import until
+from tests.support.search_support import ThreadSearch, index_of, searched_source
 from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
 
 
@@ -206,7 +207,7 @@ async def test_what_was_said_of_the_letters_before_goes_with_them(
 ) -> None:
     async with searching(demo, "re:(") as browser:
         assert "not valid" in browser.words("#found-rows")
-        monkeypatch.setattr(browser.app.searching, "ask", lambda request: None)
+        monkeypatch.setattr(browser.app.search_client, "send", lambda request: None)
         screen = browser.app.screen
         assert isinstance(screen, SearchScreen)
         screen.search_for("re:(x)")
@@ -240,9 +241,10 @@ async def test_where_nothing_can_be_searched_the_screen_says_so() -> None:
 
 async def test_a_search_that_ended_says_so_and_starts_again(demo: dict[str, Any]) -> None:
     async with searching(demo) as browser:
-        browser.app.searching._receive(None)
-        await browser.settle()
-        assert "ended unexpectedly" in browser.screen_text()
+        search = browser.app.search_client._channel
+        assert isinstance(search, ThreadSearch)
+        search.far_end.kill()
+        await until(lambda: "ended unexpectedly" in browser.screen_text())
         await browser.press("f5")
         await browser.type("cookie")
         assert browser.row_list("#found-rows").count > 0
@@ -253,8 +255,8 @@ async def test_answers_to_older_questions_are_dropped(demo: dict[str, Any]) -> N
         screen = browser.app.screen
         assert isinstance(screen, SearchScreen)
         before = browser.row_list("#found-rows").keys
-        screen.take_answer(Page(screen._stamp - 1, 0, []))
-        screen.take_answer(Searched(screen._stamp - 1, 0, 0))
+        screen.take_answer(HitPage(screen._stamp - 1, 0, []))
+        screen.take_answer(SearchProgress(screen._stamp - 1, 0, 0))
         assert browser.row_list("#found-rows").keys == before
 
 
@@ -262,16 +264,16 @@ async def test_a_search_under_way_says_how_far_it_is(demo: dict[str, Any]) -> No
     async with searching(demo, "cookie") as browser:
         screen = browser.app.screen
         assert isinstance(screen, SearchScreen)
-        screen.take_answer(Searched(screen._stamp, 12, 3_000))
+        screen.take_answer(SearchProgress(screen._stamp, 12, 3_000))
         assert "searching … 12/3,000" in status(browser)
-        screen.take_answer(Searched(screen._stamp, 12, 3_000, stopped=True))
+        screen.take_answer(SearchProgress(screen._stamp, 12, 3_000, stopped=True))
         assert "stopped" in status(browser)
-        browser.app.searching._receive(Known(sessions=7, has_index=True, has_tools=False, reading=True))
+        browser.app.search_client._receive(SearchStatus(sessions=7, has_index=True, has_tools=False, reading=True))
         for _ in range(20):
             await asyncio.sleep(0)
         assert "looking at the disk" in browser.screen_text()
-        screen.take_answer(Searched(screen._stamp, 12, 3_000, finished=True))
-        browser.app.searching._receive(Known(sessions=7, has_index=True, has_tools=False, reading=False))
+        screen.take_answer(SearchProgress(screen._stamp, 12, 3_000, finished=True))
+        browser.app.search_client._receive(SearchStatus(sessions=7, has_index=True, has_tools=False, reading=False))
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36), (200, 50)])

@@ -1,8 +1,7 @@
-"""The browser beside its companion: rows from the index, changes that appear, a cursor that stays."""
+"""The browser beside its disk monitor: rows from the index, changes that appear, a cursor that stays."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -12,26 +11,26 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.services.background.companion import Companion
-from sessionbrowse.services.background.events import Complete, Found
+from sessionbrowse.services.background.monitor_messages import Painted, ScanComplete, SessionsFound
+from sessionbrowse.services.background.programs import start_monitor
 from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.search.screen import SearchScreen
 from sessionbrowse.tui.shell.app import BrowseApp
 from sessionbrowse.tui.shell.options import BrowseOptions
-from tests.support.live_support import ThreadCompanion, request_of, until
+from tests.support.live_support import ThreadMonitor, request_of, until, wait_for_end
 from tests.support.session_files import answer, header, user, written
 from tests.support.tui_support import NOW_MS, Driven
 
 
 @asynccontextmanager
 async def live_browser(root: Path | None, home: Path | None = None) -> AsyncIterator[Driven]:
-    """Run the browser of a root, or of a home without any session, with a companion in a thread."""
+    """Run the browser of a root, or of a home without any session, with a disk monitor in a thread."""
     roots = [str(root)] if root is not None else []
     home = home or (root.parent if root is not None else None)
     assert home is not None
     made = BrowseOptions(roots=roots, home=str(home), environ={"HOME": str(home)}, now_ms=lambda: float(NOW_MS))
-    companion = ThreadCompanion(made.request())
-    app = BrowseApp(made, None, companion)
+    monitor = ThreadMonitor(made.request())
+    app = BrowseApp(made, None, monitor)
     try:
         async with app.run_test(size=(120, 30), notifications=True) as pilot:
             driven = Driven(app, pilot)
@@ -39,7 +38,7 @@ async def live_browser(root: Path | None, home: Path | None = None) -> AsyncIter
             await driven.settle()
             yield driven
     finally:
-        companion.end()
+        monitor.kill()
 
 
 def store(tmp_path: Path, sessions: int = 3) -> Path:
@@ -101,15 +100,15 @@ async def test_rows_of_the_index_are_there_at_the_first_paint(tmp_path: Path) ->
     async with live_browser(root):
         pass
     made = BrowseOptions(roots=[str(root)], home=str(root.parent), environ={}, now_ms=lambda: float(NOW_MS))
-    companion = ThreadCompanion(made.request())
-    app = BrowseApp(made, None, companion)
+    monitor = ThreadMonitor(made.request())
+    app = BrowseApp(made, None, monitor)
     assert made.has_index
     screen = app.get_default_screen()
     assert app.library.is_opening
     assert app.library.counts() == (3, 1)
     assert [row.sessions for row in app.library.projects()] == [3, 3]
     assert screen.name == "browse"
-    companion.end()
+    monitor.kill()
 
 
 async def test_the_preview_follows_a_session_that_grows(tmp_path: Path) -> None:
@@ -232,7 +231,7 @@ async def test_the_line_of_a_filter_counts_what_comes_while_it_stands(tmp_path: 
         await until(lambda: "1 match" in driven.screen_text().splitlines()[-2])
 
 
-async def test_reading_again_asks_the_companion(tmp_path: Path) -> None:
+async def test_reading_again_asks_the_disk_monitor(tmp_path: Path) -> None:
     root = store(tmp_path, 1)
     async with live_browser(root) as driven:
         below = session(root, 0).with_suffix("")
@@ -242,12 +241,12 @@ async def test_reading_again_asks_the_companion(tmp_path: Path) -> None:
         await until(lambda: len(driven.app.library) == 2)
 
 
-async def test_a_companion_that_was_killed_is_named_and_reading_again_starts_another(tmp_path: Path) -> None:
+async def test_a_disk_monitor_that_was_killed_is_named_and_reading_again_starts_another(tmp_path: Path) -> None:
     root = store(tmp_path, 1)
     async with live_browser(root) as driven:
-        killed = driven.app.companion
-        assert isinstance(killed, ThreadCompanion)
-        killed.die()
+        killed = driven.app.monitor
+        assert isinstance(killed, ThreadMonitor)
+        killed.far_end.kill()
         await until(lambda: any("changes are no longer seen. F5" in said for said in driven.toasts()))
         await until(lambda: "no longer seen" in driven.screen_text().splitlines()[0])
         written(session(root, 0).parent, header(id="s-1"), user("a", None, "later"), name="1.jsonl")
@@ -256,43 +255,43 @@ async def test_a_companion_that_was_killed_is_named_and_reading_again_starts_ano
             await until(lambda: len(driven.app.library) == 2)
             await until(lambda: "no longer seen" not in driven.screen_text().splitlines()[0])
         finally:
-            assert driven.app.companion not in (None, killed)
-            driven.app.companion.end()
+            assert driven.app.monitor not in (None, killed)
+            driven.app.monitor.kill()
 
 
-def test_a_companion_of_its_own_process_tells_and_ends(tmp_path: Path) -> None:
-    root = store(tmp_path)
-    program = (
-        "import json, os, sys\n"
-        "from sessionbrowse.services.background import companion\n"
-        "one = companion.start(json.loads(sys.argv[1]))\n"
-        "while type(news := one.first(20)).__name__ != 'Complete':\n"
-        "    one.ask('go')\n"
-        "one.end()\n"
-        "try:\n"
-        "    os.kill(one.process, 0)\n"
-        "except ProcessLookupError:\n"
-        "    print('ended')\n"
-    )
-
-    request = json.dumps(request_of(root, tmp_path / "cache"))
-    done = subprocess.run(
-        [sys.executable, "-c", program, request], capture_output=True, text=True, timeout=60, env=os.environ.copy()
-    )
-    assert (done.stdout.strip(), done.stderr) == ("ended", "")
-
-
-def test_a_companion_that_is_a_program_tells_the_same(tmp_path: Path) -> None:
-    from sessionbrowse.services.background.companion import spawn
-
-    companion: Companion = spawn(request_of(store(tmp_path), tmp_path / "cache"))
-    companion.ask("go")
+def test_the_monitor_program_sends_all_sessions_and_ends_when_it_is_killed(tmp_path: Path) -> None:
+    monitor = start_monitor(request_of(store(tmp_path), tmp_path / "cache"))
+    assert monitor is not None
+    process = monitor.process_id
+    monitor.send(Painted())
     paths: set[str] = set()
-    while not isinstance(news := companion.first(20), Complete):
-        assert isinstance(news, Found)
-        paths |= {summary.path for summary in news.summaries}
-    companion.end()
+    while not isinstance(event := monitor.receive(20), ScanComplete):
+        assert isinstance(event, SessionsFound)
+        paths |= {summary.path for summary in event.summaries}
+    monitor.kill()
     assert len(paths) == 3
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+@pytest.mark.parametrize("job", ["monitor", "search"])
+def test_a_program_ends_when_its_browser_is_killed(tmp_path: Path, job: str) -> None:
+    browser = (
+        "import os, signal, sys\n"
+        "from sessionbrowse.services.background.monitor_messages import MonitorDisk, MonitorEvent\n"
+        "from sessionbrowse.services.background.programs import start_job\n"
+        "from sessionbrowse.services.background.search_messages import SearchAnswer, SearchSessions\n"
+        "job, root = sys.argv[1:]\n"
+        "request, answers = {'monitor': (MonitorDisk, MonitorEvent), 'search': (SearchSessions, SearchAnswer)}[job]\n"
+        "program = start_job(job, request(home=root, environ={}, cache=root + '/cache', roots=(root,)), answers)\n"
+        "assert program.receive(20) is not None\n"
+        "print(program.process_id, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", browser, job, str(store(tmp_path))], capture_output=True, text=True, timeout=60
+    )
+    wait_for_end(int(done.stdout))
 
 
 async def test_who_was_greeted_sees_the_first_session_and_is_not_greeted_again_when_all_are_gone(

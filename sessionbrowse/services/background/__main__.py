@@ -1,0 +1,33 @@
+"""The program beside the browser: `python -m sessionbrowse.services.background DESCRIPTOR JOB`.
+
+DESCRIPTOR is the inherited end of a channel. Each job imports only what it needs.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from sessionbrowse.services.background.channel import inherited
+
+
+def main(arguments: list[str]) -> None:
+    """Run the job that the second argument names, until the other end of the channel is gone."""
+    match arguments[1]:
+        case "monitor":
+            from sessionbrowse.services.background.disk_monitor import run_monitor
+            from sessionbrowse.services.background.monitor_messages import MonitorRequest
+
+            run_monitor(inherited(arguments, MonitorRequest))
+        case "search":
+            from sessionbrowse.services.background.search_messages import SearchRequest
+            from sessionbrowse.services.background.search_server import run_search
+
+            run_search(inherited(arguments, SearchRequest))
+        case "index":
+            from sessionbrowse.services.background.indexer import IndexFiles, run_indexer
+
+            run_indexer(inherited(arguments, IndexFiles))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,51 @@
+"""The programs beside the browser: `python -m sessionbrowse.services.background DESCRIPTOR JOB`.
+
+Each job runs in a process of its own, so that neither a hung disk nor the indexing of gigabytes delays a search:
+`monitor` reads the sessions and reports changes, `search` answers searches, `index` reads many files into the index.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from sessionbrowse.services.background.channel import Channel, start_program
+from sessionbrowse.services.background.monitor_messages import MonitorDisk, MonitorEvent, MonitorFailed
+
+PROGRAM = "sessionbrowse.services.background"
+MONITOR_ENDED = "The program that reads the sessions has ended: changes are no longer seen."
+
+
+def start_monitor(request: MonitorDisk) -> Channel[MonitorEvent] | None:
+    """Start the disk monitor; None if this system cannot start it."""
+    return start_job("monitor", request, MonitorEvent)
+
+
+def start_job(job: str, request: object, receives: Any) -> Channel[Any] | None:
+    """Start the program for a job and send its first message; None if this system cannot start it."""
+    if os.name != "posix":
+        # Windows passes no sockets to a program that it starts.
+        return None
+    try:
+        channel = start_program(PROGRAM, job, receives=receives)
+    except OSError:
+        return None
+    channel.send(request)
+    return channel
+
+
+def listen_to_monitor(channel: Channel[MonitorEvent], take: Callable[[MonitorEvent], object]) -> None:
+    """Pass every event to `take` from a thread; a `MonitorFailed` is the last unless the browser killed the monitor."""
+    last: list[MonitorEvent] = []
+
+    def keep_last(event: MonitorEvent) -> None:
+        last[:] = [event]
+        take(event)
+
+    def ended() -> None:
+        has_failed = last and isinstance(last[0], MonitorFailed)
+        if not channel.is_killed and not has_failed:
+            take(MonitorFailed(MONITOR_ENDED))
+
+    channel.listen(keep_last, ended)
