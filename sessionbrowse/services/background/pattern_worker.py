@@ -1,7 +1,7 @@
-"""A process that searches texts for patterns, so that one without end, such as `(a+)+x`, can be killed.
+"""Search texts for typed patterns in a process of its own, which can be killed: `(a+)+x` may search for ever.
 
-`re` lets no other thread of its process run while it matches. The process is started at the first question and
-again after it was killed. `python -m` of this module is the process.
+In the same process no other thread could run meanwhile, as `re` does not let go of the interpreter. `PatternWorker`
+starts the process, which runs this module, and asks it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from sessionbrowse.model.search.patterns import MatchSpan, all_spans, first_span
 from sessionbrowse.services.background.channel import Channel, inherited, start_program
 
 LIMIT_SECONDS = 10.0
-"""How long a pattern may take for the texts of one question."""
+"""How long a pattern may search the texts of one question."""
 POLL_SECONDS = 0.02
 """How often a waiting thread checks that its answer is still wanted."""
 
 
 class PatternStopped(SessionBrowseError):
-    """The pattern took too long, its answer is no longer wanted, or no process can search for it."""
+    """The search for a pattern ended without an answer: it took too long, was cancelled, or has no process."""
 
 
 class PatternQuestion(Struct, frozen=True):
-    """A valid pattern and the texts to search; `every` asks for all matches of a text instead of the first."""
+    """A valid pattern and texts; `every` asks for all matches in a text instead of the first."""
 
     pattern: str
     texts: list[str]
@@ -44,7 +44,7 @@ class PatternAnswer(Struct, frozen=True):
 
 
 class PatternWorker:
-    """Asks the process, from any thread; one question at a time."""
+    """The client of the process, for any thread; it asks one question at a time."""
 
     def __init__(self, limit_seconds: float = LIMIT_SECONDS) -> None:
         self._limit_seconds = limit_seconds
@@ -93,7 +93,7 @@ class PatternWorker:
     def _answer(self, question: PatternQuestion, cancelled: Callable[[], bool]) -> list[list[MatchSpan]]:
         channel = self._channel
         if channel is None or not channel.send(question):
-            # There was none, or it died while it had nothing to do.
+            # No process was started yet, or it died while it was idle.
             channel = self._channel = self._started()
             channel.send(question)
         end = time.monotonic() + self._limit_seconds
@@ -112,16 +112,16 @@ class PatternWorker:
 
     def _started(self) -> Channel[Any]:
         try:
-            # It does not notice while it matches that this process is gone: then its own limit ends it.
+            # While it matches it cannot notice that this process is gone: its own limit ends it then.
             return start_program(__name__, str(self._limit_seconds + 1), receives=PatternAnswer, leads_group=False)
         except OSError as error:
             raise PatternStopped(f"No process can be started for the pattern: {error}") from None
 
 
 def answer_questions(channel: Channel[PatternQuestion], limit_seconds: float) -> None:
-    """Answer the questions of a channel until it ends; exit if one takes longer than the limit."""
+    """Answer questions until the channel ends; exit the process if one takes longer than the limit."""
     while (question := channel.receive()) is not None:
-        # A thread of faulthandler's own waits, which needs no interpreter.
+        # The timer of faulthandler is a thread that needs no interpreter.
         faulthandler.dump_traceback_later(limit_seconds, exit=True)
         if question.every:
             found = all_spans(question.pattern, question.texts)

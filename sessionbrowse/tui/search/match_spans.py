@@ -1,4 +1,4 @@
-"""The places in a row that match a search, which the row marks."""
+"""The places in a row of text that match a search, for highlighting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class MatchMarks:
-    """Marks what a query finds in the text pane of a screen; what its pattern finds is marked when that is known."""
+    """Highlights the matches of a query in a text pane; those of its pattern when the worker has found them."""
 
     def __init__(self, screen: CommandScreen[None], view: TextView) -> None:
         self._screen = screen
@@ -22,7 +22,7 @@ class MatchMarks:
         self._answers: PatternAnswers | None = None
 
     def of(self, text: str) -> Marks | None:
-        """Return what finds the words, phrases and pattern of a query in a row; None for a query without any."""
+        """Return a function that finds the matches of a query in a row; None for a query without text."""
         try:
             query = parse_search(text)
         except BadSearch:
@@ -56,7 +56,7 @@ def _places(single: SearchQuery, row: str) -> list[tuple[int, int]]:
     begin = 0
     while begin < len(row) and (spans := word_spans(single, row[begin:])):
         first, last = begin + spans[0][0], begin + spans[0][1]
-        # Behind a match the rest of its word is no beginning of another one.
+        # The rest of a matched word does not begin another word.
         if first > begin or not begin or not row[begin - 1].isalnum():
             found.append((first, last))
         begin = max(last, begin + 1)
@@ -64,7 +64,7 @@ def _places(single: SearchQuery, row: str) -> list[tuple[int, int]]:
 
 
 def apart(places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return places in order, those that overlap as one."""
+    """Return sorted places, overlapping ones merged."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(places):
         if found and begin < found[-1][1]:

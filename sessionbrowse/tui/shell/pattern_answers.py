@@ -1,4 +1,4 @@
-"""What a typed pattern finds in texts, asked of the pattern worker in the background."""
+"""The matches of a typed pattern in the texts of a screen, found by the pattern worker in the background."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class PatternAnswers:
-    """The answers for one pattern on one screen, by text; a text without one is asked for as soon as it is needed.
+    """Cache of the matches of one pattern, by text; the worker is asked for texts that are not in it.
 
-    `name` tells the uses of patterns on a screen apart. `answered` is called when more answers are there. `every`
-    asks for all matches in a text instead of the first.
+    `name` tells several patterns on a screen apart. `answered` is called when answers have come. `every` asks for all
+    matches in a text instead of the first.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class PatternAnswers:
     ) -> None:
         self.pattern = pattern
         self.problem: str | None = None
-        """Why the pattern was stopped; from then on it matches nothing."""
+        """Why the pattern was stopped, if it was; then it matches nothing."""
         self._screen = screen
         self._answered = answered
         self._every = every
@@ -46,29 +46,30 @@ class PatternAnswers:
         return bool(self._missing) and self.problem is None
 
     def is_in(self, pattern: str, text: str) -> bool:
-        """Tell whether the pattern is known to match in a text."""
+        """Tell whether the pattern matches in a text, false while that is not known; a `PatternIsIn`."""
         return bool(self.spans(text))
 
     def spans(self, text: str) -> list[MatchSpan]:
-        """Return the known matches in a text."""
+        """Return the matches in a text, none while they are not known."""
         spans = self._spans.get(text)
         if spans is None and self.problem is None:
             self._missing.add(text)
             if not self._is_asked:
                 self._is_asked = True
-                # By then all that is needed now is known to be missing.
+                # Later, so that all texts of this refresh are asked for at once.
                 self._screen.call_later(self._ask)
         return spans or []
 
     def forget(self) -> None:
-        """Forget all answers but a problem: other texts are shown from now on."""
+        """Forget the answers, and cancel those to come: other texts are shown from now on. A problem stays."""
+        self.close()
         self._spans.clear()
-        self._missing.clear()
 
     def close(self) -> None:
-        """Want no more answers; the worker is killed if it searches for one."""
+        """Cancel the answers to come; the worker is killed if it searches for one."""
         self._missing.clear()
         self._lane.cancel()
+        self._is_asked = False
 
     def _ask(self) -> None:
         pattern, every, texts = self.pattern, self._every, list(self._missing)

@@ -332,6 +332,21 @@ async def test_the_matches_of_a_pattern_are_marked_in_the_preview(demo: dict[str
         assert marked, browser.rows("#found-view")
 
 
+async def test_the_preview_scrolls_to_what_a_pattern_finds_unless_the_user_scrolled_meanwhile(tmp_path: Path) -> None:
+    long = "\n\n".join([*[f"paragraph {number}" for number in range(200)], "wombat"])
+    write(folder(tmp_path / "store") / "a.jsonl", header(), user("1", None, long))
+    async with searching_a_store(tmp_path / "store", "re:w.mbat") as browser:
+        await browser.until(lambda: "wombat" in browser.screen_text())
+        view = browser.app.screen.query_one("#found-view", TextView)
+        assert view.scroll_offset.y > 100
+        with browser.app.pattern_worker._asking:
+            await browser.press_now("|", "x")
+            await browser.until(lambda: view.scroll_offset.y == 0)
+            view.go_down()
+        await browser.settle()
+        assert view.scroll_offset.y == 1
+
+
 @asynccontextmanager
 async def searching_a_store(store: Path, text: str) -> AsyncIterator[Driven]:
     index_of(store, store.parent / "cache")
