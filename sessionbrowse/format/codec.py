@@ -7,9 +7,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar, get_type_hints
 
 from sessionbrowse.format.entries import (
-    BLOCK_TYPES,
-    ENTRY_TYPES,
-    MESSAGE_TYPES,
     TRANSCRIPT_SCHEMA,
     BadLine,
     Block,
@@ -18,6 +15,7 @@ from sessionbrowse.format.entries import (
     Entry,
     Header,
     Message,
+    PlainEntry,
     TitleSlot,
     TranscriptNode,
     UnknownBlock,
@@ -26,6 +24,7 @@ from sessionbrowse.format.entries import (
     Usage,
     Value,
 )
+from sessionbrowse.format.entry_types import BLOCK_TYPES, ENTRY_TYPES, MESSAGE_TYPES, PLAIN_TYPES
 from sessionbrowse.format.json_value import BadJson, Json, loads
 
 V = TypeVar("V", bound=Value)
@@ -54,6 +53,8 @@ def from_json(value: Json) -> Header | TitleSlot | Entry:
     struct = ENTRY_TYPES.get(kind) if isinstance(kind, str) else None
     if struct is not None:
         return build(struct, value)  # type: ignore[return-value]
+    if isinstance(kind, str) and kind in PLAIN_TYPES:
+        return build(PlainEntry, value, frozenset())
     named = {key: value[key] for key in ("id", "parentId", "timestamp") if isinstance(value.get(key), str)}
     return UnknownEntry(
         type=kind if isinstance(kind, str) else "",

@@ -1,8 +1,9 @@
-"""The format's own values: header, entries, messages, content blocks, usage.
+"""The structs of the format: header, entries, messages, content blocks, usage.
 
-One struct for each kind that pi, omp, atomic and indusagi write. Fields carry the file's camelCase keys in
-snake_case; `None` means the key is absent, null or of a wrong type. `extra` keeps every unknown or mistyped key
-as it stands. Sources: the fact sheets of pi 0.12 … 1.5.2, omp 5 … 18, atomic 0.8 … 0.9.15, indusagi 1.
+One struct for each kind that pi, omp, atomic and indusagi write. A field has the name of the file's camelCase key in
+snake_case; `None` means that the key is absent, null or of a wrong type. `extra` keeps every other key unchanged: keys
+that no reader needs, unknown keys, and keys with a value of a wrong type. Sources: pi 0.12 … 1.5.2, omp 5 … 18,
+atomic 0.8 … 0.9.15, indusagi 1.
 """
 
 from __future__ import annotations
@@ -22,33 +23,19 @@ class Value(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Cost(Value, frozen=True, kw_only=True):
-    """US dollars of one answer, by kind of token."""
+    """US dollars of one answer."""
 
-    input: float | None = None
-    output: float | None = None
-    cache_read: float | None = None
-    cache_write: float | None = None
     total: float | None = None
 
 
 class Usage(Value, frozen=True, kw_only=True):
-    """Tokens of one answer. `reasoning` is part of `output` (pi); omp calls it `reasoning_tokens`."""
+    """Tokens of one answer."""
 
     input: float | None = None
     output: float | None = None
     cache_read: float | None = None
     cache_write: float | None = None
-    cache_write_1h: float | None = field(default=None, name="cacheWrite1h")
-    reasoning: float | None = None
-    reasoning_tokens: float | None = None
-    context_tokens: float | None = None
-    premium_requests: float | None = None
-    total_tokens: float | None = None
     cost: Cost | None = None
-    orchestration: dict[str, Json] | None = None
-    cttl: dict[str, Json] | None = None
-    server: dict[str, Json] | None = None
-    credits: dict[str, Json] | None = None
 
 
 # ---- content blocks ------------------------------------------------------------------------------------------
@@ -58,7 +45,6 @@ class TextBlock(Value, frozen=True, kw_only=True):
     """Plain text."""
 
     text: str | None = None
-    text_signature: str | None = None
 
 
 class ThinkingBlock(Value, frozen=True, kw_only=True):
@@ -88,13 +74,11 @@ class ToolCallBlock(Value, frozen=True, kw_only=True):
     id: str | None = None
     name: str | None = None
     arguments: Json = None
-    thought_signature: str | None = None
-    namespace: str | None = None
     intent: str | None = None
 
 
 class FallbackBlock(Value, frozen=True, kw_only=True):
-    """omp's note that another model answered; `from` and `to` are objects with a `model`."""
+    """omp's note that another model answered; `from_` and `to` are objects with a `model`."""
 
     from_: dict[str, Json] | None = field(default=None, name="from")
     to: dict[str, Json] | None = None
@@ -107,7 +91,7 @@ class ServerToolBlock(Value, frozen=True, kw_only=True):
 
 
 class UnknownBlock(Value, frozen=True, kw_only=True):
-    """A block of a type nobody told us about; `raw` is the whole value (which need not be an object)."""
+    """A block of an unknown type; `raw` is the whole value, which need not be an object."""
 
     type: str = ""
     raw: Json = None
@@ -131,12 +115,10 @@ Content = str | tuple[Block, ...] | None
 
 
 class UserMessage(Value, frozen=True, kw_only=True):
-    """What the user said; omp adds who it is attributed to."""
+    """A message of the user; omp adds who it is attributed to."""
 
     content: Content = None
     timestamp: float | None = None
-    synthetic: bool | None = None
-    steering: bool | None = None
     attribution: str | None = None
 
 
@@ -151,7 +133,6 @@ class SystemMessage(Value, frozen=True, kw_only=True):
     timestamp: float | None = None
     sections: dict[str, Json] | None = None
     tools_added: list[Json] | None = None
-    tools_removed: list[Json] | None = None
 
 
 class AssistantMessage(Value, frozen=True, kw_only=True):
@@ -159,31 +140,17 @@ class AssistantMessage(Value, frozen=True, kw_only=True):
 
     content: Content = None
     timestamp: float | None = None
-    api: str | None = None
     provider: str | None = None
     model: str | None = None
     usage: Usage | None = None
     stop_reason: str | None = None
     error_message: str | None = None
-    response_model: str | None = None
-    response_id: str | None = None
     thinking_level: str | None = None
-    provider_thinking_level: Json = None
-    raw_stop_reason: str | None = None
-    end_turn: bool | None = None
-    diagnostics: Json = None
-    deferred: Json = None
-    upstream_provider: str | None = None
-    upstream_model: str | None = None
-    duration: float | None = None
-    ttft: float | None = None
-    completed_at: float | None = None
     retry_recovery: Json = None
-    provider_payload: Json = None
 
 
 class ToolResultMessage(Value, frozen=True, kw_only=True):
-    """What a tool gave back."""
+    """The result of a tool call."""
 
     content: Content = None
     timestamp: float | None = None
@@ -191,11 +158,7 @@ class ToolResultMessage(Value, frozen=True, kw_only=True):
     tool_name: str | None = None
     details: Json = None
     usage: Usage | None = None
-    nested_calls: dict[str, Json] | None = None
-    added_tool_names: list[Json] | None = None
     is_error: bool | None = None
-    pruned_at: float | None = None
-    useless: bool | None = None
 
 
 class BashExecutionMessage(Value, frozen=True, kw_only=True):
@@ -209,7 +172,6 @@ class BashExecutionMessage(Value, frozen=True, kw_only=True):
     full_output_path: str | None = None
     exclude_from_context: bool | None = None
     images: list[Json] | None = None
-    meta: Json = None
     timestamp: float | None = None
 
 
@@ -222,7 +184,6 @@ class PythonExecutionMessage(Value, frozen=True, kw_only=True):
     cancelled: bool | None = None
     truncated: bool | None = None
     exclude_from_context: bool | None = None
-    meta: Json = None
     timestamp: float | None = None
 
 
@@ -245,7 +206,7 @@ class FileMentionMessage(Value, frozen=True, kw_only=True):
 
 
 class UnknownMessage(Value, frozen=True, kw_only=True):
-    """A message with a role nobody told us about, or none (then `role` is empty)."""
+    """A message with an unknown role, or without one (then `role` is empty)."""
 
     role: str = ""
     content: Content = None
@@ -287,17 +248,13 @@ class Header(Value, frozen=True, kw_only=True):
     timestamp: str | None = None
     cwd: str | None = None
     parent_session: str | None = None
-    branched_from: str | None = None
     provider: str | None = None
     model_id: str | None = None
     model: Json = None
     thinking_level: str | None = None
-    system_prompt: Json = None
-    metadata: Json = None
     title: str | None = None
     title_source: str | None = None
     additional_directories: list[Json] | None = None
-    previous_session_files: list[Json] | None = None
     provider_prompt_cache_key: str | None = None
     internal: bool | None = None
     workflow: dict[str, Json] | None = None
@@ -307,7 +264,7 @@ class Header(Value, frozen=True, kw_only=True):
 
 
 class EntryBase(Value, frozen=True, kw_only=True):
-    """What every entry has; `timestamp` is ISO 8601 UTC as it stands in the file."""
+    """The fields of every entry; `timestamp` is ISO 8601 UTC as in the file."""
 
     id: str | None = None
     parent_id: str | None = None
@@ -327,7 +284,6 @@ class ModelChange(EntryBase, frozen=True, kw_only=True):
     model_id: str | None = None
     model: str | None = None
     role: str | None = None
-    resolved_model_is_fallback: bool | None = None
 
 
 class ThinkingLevelChange(EntryBase, frozen=True, kw_only=True):
@@ -345,31 +301,24 @@ class Compaction(EntryBase, frozen=True, kw_only=True):
     first_kept_entry_id: str | None = None
     first_kept_entry_index: int | None = None
     tokens_before: float | None = None
-    tokens_after: float | None = None
-    method: str | None = None
     provider_replay_through_entry_id: str | None = None
     details: Json = None
     preserve_data: Json = None
     usage: Usage | None = None
-    from_hook: bool | None = None
-    from_extension: bool | None = None
-    warning: Json = None
     system_message: dict[str, Json] | None = None
 
 
 class BranchSummary(EntryBase, frozen=True, kw_only=True):
-    """What was tried on a branch that was left; `from_id` is `"root"` or an entry id."""
+    """The summary of a branch that the user left; `from_id` is `"root"` or an entry id."""
 
     from_id: str | None = None
     summary: str | None = None
     details: Json = None
     usage: Usage | None = None
-    from_hook: bool | None = None
-    from_extension: bool | None = None
 
 
 class Custom(EntryBase, frozen=True, kw_only=True):
-    """State of an extension; never in the context."""
+    """State of an extension; never part of the context."""
 
     custom_type: str | None = None
     data: Json = None
@@ -384,12 +333,10 @@ class CustomMessage(EntryBase, frozen=True, kw_only=True):
     details: Json = None
     attribution: str | None = None
     exclude_from_context: bool | None = None
-    stage_admission_key: str | None = None
-    protected_reconciliation: Json = None
 
 
 class Label(EntryBase, frozen=True, kw_only=True):
-    """The user's mark on the entry `target_id`; no `label` clears it."""
+    """The user's label on the entry `target_id`; without `label` it clears the label."""
 
     target_id: str | None = None
     label: str | None = None
@@ -399,16 +346,6 @@ class SessionInfo(EntryBase, frozen=True, kw_only=True):
     """The session's name as pi, atomic and indusagi store it."""
 
     name: str | None = None
-
-
-class UsageEntry(EntryBase, frozen=True, kw_only=True):
-    """Money spent without a message (pi 0.86)."""
-
-    kind: str | None = None
-    provider: str | None = None
-    model: str | None = None
-    usage: Usage | None = None
-    note: str | None = None
 
 
 class ContextEdit(EntryBase, frozen=True, kw_only=True):
@@ -422,24 +359,7 @@ class SessionSummary(EntryBase, frozen=True, kw_only=True):
     """atomic's short description of a session for its picker."""
 
     summary: str | None = None
-    summarized_through_id: str | None = None
     usage: Usage | None = None
-
-
-class ContextCompaction(EntryBase, frozen=True, kw_only=True):
-    """atomic 0.8.26–0.9.8; retired and without effect."""
-
-    prompt_version: Json = None
-    deleted_targets: list[Json] | None = None
-    protected_entry_ids: list[Json] | None = None
-    stats: dict[str, Json] | None = None
-    backup_path: str | None = None
-
-
-class ContextWindowChange(EntryBase, frozen=True, kw_only=True):
-    """atomic 0.9.0–0.9.10; retired."""
-
-    context_window: float | None = None
 
 
 class ServiceTierChange(EntryBase, frozen=True, kw_only=True):
@@ -455,69 +375,10 @@ class ModeChange(EntryBase, frozen=True, kw_only=True):
     data: Json = None
 
 
-class ResetBoundary(EntryBase, frozen=True, kw_only=True):
-    """omp's `/clear`: nothing before it reaches the model."""
-
-
-class TitleChange(EntryBase, frozen=True, kw_only=True):
-    """omp's record of a renaming; the slot decides, not this."""
-
-    title: str | None = None
-    source: str | None = None
-    previous_title: str | None = None
-    trigger: str | None = None
-
-
-class SessionInit(EntryBase, frozen=True, kw_only=True):
-    """omp: what a subagent was started with."""
-
-    system_prompt: Json = None
-    task: str | None = None
-    tools: list[Json] | None = None
-    agent: Json = None
-    model_role: str | None = None
-    resolved_model: str | None = None
-    read_only: bool | None = None
-    output_schema: Json = None
-    output_schema_mode: str | None = None
-    restrict_tool_names: Json = None
-    spawns: Json = None
-    read_summarize: Json = None
-    advisor: Json = None
-    isolated: Json = None
-    compaction_threshold: Json = None
-
-
 class TtsrInjection(EntryBase, frozen=True, kw_only=True):
     """omp: names of rules put into the context."""
 
     injected_rules: list[Json] | None = None
-
-
-class CredentialPin(EntryBase, frozen=True, kw_only=True):
-    """omp: which account served the session; a pseudonym."""
-
-    provider: str | None = None
-    hash: str | None = None
-
-
-class ModelUsage(EntryBase, frozen=True, kw_only=True):
-    """omp: cost of a call that left no message."""
-
-    purpose: str | None = None
-    role: str | None = None
-    api: str | None = None
-    provider: str | None = None
-    model: str | None = None
-    usage: Usage | None = None
-    stop_reason: str | None = None
-    error_message: str | None = None
-
-
-class McpToolSelection(EntryBase, frozen=True, kw_only=True):
-    """omp 13–16."""
-
-    selected_tool_names: list[Json] | None = None
 
 
 class TranscriptNode(EntryBase, frozen=True, kw_only=True):
@@ -527,11 +388,16 @@ class TranscriptNode(EntryBase, frozen=True, kw_only=True):
     timestamp: str | None = field(default=None, name="at")
     role: str | None = None
     message: Message | None = None
-    meta: Json = None
+
+
+class PlainEntry(EntryBase, frozen=True, kw_only=True):
+    """An entry of one of `entry_types.PLAIN_TYPES`: no code reads its own keys, so all stay in `extra`."""
+
+    type: str = ""
 
 
 class UnknownEntry(EntryBase, frozen=True, kw_only=True):
-    """An entry of a type nobody told us about, or any other JSON value; `raw` is the whole value."""
+    """An entry of an unknown type, or any other JSON value; `raw` is the whole value."""
 
     type: str = ""
     raw: Json = None
@@ -547,21 +413,13 @@ Entry = (
     | CustomMessage
     | Label
     | SessionInfo
-    | UsageEntry
     | ContextEdit
     | SessionSummary
-    | ContextCompaction
-    | ContextWindowChange
     | ServiceTierChange
     | ModeChange
-    | ResetBoundary
-    | TitleChange
-    | SessionInit
     | TtsrInjection
-    | CredentialPin
-    | ModelUsage
-    | McpToolSelection
     | TranscriptNode
+    | PlainEntry
     | UnknownEntry
 )
 
@@ -572,68 +430,5 @@ class BadLine(Struct, frozen=True):
     reason: str
 
 
-BLOCK_TYPES: dict[str, type[Value]] = {
-    "text": TextBlock,
-    "thinking": ThinkingBlock,
-    "redactedThinking": RedactedThinkingBlock,
-    "image": ImageBlock,
-    "toolCall": ToolCallBlock,
-    "fallback": FallbackBlock,
-    "anthropicServerTool": ServerToolBlock,
-}
-MESSAGE_TYPES: dict[str, type[Value]] = {
-    "user": UserMessage,
-    "developer": DeveloperMessage,
-    "system": SystemMessage,
-    "assistant": AssistantMessage,
-    "toolResult": ToolResultMessage,
-    "bashExecution": BashExecutionMessage,
-    "pythonExecution": PythonExecutionMessage,
-    "custom": CustomRoleMessage,
-    "hookMessage": CustomRoleMessage,
-    "fileMention": FileMentionMessage,
-}
-ENTRY_TYPES: dict[str, type[EntryBase]] = {
-    "message": MessageEntry,
-    "model_change": ModelChange,
-    "thinking_level_change": ThinkingLevelChange,
-    "compaction": Compaction,
-    "branch_summary": BranchSummary,
-    "custom": Custom,
-    "custom_message": CustomMessage,
-    "label": Label,
-    "session_info": SessionInfo,
-    "usage": UsageEntry,
-    "context_edit": ContextEdit,
-    "session_summary": SessionSummary,
-    "context_compaction": ContextCompaction,
-    "context_window_change": ContextWindowChange,
-    "service_tier_change": ServiceTierChange,
-    "mode_change": ModeChange,
-    "reset_boundary": ResetBoundary,
-    "title_change": TitleChange,
-    "session_init": SessionInit,
-    "ttsr_injection": TtsrInjection,
-    "credential_pin": CredentialPin,
-    "model_usage": ModelUsage,
-    "mcp_tool_selection": McpToolSelection,
-}
-
-
-def type_name(value: Value) -> str:
-    """Return the file's own word for a block, message or entry (`toolCall`, `user`, `model_change`)."""
-    match value:
-        case UnknownBlock() | UnknownEntry():
-            return value.type
-        case UnknownMessage():
-            return value.role
-        case TranscriptNode():
-            return "entry"
-    return _NAMES[type(value)]
-
-
-_NAMES: dict[type[Value], str] = {
-    kind: name for table in (BLOCK_TYPES, ENTRY_TYPES) for name, kind in table.items()
-} | {kind: name for name, kind in MESSAGE_TYPES.items() if name != "hookMessage"}
-
 TRANSCRIPT_SCHEMA = "indus/transcript@1"
+"""The `schema` of every line of indusagi's newer files."""

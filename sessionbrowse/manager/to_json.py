@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sessionbrowse.format.entries import Block, Message, UnknownBlock, Value, type_name
+from sessionbrowse.format.entries import Block, Message, UnknownBlock, Value
+from sessionbrowse.format.entry_types import type_name
 
 Json = Any
 
@@ -40,4 +41,4 @@ def _object(value: Value) -> dict[str, Json]:
         item = getattr(value, name)
         if name not in ("extra", "role") and item is not None:
             found[key] = plain(item)
-    return found | value.extra
+    return found | {key: plain(item) for key, item in value.extra.items()}

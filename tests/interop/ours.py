@@ -22,8 +22,8 @@ from sessionbrowse.format.entries import (
     UnknownEntry,
     Usage,
     Value,
-    type_name,
 )
+from sessionbrowse.format.entry_types import type_name
 from sessionbrowse.model.tree import rows
 from sessionbrowse.services.inspect import documents as inspect
 from sessionbrowse.services.list import choose, documents

@@ -18,6 +18,7 @@ from sessionbrowse.format.entries import (
     Label,
     MessageEntry,
     ModelChange,
+    PlainEntry,
     SessionInfo,
     SessionSummary,
     ThinkingLevelChange,
@@ -26,8 +27,8 @@ from sessionbrowse.format.entries import (
     TranscriptNode,
     UnknownEntry,
     Usage,
-    type_name,
 )
+from sessionbrowse.format.entry_types import type_name, unknown_keys
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.text import clean
@@ -140,11 +141,11 @@ def entry_body(session: Session, index: int, entry: Entry) -> list[Part]:
     match entry:
         case MessageEntry():
             if entry.message is None:
-                return [LinePart([("The message is missing.", "error")]), *extra_parts(entry.extra)]
+                return [LinePart([("The message is missing.", "error")]), *extra_parts(unknown_keys(entry))]
             return _message_body(session, index, entry, reading)
         case TranscriptNode():
             body = message_parts(entry.message, reading) if entry.message is not None else []
-            return [*body, *extra_parts(entry.extra)]
+            return [*body, *extra_parts(unknown_keys(entry))]
         case Compaction():
             return _compaction_body(entry)
         case BranchSummary():
@@ -191,9 +192,8 @@ def _message_body(session: Session, index: int, entry: MessageEntry, reading: Re
     else:
         own = reading if isinstance(message, AssistantMessage) else Reading()
         parts += message_parts(message, own)
-    if message.extra:
-        parts += extra_parts(message.extra)
-    return [*parts, *extra_parts(entry.extra)]
+    parts += extra_parts(unknown_keys(message))
+    return [*parts, *extra_parts(unknown_keys(entry))]
 
 
 def _compaction_body(entry: Compaction) -> list[Part]:
@@ -221,22 +221,26 @@ def _label_body(session: Session, entry: Label) -> list[Part]:
     return [fact("label", label), fact("on entry", target)]
 
 
-_BASE_FIELDS = frozenset(field.name for field in msgspec.structs.fields(EntryBase))
+_BASE_FIELDS = frozenset(field.name for field in msgspec.structs.fields(PlainEntry))
 
 
 def _fields_body(entry: EntryBase) -> list[Part]:
     """Return an entry's own fields as they are named in the file."""
+    fields = [field for field in msgspec.structs.fields(type(entry)) if field.name not in _BASE_FIELDS]
+    own = {field.encode_name: getattr(entry, field.name) for field in fields}
+    if isinstance(entry, PlainEntry):
+        own = entry.extra
     parts: list[Part] = []
-    for field in msgspec.structs.fields(type(entry)):
-        value: Any = getattr(entry, field.name)
-        if field.name in _BASE_FIELDS or value is None:
+    for name, value in own.items():
+        if value is None:
             continue
-        shown = msgspec.to_builtins(value) if isinstance(value, msgspec.Struct) else value
-        if isinstance(shown, str) and "\n" not in shown and len(shown) < 200:
-            parts.append(fact(field.encode_name, [(clean(shown), "")], width=14))
+        if isinstance(value, str) and "\n" not in value and len(value) < 200:
+            parts.append(fact(clean(name), [(clean(value), "")], width=14))
         else:
-            parts += [LinePart([(field.encode_name, "dim")]), *value_parts(shown, Reading())]
-    return [*parts, *extra_parts(entry.extra)] or [LinePart([("(nothing else)", "dim italic")])]
+            parts += [LinePart([(clean(name), "dim")]), *value_parts(value, Reading())]
+    if not isinstance(entry, PlainEntry):
+        parts += extra_parts(unknown_keys(entry))
+    return parts or [LinePart([("(nothing else)", "dim italic")])]
 
 
 def _usage_part(usage: Usage | None) -> list[Part]:
@@ -250,7 +254,8 @@ def _details(details: Any) -> list[Part]:
 
 
 def _rest(entry: EntryBase) -> list[Part]:
-    return [LinePart([]), *extra_parts(entry.extra)] if entry.extra else []
+    others = extra_parts(unknown_keys(entry))
+    return [LinePart([]), *others] if others else []
 
 
 def _time(timestamp: str | float | None, now_ms: float) -> Line:

@@ -31,8 +31,8 @@ from sessionbrowse.format.entries import (
     UnknownBlock,
     UnknownMessage,
     UserMessage,
-    type_name,
 )
+from sessionbrowse.format.entry_types import type_name
 from sessionbrowse.text import clean
 from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.highlight import lexer_for_path, lexer_named
