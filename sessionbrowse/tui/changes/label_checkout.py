@@ -129,7 +129,7 @@ class Entries:
 
     def _entry_id(self) -> str | None:
         session, index = self._screen.session, self._screen.index
-        return session.envelopes[index].id or None if session is not None and index is not None else None
+        return session.ids[index] or None if session is not None and index is not None else None
 
     def _entry_parts(self) -> list[Part]:
         session, index = self._screen.session, self._screen.index

@@ -15,13 +15,13 @@ from textual.timer import Timer
 
 from sessionbrowse.errors import NoSuchEntry, SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.background.search_messages import SearchAnswer
 from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.lists.rows import ListStyle, one_line
 from sessionbrowse.tui.reading.documents import conversation, entry_document, summary_parts
+from sessionbrowse.tui.reading.find_entry import ENTRY_IS_GONE, find_again
 from sessionbrowse.tui.search.hit_rows import place_line
 from sessionbrowse.tui.search.match_spans import MatchMarks
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -40,9 +40,6 @@ PREVIEW_DELAY = 0.12
 
 HURRY_SECONDS = 0.002
 """So soon behind an answer it is painted, with what comes right behind it."""
-
-
-ENTRY_IS_GONE = "The entry is not in the session any more: its file was changed since."
 
 LOOK_AGAIN_SECONDS = 0.5
 """So long behind a change on the disk it is searched again, however much changes meanwhile."""
@@ -324,12 +321,3 @@ class FoundScreen(CommandScreen[None]):
             # On a narrow screen the preview was not there until now.
             self.call_after_refresh(self.show_preview)
         super().focus_changed()
-
-
-def find_again(session: Session, index: int | None, entry_id: str | None) -> int | None:
-    """Return where an entry stands in a session that may have changed since it was found."""
-    if entry_id is None:
-        return index if index is not None and index < len(session.envelopes) else None
-    if index is not None and index < len(session.envelopes) and session.envelopes[index].id == entry_id:
-        return index
-    return session.index_by_id.get(entry_id)

@@ -1,4 +1,4 @@
-"""The sentences around a tree: the bar above it, its title, what stands where no row is, how a search goes."""
+"""Texts around a tree: the bar at the top, the titles, the sentence of an empty tree, the progress of a search."""
 
 from __future__ import annotations
 
@@ -12,29 +12,28 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.text import clean
 from sessionbrowse.tui.lists.rows import CRUMB, folder_name, one_line, plural
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.session.shown_tree import ShownTree
-from sessionbrowse.tui.session.tree_search import TreeState
+from sessionbrowse.tui.session.state import ShownTree, TreeState
 
 
 def path_line(summary: Summary, session: Session | None, index: int | None, home: str) -> Line:
-    """Return the way to the entry under the cursor: folder, session, entry."""
+    """Return folder, session and entry under the cursor, for the left of the bar."""
     name = (session.name if session is not None else summary.name) or summary.first_message or "(no messages)"
     folder = folder_name(summary.cwd, home)[0] if summary.cwd else "(no directory)"
     line: Line = [(folder, "dim"), *CRUMB, (one_line(name, 60), "title")]
-    if session is not None and index is not None and session.envelopes[index].id:
+    if session is not None and index is not None and session.ids[index]:
         line += [*CRUMB, (_entry_crumb(session, index), "dim")]
     return [*line, (f"   {summary.agent}", "dim")]
 
 
 def _entry_crumb(session: Session, index: int) -> str:
     mark = session.labels.get(index)
-    return f"⚑ {one_line(mark.text, 24)}" if mark is not None else clean(session.envelopes[index].id or "")[:8]
+    return f"⚑ {one_line(mark.text, 24)}" if mark is not None else clean(session.ids[index] or "")[:8]
 
 
 def facts_line(summary: Summary, session: Session | None, damage_key: str, *, narrow: bool = False) -> Line:
-    """Return what is known of the whole session: damage, how many entries and branches, the leaf.
+    """Return facts of the whole session: problems, numbers of entries and branches, the leaf.
 
-    Where both have no room, the `narrow` line tells of damage only.
+    The `narrow` line names only the problems, if there are any.
     """
     if session is None:
         return []
@@ -52,7 +51,7 @@ def facts_line(summary: Summary, session: Session | None, damage_key: str, *, na
 
 
 def tree_title(state: TreeState) -> Content:
-    """Return which rows are shown."""
+    """Return the tree's title: the filter and the search."""
     title: list[tuple[str, str]] = [("Tree", "")]
     if state.filter != "default":
         title.append((f" · {state.filter}", "$accent"))
@@ -62,8 +61,8 @@ def tree_title(state: TreeState) -> Content:
 
 
 def no_rows_sentence(session: Session | None, state: TreeState, shown: ShownTree, key_of: Callable[[str], str]) -> str:
-    """Say why a tree has no row, and what helps."""
-    if session is not None and not session.envelopes:
+    """Return why a tree has no rows, and the key that shows some."""
+    if session is not None and not session.ids:
         return "This session has no entries."
     if state.query:
         if shown.made is not None and not shown.made.finished:
@@ -75,17 +74,17 @@ def no_rows_sentence(session: Session | None, state: TreeState, shown: ShownTree
 
 
 def found_status(state: TreeState, shown: ShownTree) -> Line:
-    """Return how many rows a search found, and how far it is."""
+    """Return how many rows a search found, and how many entries it searched so far."""
     found = len(shown.hits) if state.query else len(shown.rows)
     status: Line = [(plural(found, "match", "matches"), "dim")]
     made = shown.made
     if made is not None and not made.finished:
-        return [(f"searching … {made.behind:,}/{made.entries:,}  ", "accent"), *status]
+        return [(f"searching … {made.searched:,}/{made.entries:,}  ", "accent"), *status]
     return status
 
 
 def hit_position(hits: list[int], cursor: int) -> str:
-    """Return which hit the cursor is on."""
+    """Return the number of the hit under the cursor, among all."""
     at = bisect_left(hits, cursor)
     is_hit = at < len(hits) and hits[at] == cursor
     return f"hit {at + 1 if is_hit else '–'}/{len(hits):,}"

@@ -1,22 +1,18 @@
-"""Which rows of a tree are shown: the five choices of pi."""
+"""Commands that choose which rows of a tree are shown: pi's five filters."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from sessionbrowse.tui.session.tree_search import TreeState
-
-if TYPE_CHECKING:
-    from sessionbrowse.tui.session.screen import SessionScreen
+from sessionbrowse.tui.session.state import TreeState
+from sessionbrowse.tui.session.tree_pane import HasTree
 
 FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
 
 
-class TreeChoosing:
-    """The commands that choose rows."""
+class TreeFilters:
+    """Commands that set the filter of the tree."""
 
-    def __init__(self, screen: SessionScreen) -> None:
-        self._screen = screen
+    def __init__(self, screen: HasTree) -> None:
+        self._tree = screen.tree_pane
 
     def do_filter_default(self) -> None:
         """Show the usual rows."""
@@ -27,11 +23,11 @@ class TreeChoosing:
         self._toggle("no-tools")
 
     def do_filter_user_only(self) -> None:
-        """Show what the user said."""
+        """Show only messages of the user."""
         self._toggle("user-only")
 
     def do_filter_labeled_only(self) -> None:
-        """Show labelled entries."""
+        """Show only labelled entries."""
         self._toggle("labeled-only")
 
     def do_filter_all(self) -> None:
@@ -39,19 +35,19 @@ class TreeChoosing:
         self._toggle("all")
 
     def do_next_filter(self) -> None:
-        """Go through the choices of rows."""
+        """Use the next filter."""
         self._step(1)
 
     def do_previous_filter(self) -> None:
-        """Go through the choices of rows backwards."""
+        """Use the previous filter."""
         self._step(-1)
 
     def _toggle(self, name: str) -> None:
         # Choosing the filter that is on goes back to the usual rows, as pi's toggles do.
-        self._use("default" if name == self._screen.state.filter else name)
+        self._use("default" if name == self._tree.state.filter else name)
 
     def _step(self, delta: int) -> None:
-        self._use(FILTERS[(FILTERS.index(self._screen.state.filter) + delta) % len(FILTERS)])
+        self._use(FILTERS[(FILTERS.index(self._tree.state.filter) + delta) % len(FILTERS)])
 
     def _use(self, name: str) -> None:
-        self._screen.ask_rows(TreeState(name, self._screen.state.query))
+        self._tree.show(TreeState(name, self._tree.state.query))

@@ -1,51 +1,44 @@
-"""The search in a tree: the line that is typed in, and the way from hit to hit."""
+"""Commands of the search in a tree: the line it is typed in, the next hit and the previous one."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING
 
-from sessionbrowse.tui.widgets.filter_line import FilterLine
-
-if TYPE_CHECKING:
-    from sessionbrowse.tui.session.screen import SessionScreen
+from sessionbrowse.tui.session.tree_pane import HasTree
 
 
-class TreeFinding:
-    """The commands of the search in a tree."""
+class TreeFind:
+    """Commands that search the tree."""
 
-    def __init__(self, screen: SessionScreen) -> None:
-        self._screen = screen
-
-    @property
-    def _line(self) -> FilterLine:
-        return self._screen.query_one(FilterLine)
+    def __init__(self, screen: HasTree) -> None:
+        self._tree = screen.tree_pane
 
     def do_filter(self) -> None:
         """Search the tree while typing."""
-        self._line.open("/", self._screen.state.query, "words that an entry must all hold", replacing=True)
-        self._screen.say_found()
+        tree = self._tree
+        tree.filter_line.open("/", tree.state.query, "words that an entry must all hold", replacing=True)
+        tree.show_found()
 
     def do_accept_filter(self) -> None:
-        """Give the keys back to the tree."""
-        self._screen.set_focus(self._screen.tree_list)
-        if not self._screen.state.query:
-            self._line.close()
+        """Focus the tree and keep the search."""
+        self._tree.focus()
+        if not self._tree.state.query:
+            self._tree.filter_line.close()
 
     def do_clear_filter(self) -> None:
         """Show all rows again."""
-        self._screen.set_focus(self._screen.tree_list)
-        self._line.close()
-        self._screen.search("")
+        self._tree.focus()
+        self._tree.filter_line.close()
+        self._tree.search("")
 
     def do_next_hit(self) -> None:
-        """Jump to the next hit, after the last to the first."""
-        hits, tree_list = self._screen.shown.hits, self._screen.tree_list
+        """Jump to the next hit, from the last to the first."""
+        hits = self._tree.shown.hits
         if hits:
-            tree_list.go(hits[bisect_right(hits, tree_list.cursor) % len(hits)])
+            self._tree.go(hits[bisect_right(hits, self._tree.row_list.cursor) % len(hits)])
 
     def do_previous_hit(self) -> None:
-        """Jump to the hit before, from the first to the last."""
-        hits, tree_list = self._screen.shown.hits, self._screen.tree_list
+        """Jump to the previous hit, from the first to the last."""
+        hits = self._tree.shown.hits
         if hits:
-            tree_list.go(hits[bisect_left(hits, tree_list.cursor) - 1])
+            self._tree.go(hits[bisect_left(hits, self._tree.row_list.cursor) - 1])

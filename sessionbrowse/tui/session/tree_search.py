@@ -1,55 +1,29 @@
-"""The search in a tree: found in the background, shown as it comes, narrowed by the next letter."""
+"""Make the rows of a tree; a search hands over the first hits around the cursor, then more as it finds them."""
 
 from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.model.search.session_search import search_session
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows as tree
+from sessionbrowse.tui.session.state import TreeRows, TreeState
 from sessionbrowse.tui.shell.jobs import Job
 
 FIRST_SECONDS = 0.008
-"""What is found by then around the cursor, be it nothing, is shown, unless all is looked at soon."""
+"""After this time the hits around the cursor are shown, even if there are none, unless the search will end soon."""
 SOON_SECONDS = 0.05
 MORE_SECONDS = 0.15
-"""What is found of a longer search is shown from then on, each time after twice as long."""
+"""Time until the next hits of a longer search are shown; it doubles each time."""
 FRAME_SECONDS = 0.03
-"""What was handed over is painted before the search goes on: two threads would take turns."""
+"""Pause of the search while its hits are painted: two threads would slow each other down."""
 FIRST_ENTRIES, PART_ENTRIES = 25, 100
-"""Entries that are looked at before those further away from the cursor: at first few, since common words fill a screen.
+"""Entries searched on each side of the cursor before the next part; few at first, as common words soon fill a screen.
 """
-
-
-class TreeState(Struct, frozen=True):
-    """What the rows of a tree depend on."""
-
-    filter: str = "default"
-    query: str = ""
-    folded: frozenset[int] = frozenset()
-
-
-class TreeRows(Struct, frozen=True):
-    """The rows that belong to a state, and as they are where nothing is folded.
-
-    `found` are all entries that hold the query, shown or not. `behind` of the `entries` were looked at; all of them
-    where `finished`. `earlier` are finished rows of a query that begins this one.
-    """
-
-    state: TreeState
-    rows: tree.Rows
-    unfolded: tree.Rows
-    session: Session
-    found: Sequence[int] = ()
-    behind: int = 0
-    entries: int = 0
-    finished: bool = True
-    earlier: TreeRows | None = None
 
 
 def make_rows(
@@ -59,25 +33,49 @@ def make_rows(
     job: Job,
     cursor: int | None = None,
     room: tuple[int, int] = (1, 1),
+    ready: Callable[[TreeRows], object] = lambda rows: None,
 ) -> TreeRows | None:
-    """Return the rows of a state, handing over what is found so far now and then; None if nobody waits any more.
+    """Return the rows of a state and emit the rows of a search that is not finished; None if the job was cancelled.
 
-    `before` are the rows on the screen: what they do not hold, a longer query does not find either. What is looked
-    for is looked for around the entry `cursor` first, until the rows above and below it (`room`) are full.
+    `before` are the rows on the screen: a longer query finds only entries that they hold. The entries next to the
+    entry `cursor` are searched first, until the rows above and below it (`room`) are filled. `ready` is called with
+    rows before they are emitted or returned.
     """
-    before = _known(session, state.query, before)
+    before = _usable(session, state.query, before)
+    made = _rows_without_search(session, state, before)
+    if made is None:
+        made = _search(session, state, before, job, cursor, room, ready)
+    if made is not None:
+        ready(made)
+    return made
+
+
+def _rows_without_search(session: Session, state: TreeState, before: TreeRows | None) -> TreeRows | None:
+    """Return the rows of a state whose hits are known or that searches nothing; None if it has to be searched."""
     if before is not None and (state.filter, state.query) == (before.state.filter, before.state.query):
         return replace(before, state=state, rows=before.unfolded.with_folded(state.folded))
     if not state.query:
-        unfolded = _unfolded(session, state, None)
+        unfolded = tree.rows(session, state.filter, keep_ancestors=True)
         return TreeRows(state, unfolded.with_folded(state.folded), unfolded, session)
     if before is not None and state.query == before.state.query:
-        return _made(session, state, before.found, before.entries, before.entries, before.earlier)
+        return _found_rows(session, state, before.found, before.entries, before.entries, before.earlier)
+    return None
+
+
+def _search(
+    session: Session,
+    state: TreeState,
+    before: TreeRows | None,
+    job: Job,
+    cursor: int | None,
+    room: tuple[int, int],
+    ready: Callable[[TreeRows], object],
+) -> TreeRows | None:
     among: Sequence[int] = range(len(session.parents))
     if before is not None and before.state.query and session.rules.tree != "omp":
         among = before.found
     found: dict[int, list[int]] = {}
-    behind, is_first, patience = 0, True, MORE_SECONDS
+    searched, is_first, patience = 0, True, MORE_SECONDS
     at = bisect_left(among, cursor) if cursor is not None else len(among)
     screen = _Screen(len(among), at, room)
     started = time.monotonic()
@@ -88,23 +86,25 @@ def make_rows(
             found[part.start] += more
         if job.cancelled():
             return None
-        behind += len(part)
+        searched += len(part)
         was_full, is_full = screen.is_full, screen.fill(part, len(found[part.start]))
-        if behind == len(among):
+        if searched == len(among):
             break
         now = time.monotonic()
-        is_due = now >= due and not (is_first and (now - started) * len(among) <= SOON_SECONDS * behind)
-        # A screen that is not full yet changes when it is, and then not for a while.
-        if is_due or (is_full and not was_full):
-            job.emit(_made(session, state, _in_order(found), behind, len(among), before))
+        ends_soon = (now - started) * len(among) <= SOON_SECONDS * searched
+        # Rows below a full screen need not be shown at once.
+        if (now >= due and not (is_first and ends_soon)) or (is_full and not was_full):
+            made = _found_rows(session, state, _in_order(found), searched, len(among), before)
+            ready(made)
+            job.emit(made)
             job.pause(FRAME_SECONDS if is_full else FRAME_SECONDS / 3)
             due, patience = time.monotonic() + patience, patience * 2
             is_first = False
-    return _made(session, state, _in_order(found), len(among), len(among), before)
+    return _found_rows(session, state, _in_order(found), len(among), len(among), before)
 
 
 class _Screen:
-    """Whether what was found fills the rows above and below the cursor."""
+    """Counts whether the hits so far fill the rows above and below the cursor."""
 
     def __init__(self, entries: int, at: int, room: tuple[int, int]) -> None:
         self._at = at
@@ -113,7 +113,7 @@ class _Screen:
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing that is found yet changes what is on the screen."""
+        """Whether no further hit can change the rows on the screen."""
         return all(room <= 0 or not unseen for room, unseen in zip(self._room, self._unseen, strict=True))
 
     def fill(self, part: range, hits: int) -> bool:
@@ -124,15 +124,15 @@ class _Screen:
         return self.is_full
 
 
-def _known(session: Session, query: str, rows: TreeRows | None) -> TreeRows | None:
-    """Return the rows, or those before them, that are finished and of a query that begins the new one."""
+def _usable(session: Session, query: str, rows: TreeRows | None) -> TreeRows | None:
+    """Return the rows, or earlier ones, that are finished and whose query is the beginning of the new query."""
     while rows is not None and not (rows.session is session and rows.finished and query.startswith(rows.state.query)):
         rows = rows.earlier
     return rows
 
 
 def _parts(count: int, at: int) -> Iterator[range]:
-    """Yield ranges that make up all places, those next to `at` first, by turns above and below it."""
+    """Yield ranges that cover all positions, beginning next to `at`, by turns above and below it."""
     above, below, size = at, at, FIRST_ENTRIES
     while above > 0 or below < count:
         if above > 0:
@@ -148,13 +148,10 @@ def _in_order(found: dict[int, list[int]]) -> list[int]:
     return [index for start in sorted(found) for index in found[start]]
 
 
-def _made(
-    session: Session, state: TreeState, found: Sequence[int], behind: int, entries: int, earlier: TreeRows | None
+def _found_rows(
+    session: Session, state: TreeState, found: Sequence[int], searched: int, entries: int, earlier: TreeRows | None
 ) -> TreeRows:
-    unfolded = _unfolded(session, state, found)
+    unfolded = tree.rows(session, state.filter, keep_ancestors=True, hits=found)
     rows = unfolded.with_folded(state.folded)
-    return TreeRows(state, rows, unfolded, session, tuple(found), behind, entries, behind == entries, earlier)
-
-
-def _unfolded(session: Session, state: TreeState, hits: Sequence[int] | None) -> tree.Rows:
-    return tree.rows(session, state.filter, keep_ancestors=True, hits=hits)
+    is_finished = searched == entries
+    return TreeRows(state, rows, unfolded, session, tuple(found), searched, entries, is_finished, earlier)

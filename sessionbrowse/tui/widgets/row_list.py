@@ -88,10 +88,18 @@ class RowList(Painted, can_focus=True):
             return self.row_list
 
     def __init__(
-        self, render_row: RenderRow, *, empty: str = "", id: str | None = None, classes: str | None = None
+        self,
+        render_row: RenderRow,
+        *,
+        showing: Callable[[range], object] | None = None,
+        empty: str = "",
+        id: str | None = None,
+        classes: str | None = None,
     ) -> None:
+        """Make a list without rows; `showing` is called with the visible positions before they are first painted."""
         super().__init__(id=id, classes=classes)
         self._render_row = render_row
+        self._showing = showing
         self._keys: Sequence[Hashable] = ()
         self._announced: Hashable | None = None
         self._moved_by_user = False
@@ -151,6 +159,7 @@ class RowList(Painted, can_focus=True):
         self.set_reactive(RowList.cursor, target)
         if self.size.height:
             self._show_cursor(target - offset if 0 <= offset < self.size.height else None)
+            self._tell_visible()
         self.refresh()
         self._announce()
 
@@ -324,6 +333,18 @@ class RowList(Painted, can_focus=True):
     def on_resize(self, event: events.Resize) -> None:
         """Keep the cursor in view when the room changes."""
         self._show_cursor()
+        self._tell_visible()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tell which rows came into view."""
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            self._tell_visible()
+
+    def _tell_visible(self) -> None:
+        if self._showing is not None and self._keys:
+            top = round(self.scroll_y)
+            self._showing(range(top, top + self.size.height))
 
     def on_focus(self) -> None:
         """Redraw: the cursor looks different in the pane that has the keys."""

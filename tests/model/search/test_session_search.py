@@ -15,7 +15,8 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
 from sessionbrowse.model.tree.row_text import search_text
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.tui.session.tree_search import TreeRows, TreeState, make_rows
+from sessionbrowse.tui.session.state import TreeRows, TreeState
+from sessionbrowse.tui.session.tree_search import make_rows
 from sessionbrowse.tui.shell.jobs import Job, Lane
 from tests.support.index_support import answer, entry, folder, header, result, user, write
 
@@ -166,7 +167,7 @@ def test_a_search_that_takes_long_hands_over_what_it_has(tmp_path: Path, monkeyp
     made = make_rows(session, TreeState(query="needle"), None, Job(lane, lane.stamp))
     assert made is not None
     assert made.finished
-    assert [(one.finished, one.behind) for one in handed] == [(False, 1), (False, 3)]
+    assert [(one.finished, one.searched) for one in handed] == [(False, 1), (False, 3)]
 
 
 def test_hits_around_the_cursor_are_handed_over_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -267,7 +267,7 @@ async def test_a_letter_does_not_wait_long_for_its_rows(demo: dict, monkeypatch:
 
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
-        monkeypatch.setattr("sessionbrowse.tui.session.screen.make_rows", late)
+        monkeypatch.setattr("sessionbrowse.tui.session.tree_pane.make_rows", late)
         frames = await frames_of_a_letter(browser, was_painted)
         assert frames[0] == (True, False)
         assert frames[-1] == (True, True)

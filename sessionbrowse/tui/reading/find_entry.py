@@ -1,0 +1,16 @@
+"""Find an entry again in a session whose file may have changed."""
+
+from __future__ import annotations
+
+from sessionbrowse.model.session.session import Session
+
+ENTRY_IS_GONE = "The entry is not in the session any more: its file was changed since."
+
+
+def find_again(session: Session, index: int | None, entry_id: str | None) -> int | None:
+    """Return the index of an entry that had this index and id when it was found; None if it is gone."""
+    if entry_id is None:
+        return index if index is not None and index < len(session.ids) else None
+    if index is not None and index < len(session.ids) and session.ids[index] == entry_id:
+        return index
+    return session.index_by_id.get(entry_id)

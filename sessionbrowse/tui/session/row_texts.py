@@ -1,0 +1,66 @@
+"""The texts of a tree's rows, read from the session's file in the background: painting never waits for a disk."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.tree.row_text import row_text
+from sessionbrowse.tui.shell.jobs import Job, Lane
+
+MOST_KEPT = 4000
+"""Texts kept, so that moving the cursor does not read entries again."""
+
+
+class RowTexts:
+    """The texts of one session's rows; `lane` gets an outcome each time visible ones were read."""
+
+    def __init__(self, session: Session, home: str, lane: Lane) -> None:
+        self._session = session
+        self._home = home
+        self._lane = lane
+        self._texts: dict[int, str] = {}
+
+    def get(self, index: int) -> str | None:
+        """Return the text of an entry's row; None if it is not read yet."""
+        return self._texts.get(index)
+
+    def prepare(self, entries: Sequence[int], visible: range) -> threading.Event | None:
+        """Have the visible rows' texts read, then those of a page above and below; callable from any thread.
+
+        `entries` are those of all rows. Returns an event that is set when the visible texts are there; None if they
+        were there before.
+        """
+        page = len(visible)
+        texts = self._texts
+        missing = [index for index in entries[visible.start : visible.stop] if index not in texts]
+        near = entries[max(0, visible.start - page // 2) : visible.stop + page // 2]
+        if not missing and all(index in texts for index in near):
+            return None
+        wanted = entries[max(0, visible.start - page) : visible.stop + page]
+        if len(texts) > MOST_KEPT:
+            self._texts = {index: texts[index] for index in wanted if index in texts}
+        done = threading.Event()
+
+        def read(job: Job) -> None:
+            self._read(missing, job)
+            if not job.cancelled():
+                done.set()
+                job.emit(None)
+            self._read(wanted, job)
+
+        self._lane.ask(read)
+        return done if missing else None
+
+    def _read(self, indexes: Sequence[int], job: Job) -> None:
+        for index in indexes:
+            if job.cancelled():
+                return
+            if index not in self._texts:
+                try:
+                    text = row_text(self._session, index, self._home)
+                except SessionBrowseError as error:
+                    text = str(error)
+                self._texts[index] = text

@@ -1,0 +1,78 @@
+"""State of a session's tree: the rows that are wanted, the rows that were made, positions among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from sessionbrowse.model.session.session import ROOT, Session
+from sessionbrowse.model.tree.lazy_rows import Rows
+
+
+class TreeState(Struct, frozen=True):
+    """Which rows of a tree are wanted: the filter's name, the search, the folded entries."""
+
+    filter: str = "default"
+    query: str = ""
+    folded: frozenset[int] = frozenset()
+
+
+class TreeRows(Struct, frozen=True):
+    """The rows made for a state, and the same rows with nothing folded.
+
+    `found` are all entries that match the query, shown or not. `searched` of the `entries` were searched so far, all
+    of them if `finished`. `earlier` are finished rows of a query that is the beginning of this one.
+    """
+
+    state: TreeState
+    rows: Rows
+    unfolded: Rows
+    session: Session
+    found: Sequence[int] = ()
+    searched: int = 0
+    entries: int = 0
+    finished: bool = True
+    earlier: TreeRows | None = None
+
+
+class ShownTree(Struct, frozen=True, eq=False):
+    """The rows on the screen, and positions among them; `made` is None before the first rows."""
+
+    made: TreeRows | None
+    rows: Rows
+    position_of: dict[int, int]
+    branch_points: list[int]
+    hits: list[int]
+
+    def nearest(self, parents: Sequence[int], index: int | None) -> int | None:
+        """Return the entry, or its nearest ancestor that has a row; None if there is none."""
+        if not self.position_of:
+            return None
+        while index is not None and index != ROOT and index not in self.position_of:
+            index = parents[index]
+        return None if index == ROOT else index
+
+    def parent_position(self, parents: Sequence[int], index: int) -> int | None:
+        """Return the position of the nearest row above an entry, None for a root."""
+        above = self.nearest(parents, parents[index])
+        return None if above is None else self.position_of[above]
+
+    def starts_segment(self, parents: Sequence[int], position: int) -> bool:
+        """Whether a row is a root or the first row of a branch."""
+        row = self.rows[position]
+        return row.connector is not None or self.parent_position(parents, row.index) is None
+
+
+def shown_tree(made: TreeRows) -> ShownTree:
+    """Return the rows with their positions."""
+    return ShownTree(
+        made=made,
+        rows=made.rows,
+        position_of=made.rows.position_of,
+        branch_points=made.rows.connected,
+        hits=made.rows.hits if made.state.query else [],
+    )
+
+
+NOTHING_SHOWN = ShownTree(made=None, rows=Rows([]), position_of={}, branch_points=[], hits=[])

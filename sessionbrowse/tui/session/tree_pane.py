@@ -1,0 +1,280 @@
+"""The pane of a session's tree: its rows, the entry under the cursor, and how rows are painted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.tree.lazy_rows import Row, Rows
+from sessionbrowse.store.own.remembered_views import SessionView
+from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.reading.find_entry import ENTRY_IS_GONE, find_again
+from sessionbrowse.tui.session.row_texts import RowTexts
+from sessionbrowse.tui.session.state import NOTHING_SHOWN, ShownTree, TreeRows, TreeState, shown_tree
+from sessionbrowse.tui.session.titles import found_status, no_rows_sentence, tree_title
+from sessionbrowse.tui.session.tree_rows import TreeStyle, shift_for, tree_row
+from sessionbrowse.tui.session.tree_search import make_rows
+from sessionbrowse.tui.shell.command_screen import ANSWER_SECONDS, CommandScreen
+from sessionbrowse.tui.shell.jobs import Outcome
+from sessionbrowse.tui.widgets.filter_line import FilterLine
+from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
+
+NOT_READ_YET = "…"
+
+
+class HasTree(Protocol):
+    """A screen with a tree, as the tree's commands know it."""
+
+    tree_pane: TreePane
+
+
+class TreePane:
+    """The tree of a session; `changed` is called when it shows other rows."""
+
+    def __init__(self, screen: CommandScreen[Any], changed: Callable[[], object]) -> None:
+        self._screen = screen
+        self._changed = changed
+        self.session: Session | None = None
+        self.state = TreeState()
+        self.shown = NOTHING_SHOWN
+        self.marked: int | None = None
+        """The entry that others are compared with."""
+        self.wanted: tuple[int | None, str | None] = (None, None)
+        """Index and id of the entry that the cursor goes to with the next rows."""
+        self._stood: int | None = None
+        self._shows_label_times = False
+        self._style = TreeStyle(now_ms=0, home="")
+        self._painted_shift = 0
+        self._texts: RowTexts | None = None
+
+    # -- the cursor ---------------------------------------------------------------------------------------------
+
+    @property
+    def row_list(self) -> RowList:
+        """The rows as a widget; their keys are entries."""
+        return self._screen.query_one("#tree", RowList)
+
+    @property
+    def filter_line(self) -> FilterLine:
+        """The line in which the search is typed."""
+        return self._screen.query_one(FilterLine)
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that are shown."""
+        return self.shown.rows
+
+    @property
+    def row(self) -> Row | None:
+        """The row under the cursor."""
+        return self.rows[self.row_list.cursor] if self.rows else None
+
+    @property
+    def index(self) -> int | None:
+        """The entry under the cursor."""
+        row = self.row
+        return row.index if row is not None else None
+
+    @property
+    def entry_id(self) -> str | None:
+        """The id of the entry under the cursor; None if it has none."""
+        session, index = self.session, self.index
+        return session.ids[index] or None if session is not None and index is not None else None
+
+    @property
+    def entry_to_resume(self) -> str | None:
+        """The id of the entry under the cursor, unless the agent resumes there anyway."""
+        is_leaf = self.session is not None and self.index == self.session.leaf
+        return None if is_leaf else self.entry_id
+
+    def go(self, position: int) -> None:
+        """Move the cursor to a row."""
+        self.row_list.go(position)
+
+    def focus(self) -> None:
+        """Focus the tree."""
+        self._screen.set_focus(self.row_list)
+
+    def say(self, sentence: str) -> None:
+        """Show a toast."""
+        self._screen.browser.say(sentence)
+
+    # -- the session --------------------------------------------------------------------------------------------
+
+    def restore(self, view: SessionView) -> None:
+        """Take over the filter and, unless another entry is wanted, the cursor of an earlier visit."""
+        self.state = TreeState(filter=view.filter)
+        if self.wanted == (None, None):
+            self.wanted = (None, view.entry)
+
+    def view(self) -> SessionView | None:
+        """Return the cursor, the filter and the folds, for the next visit; None before the session is read."""
+        session = self.session
+        if session is None:
+            return None
+        ids = [session.ids[index] for index in sorted(self.state.folded)]
+        # A cursor at the leaf stays at the leaf, whatever entry that is next time.
+        return SessionView(entry=self.entry_to_resume, filter=self.state.filter, folded=tuple(filter(None, ids)))
+
+    def open(self, session: Session, folded: tuple[str, ...], *, follows_leaf: bool) -> None:
+        """Show a session, or one that was read again; a cursor at the leaf moves to the new leaf if `follows_leaf`."""
+        before, index = self.session, self.index
+        if before is not None and index is not None and self.wanted == (None, None):
+            at_end = follows_leaf and index == self.shown.nearest(before.parents, before.leaf)
+            self.wanted = (None, session.leaf_id if at_end else before.ids[index])
+        if before is not None and len(session.ids) < len(before.ids):
+            # The file was rewritten: the rows are entries of the old one.
+            self.shown, self._stood = NOTHING_SHOWN, None
+            self.row_list.set_rows([])
+        self.session = session
+        self.marked = None if self.marked is not None and self.marked >= len(session.ids) else self.marked
+        self._texts = RowTexts(session, self._screen.browser.home, self._screen.lane("texts"))
+        known = session.index_by_id
+        indexes = frozenset([known[entry_id] for entry_id in folded if entry_id in known])
+        self.show(TreeState(self.state.filter, self.state.query, indexes) if indexes else self.state)
+
+    # -- other rows ---------------------------------------------------------------------------------------------
+
+    def show(self, state: TreeState) -> None:
+        """Make the rows of a state in the background, then show them."""
+        self.state = state
+        session, texts = self.session, self._texts
+        if session is None or texts is None:
+            return
+        before, cursor, room = self.shown.made, self._standing, self.row_list.room_around
+        aim = find_again(session, *self.wanted)
+        aim = cursor if aim is None else aim
+        page = range(max(sum(room), self._screen.size.height))
+
+        def read_texts(made: TreeRows) -> None:
+            """Wait a moment for the texts of the rows that will be visible."""
+            shown = shown_tree(made)
+            entry = _cursor_entry(session, shown, aim)
+            top = shown.position_of[entry] - min(room[0], len(page)) if entry is not None else 0
+            top = max(0, min(top, len(shown.rows) - len(page)))
+            done = texts.prepare(shown.rows.indexes, range(top, top + len(page)))
+            if done is not None:
+                done.wait(ANSWER_SECONDS)
+
+        lane = self._screen.lane("rows")
+        lane.ask(lambda job: make_rows(session, state, before, job, cursor, room, read_texts))
+        self._screen.expect(lane)
+
+    def search(self, query: str) -> None:
+        """Search the tree; an empty query shows all rows again."""
+        if query.strip() != self.state.query:
+            self.show(TreeState(self.state.filter, query.strip()))
+
+    def show_entry(self, entry_id: str) -> None:
+        """Put the cursor on an entry, or on its nearest ancestor that has a row."""
+        self.wanted = (None, entry_id)
+        self.show(self.state)
+
+    def take_rows(self, outcome: Outcome) -> None:
+        """Show the rows that were made; the cursor stays on its entry or goes to an ancestor."""
+        if outcome.error is not None:
+            raise outcome.error
+        before = self._stood = self._standing
+        self.shown = shown_tree(outcome.value)
+        self.restyle()
+        cursor = self._cursor_for(before)
+        empty = no_rows_sentence(self.session, self.state, self.shown, self._screen.browser.keys.key_of)
+        self.row_list.set_rows(self.rows.indexes, cursor=cursor, empty=empty)
+        self.row_list.border_title = tree_title(self.state)
+        self.row_list.border_subtitle = f"{len(self.rows):,}"
+        self._changed()
+        if self.filter_line.display:
+            self.show_found()
+
+    def show_found(self) -> None:
+        """Show in the filter line how many rows were found."""
+        self.filter_line.say(found_status(self.state, self.shown))
+
+    @property
+    def _standing(self) -> int | None:
+        """The entry under the cursor, or the last one that was, if there are no rows."""
+        return self._stood if self.index is None else self.index
+
+    def _cursor_for(self, before: int | None) -> int | None:
+        """Return the entry that the cursor goes to: the wanted one, `before`, or the leaf."""
+        session = self.session
+        assert session is not None
+        wanted = find_again(session, *self.wanted)
+        is_hidden = wanted is not None and wanted not in self.shown.position_of
+        # A hit of the search over all sessions is shown even if the filter hides it.
+        if is_hidden and self.wanted[0] is not None and self.state.filter != "all":
+            self.show(TreeState("all"))
+        else:
+            if wanted is None and self.wanted[0] is not None:
+                self._screen.browser.say(ENTRY_IS_GONE, "warning")
+            self.wanted = (None, None)
+        return _cursor_entry(session, self.shown, before if wanted is None else wanted)
+
+    def position_of_leaf(self) -> int | None:
+        """Return the position of the leaf's row, or of its nearest ancestor's; None if there are no rows."""
+        if self.session is None:
+            return None
+        entry = _cursor_entry(self.session, self.shown, self.session.leaf)
+        return None if entry is None else self.shown.position_of[entry]
+
+    # -- painting -----------------------------------------------------------------------------------------------
+
+    def prepare_texts(self, visible: range) -> None:
+        """Have the texts of the visible rows read, in the frame of the key that made them visible if possible."""
+        if self._texts is not None and self._texts.prepare(self.rows.indexes, visible) is not None:
+            self._screen.expect(self._screen.lane("texts"))
+
+    def take_texts(self, outcome: Outcome) -> None:
+        """Paint the rows whose texts were read."""
+        if outcome.error is not None:
+            raise outcome.error
+        if not outcome.last:
+            self.row_list.refresh()
+
+    def render_row(self, position: int, width: int, state: RowState) -> Line:
+        """Return a row as spans."""
+        assert self.session is not None
+        assert self._texts is not None
+        row = self.rows[position]
+        text = self._texts.get(row.index)
+        self._painted_shift = self._shift()
+        shown = NOT_READ_YET if text is None else text
+        return tree_row(self.session, row, shown, width, self._style, self._painted_shift)
+
+    def follow_cursor(self) -> None:
+        """Scroll the tree sideways, so that the cursor's row has room for its text."""
+        if self._shift() != self._painted_shift:
+            self.row_list.refresh()
+
+    def _shift(self) -> int:
+        row = self.row
+        return shift_for(row, self.row_list.room - GUTTER) if row is not None else 0
+
+    def mark(self, index: int | None) -> None:
+        """Mark an entry that others are compared with, or none."""
+        self.marked = index
+        self.restyle()
+        self.row_list.refresh()
+
+    def toggle_label_times(self) -> None:
+        """Show or hide the times at which labels were set."""
+        self._shows_label_times = not self._shows_label_times
+        self.restyle()
+        self.row_list.refresh()
+
+    def restyle(self) -> None:
+        """Take over the time, the mark and the words of the search for the rows to come."""
+        self._style = TreeStyle(
+            now_ms=self._screen.browser.now_ms(),
+            home=self._screen.browser.home,
+            label_times=self._shows_label_times,
+            marked=self.marked,
+            words=tuple(self.state.query.lower().split()),
+        )
+
+
+def _cursor_entry(session: Session, shown: ShownTree, wanted: int | None) -> int | None:
+    """Return the entry or its nearest ancestor that has a row; the leaf's for None, the last row if there is none."""
+    nearest = shown.nearest(session.parents, session.leaf if wanted is None else wanted)
+    return nearest if nearest is not None or not shown.rows else shown.rows[-1].index
