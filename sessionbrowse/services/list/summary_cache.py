@@ -19,14 +19,10 @@ from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.overview import Brief
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable
 from sessionbrowse.store.read.summarise import summaries_of
-from sessionbrowse.store.read.worker_processes import workers_beside_browser
 
 AT_ONCE_FILES = 50
 AT_ONCE_BYTES = 16 * 1024 * 1024
 """Files and bytes that are read into the index before they are handed over; more are handed over first."""
-FIRST_WAVE_BYTES = 8 * 1024 * 1024
-WAVE_BYTES = 128 * 1024 * 1024
-"""Of many files so much is read at first, which is a screen full of rows, and then at once, by several processes."""
 
 
 class _Known(Struct, frozen=True, gc=False):
@@ -110,16 +106,14 @@ class Readings:
                     yield file, self.get(file)
                 left = [file for file in left if self.get(file) is None]
             self.unindexed += left
-        for wave in _waves(left):
-            vanished = {file.path: file for file in wave}
-            # The other threads wait for the browser, for changes and for the indexer: they hold nothing.
-            for summary in summaries_of(wave, self._override, workers_for=workers_beside_browser):
-                if summary is not None:
-                    file = vanished.pop(summary.path)
-                    self._known[file.path] = _Known(_stamp(file), summary)
-                    yield file, summary
-            for file in vanished.values():
-                yield file, None
+        vanished = {file.path: file for file in left}
+        for summary in summaries_of(left, self._override):
+            if summary is not None:
+                file = vanished.pop(summary.path)
+                self._known[file.path] = _Known(_stamp(file), summary)
+                yield file, summary
+        for file in vanished.values():
+            yield file, None
 
     def forget(self, paths: Iterable[str]) -> None:
         """Forget files, and have the index forget those that are gone."""
@@ -166,24 +160,6 @@ class Readings:
         if self._index is not None:
             throw_away(self._index, error, self._note)
         self._index = None
-
-
-def _waves(files: Sequence[FoundFile]) -> Iterator[list[FoundFile]]:
-    """Yield the files in parts, the first one small: what other processes read of a part comes at its end."""
-    wave: list[FoundFile] = []
-    room = FIRST_WAVE_BYTES
-    for file in files:
-        if wave and file.size > room:
-            # Several processes begin with the largest file: the rows before it would come behind it.
-            yield wave
-            wave, room = [], WAVE_BYTES
-        wave.append(file)
-        room -= file.size
-        if room <= 0:
-            yield wave
-            wave, room = [], WAVE_BYTES
-    if wave:
-        yield wave
 
 
 def _stamp(file: FoundFile) -> tuple[int, ...]:

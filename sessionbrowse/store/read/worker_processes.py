@@ -1,7 +1,7 @@
-"""One piece of work for many files, spread over processes made with fork: started in milliseconds, sharing nothing.
+"""One function applied to many files in several forked processes, for the command line and the indexer.
 
-Fork is safe before a thread exists; without fork, or with other threads, everything happens in this process, unless who
-asks knows that no thread holds anything that the work needs.
+A forked process starts in milliseconds. Forking is safe only while no other thread lives, and on macOS not even then:
+otherwise this process does all the work itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 MIN_BYTES = 24 * 1024 * 1024
-"""Less than this is done before another process has begun."""
+"""Fewer bytes are read before another process has started."""
 CHUNK_BYTES = 4 * 1024 * 1024
 MAX_CHUNKS = 8192
 MOST_WORKERS = 8
@@ -27,28 +27,15 @@ _SIZE = 8
 
 
 def one_worker(_total_bytes: int) -> int:
-    """Return that this process does it all, whatever there is to be done."""
+    """Return 1, to let this process do all the work."""
     return 1
 
 
 def workers_for(total_bytes: int) -> int:
-    """Return how many processes, this one included, are worth it for so many bytes where no other thread runs."""
-    workers = _worth_it(total_bytes, _cores())
-    return workers if workers == 1 or _is_alone() else 1
-
-
-def workers_beside_browser(total_bytes: int) -> int:
-    """Return the same beside a browser, which keeps a core to itself: with both of two busy, keys take twice as long.
-
-    Only where other threads do not matter: they hold nothing, and import nothing, that the work needs.
-    """
-    return _worth_it(total_bytes, _cores() - 1)
-
-
-def _worth_it(total_bytes: int, cores: int) -> int:
-    if total_bytes < MIN_BYTES or not hasattr(os, "fork") or sys.platform == "darwin":
+    """Return the number of processes, this one included, to read so many bytes; 1 while another thread lives."""
+    if total_bytes < MIN_BYTES or not hasattr(os, "fork") or sys.platform == "darwin" or not _is_alone():
         return 1
-    return max(1, min(cores, MOST_WORKERS))
+    return max(1, min(_cores(), MOST_WORKERS))
 
 
 def _cores() -> int:
@@ -56,7 +43,7 @@ def _cores() -> int:
 
 
 def chunked(sizes: Sequence[int]) -> list[list[int]]:
-    """Return the indexes of files in chunks of some megabytes; the largest files come first, in chunks of their own."""
+    """Split the indexes of files into chunks of some megabytes; the largest files come first, each in its own chunk."""
     limit = max(CHUNK_BYTES, sum(sizes) // MAX_CHUNKS + 1)
     chunks = [[index] for index in sorted(range(len(sizes)), key=lambda index: -sizes[index]) if sizes[index] >= limit]
     filled = limit
@@ -80,11 +67,11 @@ def fork_map(
     pack: Callable[[list[Any]], Any] = lambda answer: answer,
     unpack: Callable[[Any], list[Any]] = lambda packed: packed,
 ) -> Iterator[list[Any]]:
-    """Yield `work(chunk)` for every chunk, in the order in which they are done, from this and other processes.
+    """Yield `work(chunk)` for every chunk from this and other processes, as they complete.
 
-    What comes from another process is packed there into plain types (`marshal`), and unpacked here. `finish` is called
-    in every process behind its last chunk. Chunks of a process that died are done again here, as are those whose
-    `work` or `finish` raised there; `finish` then follows once more.
+    `pack` turns a result of another process into plain types (for `marshal`), `unpack` turns it back. `finish` is
+    called in every process after its last chunk. If a process dies, or raises, its chunks are repeated in this
+    process, and so is `finish`.
     """
     if workers <= 1 or len(chunks) < 2:
         for chunk in chunks:
@@ -105,7 +92,7 @@ def fork_map(
         for number in _drawn(tickets):
             done.add(number)
             yield work(chunks[number])
-        # Before the others' answers, which come when they have finished: nobody waits for anybody.
+        # Before reading the results of the others, which are complete only when they finish.
         finish()
         for _, answers in children:
             for number, answer in _received(answers):
@@ -136,13 +123,13 @@ def _start(
         return process, answers
     status = 1
     try:
-        # The answers wait, packed, until all is done: a full pipe would stop the work.
+        # Results are sent at the end: a full pipe would stop the work.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.close(answers)
         found: list[bytes] = []
         for number in _drawn(tickets):
             if os.getppid() != parent:
-                # Killed: nobody waits for the answers, and what the parent had locked is locked as long as we live.
+                # The parent was killed. Its file locks last as long as this process lives.
                 os._exit(status)
             found.append(marshal.dumps((number, work(chunks[number]))))
         finish()
@@ -161,7 +148,7 @@ def _drawn(tickets: int) -> Iterator[int]:
 
 
 def _received(answers: int) -> Iterator[tuple[int, Any]]:
-    """Yield the numbers of chunks and what became of them; nothing more where the process died."""
+    """Yield the numbers and results of chunks; stop early if the process died."""
     with os.fdopen(answers, "rb", closefd=False) as pipe:
         while len(size := pipe.read(_SIZE)) == _SIZE:
             answer = pipe.read(int.from_bytes(size, "little"))
@@ -170,7 +157,7 @@ def _received(answers: int) -> Iterator[tuple[int, Any]]:
 
 
 def _is_alone() -> bool:
-    """Tell whether this is the only thread; those that asked the disk end within moments."""
+    """Return whether this is the only thread, waiting a moment for threads of the scan to end."""
     deadline = time.monotonic() + _THREADS_END_S
     while threading.active_count() > 1:
         if time.monotonic() > deadline:

@@ -26,7 +26,6 @@ from sessionbrowse.services.background.monitor_messages import (
     SessionsGone,
     SessionsInUse,
 )
-from sessionbrowse.services.list import summary_cache
 from sessionbrowse.services.list.summary_cache import AT_ONCE_FILES
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.own.remembered_views import ListView, remember, scope_key
@@ -238,29 +237,16 @@ def test_two_at_once_share_one_index(tmp_path: Path) -> None:
     other.end()
 
 
-def test_many_files_are_read_by_several_processes_and_shown_the_same(
+def test_the_progress_of_reading_many_files_is_sent_and_nothing_is_forked_beside_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = store(tmp_path, AT_ONCE_FILES + 30)
-    alone = index(root, tmp_path / "one")
-    monkeypatch.setattr(summary_cache, "FIRST_WAVE_BYTES", 2_000)
-    monkeypatch.setattr(summary_cache, "WAVE_BYTES", 8_000)
-    monkeypatch.setattr(summary_cache, "workers_beside_browser", lambda _: 3)
-    monkeypatch.setattr(worker_processes, "CHUNK_BYTES", 600)
+    monkeypatch.setattr(worker_processes, "MIN_BYTES", 0)
     forks = counted_forks(monkeypatch)
-    together = index(root, tmp_path / "several")
-    assert together.rows == alone.rows
-    assert len(forks) > 4
-    told = [(event.done, event.total) for event in together.all if isinstance(event, SessionsFound) and event.total]
-    assert told == sorted(told)
-    assert told[-1] == (AT_ONCE_FILES + 30, AT_ONCE_FILES + 30)
-
-
-def test_a_browser_keeps_one_of_several_cores_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    for cores, workers in ((1, 1), (2, 1), (4, 3), (64, 8)):
-        monkeypatch.setattr(worker_processes, "_cores", lambda cores=cores: cores)
-        assert worker_processes.workers_beside_browser(worker_processes.MIN_BYTES) == workers
-        assert worker_processes.workers_beside_browser(worker_processes.MIN_BYTES - 1) == 1
+    events = index(store(tmp_path, AT_ONCE_FILES + 30), tmp_path / "cache")
+    sent = [(event.done, event.total) for event in events.all if isinstance(event, SessionsFound) and event.total]
+    assert sent == sorted(sent)
+    assert sent[-1] == (AT_ONCE_FILES + 30, AT_ONCE_FILES + 30)
+    assert forks == []
 
 
 def test_the_first_rows_come_as_a_screen_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,20 +266,14 @@ def test_a_row_does_not_wait_for_a_long_file_behind_it(tmp_path: Path, monkeypat
     os.utime(long, (2_000_000_000, 2_000_000_000))
     os.utime(newest, (2_000_000_100, 2_000_000_100))
     monkeypatch.setattr("sessionbrowse.services.background.disk_monitor.LONG_BYTES", 50_000)
-    monkeypatch.setattr(summary_cache, "FIRST_WAVE_BYTES", 50_000)
-    monkeypatch.setattr(summary_cache, "workers_beside_browser", lambda _: 2)
     first = index(root, tmp_path / "cache").all[0]
     assert isinstance(first, SessionsFound)
     assert [summary.path for summary in first.summaries] == [str(newest)]
 
 
-def test_a_file_that_vanishes_while_several_processes_read_is_not_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_vanishes_while_many_are_read_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = store(tmp_path, AT_ONCE_FILES + 30)
     gone = [session(root, f"{number}.jsonl") for number in range(0, 80, 9)]
-    monkeypatch.setattr(summary_cache, "workers_beside_browser", lambda _: 2)
-    monkeypatch.setattr(worker_processes, "CHUNK_BYTES", 600)
     read = summaries_of
 
     def late(files: list[FoundFile], *rest: Any, **more: Any) -> Iterator[Summary | None]:
