@@ -25,6 +25,7 @@ ROWS: dict[str, Callable[[Bench], list[Line]]] = {
     "rescan": rows_command_line.row_rescan,
     "start": rows_browser.row_start,
     "search": rows_browser.row_search,
+    "search-indexing": rows_browser.row_search_indexing,
     "live": rows_browser.row_live,
     "follow": rows_browser.row_follow,
     "append": rows_command_line.row_append,

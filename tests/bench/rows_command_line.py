@@ -37,7 +37,7 @@ RETURNED = re.compile(rb"\) = (0x[0-9a-f]+|\d+)\b[^)]*$")
 
 
 def row_list(bench: Bench) -> list[Line]:
-    """`list --json`, no index at all, 720 MB: at least six times faster than pi's own listing."""
+    """`list --json`, no index at all, 720 MB: at least 3.5 times faster than pi's own listing."""
     store = bench.store("middle")
     cpu: list[float] = []
     pi_cpu: list[float] = []
@@ -55,7 +55,9 @@ def row_list(bench: Bench) -> list[Line]:
 
     ours()
     lines = [
-        against(bench, f"`list --json`, no index, {size_of(store)}; pi's `listAll`", ours, pi, unit=seconds, faster=6),
+        against(
+            bench, f"`list --json`, no index, {size_of(store)}; pi's `listAll`", ours, pi, unit=seconds, faster=3.5
+        ),
     ]
     theirs = spread(pi_cpu).shown(seconds) if pi_cpu else ""
     lines.append(recorded("the same, CPU time of all processes; node's start included", cpu, seconds, theirs))
@@ -97,7 +99,7 @@ def row_memory(bench: Bench) -> list[Line]:
             ]
             what = f"`list --json`, no index, {title_of(store)}: time"
             bar = store.spec.kind == "images"
-            lines.append(limited(what, times_taken, seconds, 0.5) if bar else recorded(what, times_taken, seconds))
+            lines.append(limited(what, times_taken, seconds, 1.5) if bar else recorded(what, times_taken, seconds))
         shutil.rmtree(cache, ignore_errors=True)
     return lines
 
@@ -168,20 +170,14 @@ def row_rescan(bench: Bench) -> list[Line]:
     def fr() -> float:
         return must(run([*need(bench.peers.fast_resume), "--json", "--limit", "50"], env)).seconds
 
-    taken: list[float] = []
-
-    def ours_kept() -> float:
-        taken.append(ours())
-        return taken[-1]
-
     if not bench.peers.fast_resume.missing:
         must(run([*bench.peers.fast_resume.command, "--rebuild"], env))
     ours()
     what = f"`list --json --limit 50`, {store.spec.sessions:,} sessions unchanged"
-    lines = [against(bench, f"{what}; `fr` the same", ours_kept, fr, unit=seconds, at_most=1, rounds=bench.rounds * 3)]
-    lines.append(limited(f"{what}: whole process", taken, seconds, 0.12))
-    lines.append(_notices_a_change(bench, store, cache))
-    return lines
+    return [
+        against(bench, f"{what}; `fr` the same", ours, fr, unit=seconds, at_most=0.7, rounds=bench.rounds * 3),
+        _notices_a_change(bench, store, cache),
+    ]
 
 
 def _notices_a_change(bench: Bench, store: Store, cache: Path) -> Line:
