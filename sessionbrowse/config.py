@@ -1,4 +1,4 @@
-"""The user's settings file and our own directories; knows no command, agent or theme by name."""
+"""The user's settings file, and the directories of the program; it knows no command, agent or theme by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ APP = "sessionbrowse"
 T = TypeVar("T", bound=msgspec.Struct)
 
 INDEX_FILE = "index.sqlite"
-"""Name of the index in our cache directory."""
+"""Name of the index file in the cache directory."""
 
 DateStyle = Literal["age", "date", "iso"]
 TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
@@ -26,73 +26,73 @@ CommandPlace = Literal["everywhere", "lists", "session"]
 CommandOutput = Literal["terminal", "pause", "toast"]
 
 ROW_FIELDS: tuple[RowField, ...] = ("model", "folder", "agent", "modified", "messages", "cost")
-"""What a session's row shows beside its title, from left to right."""
+"""Fields that a session's row shows beside its title, from left to right."""
 
 
 class ResumeSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a session is resumed from the browser."""
+    """How the browser resumes a session."""
 
     where: ResumeIn = msgspec.field(default="here", name="in")
-    """In this terminal, the browser coming back afterwards; in tmux beside it; or by a command."""
+    """`here` runs the agent in this terminal and then returns to the browser; the others leave the browser open."""
     command: tuple[str, ...] = ()
-    """The words of that command: `{argv}` stands for the agent's own words, `{line}` for them as one shell line with
-    the change of directory, `{cwd}` for the directory."""
+    """Program and arguments for `command`. Placeholders: `{argv}` is the agent's command line as separate words,
+    `{line}` is one shell line that also changes the directory, `{cwd}` is the directory."""
 
 
 class CustomCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A command of the user's own, with placeholders `{path}`, `{id}`, `{cwd}`, `{entry}`, `{agent}`, `{name}`."""
+    """A command that the user defined; placeholders are `{path}`, `{id}`, `{cwd}`, `{entry}`, `{agent}`, `{name}`."""
 
     name: str
-    """What help and palette call it."""
+    """Title of the command in help and palette."""
     run: tuple[str, ...] | str
-    """Words that are run as they are, or one line for the shell, in which placeholders are quoted."""
+    """Program and arguments, or one line for the shell, in which placeholders are quoted."""
     key: str = ""
-    """A key for it; without one the palette gives it."""
+    """The key that runs it; without a key it is run from the palette."""
     where: CommandPlace = "everywhere"
-    """Where it can be given."""
+    """The screens on which it is offered."""
     output: CommandOutput = "terminal"
-    """Whether it gets the terminal, or runs in the background and its output is shown for a moment."""
+    """`terminal` and `pause` run it in the terminal; `toast` runs it in the background and shows its output."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user can set; every field is a key of the settings file and has a default."""
+    """The user's settings; every field is a key of the settings file and has a default."""
 
     theme: str = "dark"
     """Name of the colour theme."""
     date_style: DateStyle = "age"
-    """How lists show times: `2h`, `Nov 21 14:03`, or ISO 8601."""
+    """The form of times in lists: `2h`, `Nov 21 14:03`, or ISO 8601."""
     tree_filter: TreeFilter = "default"
-    """The filter with which a session's tree opens."""
+    """The filter of a session's tree when it opens."""
     sort: Sort = "recent"
-    """The order in which the list of sessions opens."""
+    """The sort order of the list of sessions when the browser opens."""
     projects_by: ProjectsBy = "directory"
-    """Whether the worktrees of one repository are one project."""
+    """`repository` shows all worktrees of one repository as one project."""
     fold_families: bool = True
-    """Whether forks, copies, runs of subagents and one-message stubs begin folded under the session they belong to."""
+    """Fold forks, copies, subagent runs and one-message stubs under the session they belong to."""
     age_groups: bool = True
-    """Whether the newest order has a line between today, yesterday, this week and so on."""
+    """Show headings such as "today" and "yesterday" when sessions are sorted by age."""
     row_fields: tuple[RowField, ...] = ROW_FIELDS
-    """What a session's row shows beside its title, as far as there is room."""
+    """Fields that a session's row shows beside its title, as far as there is room."""
     preview: bool = True
-    """Whether the preview is shown at first."""
+    """Show the preview when the browser opens."""
     restore: bool = True
-    """Whether the browser opens as it was left."""
+    """Reopen the browser at the project, session and filter of the last time."""
     index_tools: bool = False
-    """Whether the text index holds tool calls and results too."""
+    """Include tool calls and results in the text index."""
     roots: tuple[str, ...] = ()
-    """More places to look for sessions, beside those of the agents; `~` is the home directory."""
+    """Directories to scan for sessions in addition to those of the agents; `~` is the home directory."""
     keys: dict[str, str] = msgspec.field(default_factory=dict)
-    """Other keys for commands: command id to key."""
+    """Keys that replace the default ones, by command id."""
     agents: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
-    """Other programs for agents: agent to program and arguments."""
+    """Program and arguments that start an agent, by agent; the default is its name on the PATH."""
     resume: ResumeSettings = ResumeSettings()
-    """Where sessions are resumed."""
+    """How sessions are resumed."""
     commands: tuple[CustomCommand, ...] = ()
-    """Commands of the user's own."""
+    """Commands that the user defined."""
 
 
 class LoadedSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings in force, where they were looked for, and a sentence for each that cannot be used."""
+    """The settings in force, the path of their file, and one sentence for each setting that cannot be used."""
 
     settings: Settings
     path: Path
@@ -100,7 +100,7 @@ class LoadedSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_settings(env: Mapping[str, str] = os.environ, home: Path | None = None) -> LoadedSettings:
-    """Return the user's settings; a missing file means the defaults, a faulty one its good part."""
+    """Return the user's settings; settings that are missing or invalid have their defaults."""
     path = settings_path(env, home)
     try:
         text = path.read_bytes().decode()
@@ -115,8 +115,8 @@ def load_settings(env: Mapping[str, str] = os.environ, home: Path | None = None)
 
 
 def parse_settings(text: str) -> tuple[Settings, list[str]]:
-    """Return the settings that TOML `text` holds, and a sentence for each that cannot be used."""
-    import tomllib  # only people with a settings file pay for it
+    """Return the settings in the TOML document `text`, and one sentence for each setting that cannot be used."""
+    import tomllib  # imported here: most users have no settings file
 
     try:
         table = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
@@ -127,10 +127,10 @@ def parse_settings(text: str) -> tuple[Settings, list[str]]:
 
 
 def _settings_of(kind: type[T], table: Mapping[str, Any], above: str, problems: list[str]) -> T:
-    """Return the good part of a table as a struct, and add a sentence for each of the rest.
+    """Return the valid settings of a table as a struct; add one sentence to `problems` for each invalid one.
 
     Raises:
-        ValidationError: something without a default is missing or wrong.
+        ValidationError: a setting without a default is missing or invalid.
     """
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     good: dict[str, Any] = {}
@@ -162,7 +162,7 @@ def _value_of(kind: Any, value: object, name: str, problems: list[str]) -> objec
 
 
 def _entries_of(kind: Any, table: Mapping[str, object], name: str, problems: list[str]) -> dict[str, Any]:
-    """Return the entries that can be used; one that cannot does not take the others with it."""
+    """Return the valid entries of a table; add one sentence to `problems` for each invalid one."""
     good: dict[str, Any] = {}
     for key, value in table.items():
         try:
@@ -173,7 +173,7 @@ def _entries_of(kind: Any, table: Mapping[str, object], name: str, problems: lis
 
 
 def _commands_of(tables: list[Any], name: str, problems: list[str]) -> tuple[CustomCommand, ...]:
-    """Return the commands that can be used; one that cannot does not take the others with it."""
+    """Return the valid commands; add one sentence to `problems` for each invalid one."""
     found: list[CustomCommand] = []
     for number, table in enumerate(tables, 1):
         here = f"{name}[{number}]"
@@ -219,7 +219,7 @@ _WANTED = {
 
 
 def example() -> str:
-    """Return the example of a settings file: every setting with its default, as comments."""
+    """Return an example of a settings file: every setting with its default, commented out."""
     return Path(__file__).with_name("settings_example.toml").read_text(encoding="utf-8")
 
 
@@ -227,28 +227,28 @@ def example() -> str:
 
 
 def settings_path(env: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
-    """Return the settings file: `SESSIONBROWSE_CONFIG`, else `config.toml` in our configuration directory."""
+    """Return the path of the settings file: `SESSIONBROWSE_CONFIG`, else `config.toml` in `config_dir`."""
     named = env.get("SESSIONBROWSE_CONFIG")
     return Path(named) if named else config_dir(env, home) / "config.toml"
 
 
 def config_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
-    """Return the directory of the user's settings; it need not exist."""
+    """Return the directory of the user's settings; it may not exist yet."""
     return _own_dir("config", env, home)
 
 
 def cache_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
-    """Return the directory of what can be made again at any time; it need not exist."""
+    """Return the directory of caches, such as the index; it may not exist yet."""
     return _own_dir("cache", env, home)
 
 
 def state_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
-    """Return the directory of what the program remembers: pins, journal, view; it need not exist."""
+    """Return the directory of pins, the undo journal and the browser's last view; it may not exist yet."""
     return _own_dir("state", env, home)
 
 
 def data_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
-    """Return the directory of what the program keeps for the user: our own trash; it need not exist."""
+    """Return the directory of the program's own trash; it may not exist yet."""
     return _own_dir("data", env, home)
 
 
@@ -265,7 +265,7 @@ def _own_dir(kind: str, env: Mapping[str, str], home: Path | None, system: str =
         import platformdirs
 
         return Path(getattr(platformdirs, f"user_{kind}_path")(APP, appauthor=False))
-    # platformdirs' own rule for Unix, without its 17 ms of import and with `env` and `home` as values
+    # the rule of platformdirs for Unix: importing it takes 17 ms, and it does not take `env` and `home` as parameters
     variable, below_home = _XDG[kind]
     named = env.get(variable, "").strip()
     if Path(named).is_absolute():

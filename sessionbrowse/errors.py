@@ -1,7 +1,7 @@
-"""Every failure that a user can meet; each carries the one sentence that the user reads.
+"""Errors that a user can meet; each carries the one sentence that the user reads.
 
-The command line prints the sentence and ends with status 1; the interface shows it where the user is looking.
-Whoever raises writes the sentence: it names the thing and, where something can be done, says what.
+The command line prints the sentence and exits with status 1; the browser shows it as a toast or in the pane concerned.
+The code that raises an error words its sentence: what is wrong, where, and what to do about it.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ class SessionBrowseError(Exception):
 
 
 class NotASession(SessionBrowseError):
-    """A path leads to no session that can be opened."""
+    """The path does not lead to a session file that can be opened."""
 
 
 class Unreadable(NotASession):
-    """A file is missing, forbidden, no regular file, or fails while it is read."""
+    """A file is missing, not permitted, not a regular file, or fails while it is read."""
 
 
 class UnsupportedFormat(NotASession):
-    """A file is of a known format that is not read here (pi-agent-core's v4, event streams, other agents' files)."""
+    """A file has a known format that sessionbrowse does not read, such as pi-agent-core's v4 or an event stream."""
 
 
 # ---- finding -----------------------------------------------------------------------------------------------
 
 
 class NotFound(SessionBrowseError):
-    """Something that the user named is not there."""
+    """Something that the user named does not exist."""
 
 
 class NoSuchSession(NotFound):
@@ -48,7 +48,7 @@ class NoSuchEntry(NotFound):
 
 
 class AmbiguousReference(SessionBrowseError):
-    """A prefix or label fits several; `candidates` are what the user can choose from."""
+    """A prefix or label matches several things; `candidates` lists them."""
 
     def __init__(self, sentence: str, candidates: Iterable[str]) -> None:
         super().__init__(sentence)
@@ -59,26 +59,26 @@ class AmbiguousReference(SessionBrowseError):
 
 
 class CannotResume(SessionBrowseError):
-    """The agent would refuse, overwrite or not find this session."""
+    """The agent would not find this session, or would refuse or overwrite it."""
 
 
 class AgentMissing(CannotResume):
-    """The agent's program is not on this machine."""
+    """The agent is not installed on this machine."""
 
 
 class DirectoryMissing(CannotResume):
-    """The session's working directory is gone."""
+    """The session's working directory does not exist any more."""
 
 
 class CommandFailed(SessionBrowseError):
-    """A command of the user's own could not be started, or ended badly."""
+    """A command from the user's settings could not be started, or failed."""
 
 
 # ---- changing ----------------------------------------------------------------------------------------------
 
 
 class RefusedWrite(SessionBrowseError):
-    """A change was not made because it could cost the user something; the file is as it was."""
+    """A change was refused because it could lose data; the file is unchanged."""
 
 
 class InUse(RefusedWrite):
@@ -86,11 +86,11 @@ class InUse(RefusedWrite):
 
 
 class ChangedMeanwhile(RefusedWrite):
-    """The file is not what was read a moment ago; trying again may do."""
+    """The file changed since it was read; trying again may help."""
 
 
 class UnsafeEntry(RefusedWrite):
-    """The agent cannot go on at this entry; `nearest` is the id of the nearest one where it can, if there is one."""
+    """The agent cannot resume at this entry; `nearest` is the id of the nearest entry where it can, or None."""
 
     def __init__(self, sentence: str, nearest: str | None) -> None:
         super().__init__(sentence)
@@ -98,11 +98,11 @@ class UnsafeEntry(RefusedWrite):
 
 
 class CannotUndo(RefusedWrite):
-    """A change cannot be taken back any more; the sentence says why and what can be done instead."""
+    """A change cannot be undone any more; the sentence says why and what to do instead."""
 
 
 class LostForGood(CannotUndo):
-    """What a change took away is gone; `of_several` is the end of a sentence on several of which that is true."""
+    """The data that an undo would restore is gone; `of_several` ends a sentence about several such changes."""
 
     def __init__(self, sentence: str, of_several: str) -> None:
         super().__init__(sentence)
@@ -110,4 +110,4 @@ class LostForGood(CannotUndo):
 
 
 class WriteFailed(SessionBrowseError):
-    """The disk refused a change; the sentence says what the file holds now."""
+    """Writing a change failed; the sentence says what the file contains now."""

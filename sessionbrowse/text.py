@@ -1,7 +1,7 @@
-"""Foreign text made safe and readable: sanitising, display width, ages, sizes, times, exact JSON.
+"""Make foreign text safe and readable: sanitising, display width, ages, sizes, times, exact JSON.
 
-Everything that reaches a terminal from a session file passes `clean` or `clean_lines` first. Nothing in here
-knows what a session is.
+Text of a session file passes `clean` or `clean_lines` before it reaches a terminal. This module knows nothing about
+sessions.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import msgspec
 ELLIPSIS = "…"
 
 MARKS_SHOWN = 6
-"""Zero-width characters shown on one letter; more would pile up over the neighbouring rows."""
+"""Most zero-width characters kept on one letter; more of them would cover the rows above and below."""
 
 JOINS_SHOWN = 4
-"""Joiners kept in one emoji; the longest in use has three."""
+"""Most joiners kept in one emoji; the longest emoji in use has three."""
 
-# Characters that stand alone in one or two cells: a text of only these is returned as it is.
+# Characters that always take one or two cells of their own: a text of only these needs no cleaning.
 _PLAIN = (
     "\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u058f\u05d0-\u05f4\u0620-\u064a\u0660-\u066f\u0671-\u06d5"
     "\u10a0-\u10ff\u1e00-\u1fff\u2010-\u2027\u202f-\u205e\u2070-\u20cf\u2100-\u2bff\u2e80-\u3029\u3030-\u3098"
@@ -31,7 +31,7 @@ _PLAIN = (
 
 
 class _Pattern:
-    """A pattern that is compiled when it is first used: together that takes a twentieth of the browser's start."""
+    """A pattern that is compiled at its first use: compiling all of them takes 5 % of the browser's start."""
 
     def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:
         self._pattern = pattern
@@ -43,12 +43,12 @@ class _Pattern:
 
     @cached_property
     def search(self) -> Callable[[str], re.Match[str] | None]:
-        """Find the pattern in a text."""
+        """Return the first match in a text."""
         return self._compiled.search
 
     @cached_property
     def fullmatch(self) -> Callable[[str], re.Match[str] | None]:
-        """Match the pattern with a whole text."""
+        """Return the match of a whole text."""
         return self._compiled.fullmatch
 
     @cached_property
@@ -58,7 +58,7 @@ class _Pattern:
 
 
 _ODD = _Pattern(f"[^{_PLAIN}]")
-# The others below U+10000, and all from there on: it finds no less, and is compiled in a third of the time.
+# A first test that compiles in a third of the time; it also matches plain characters from U+10000 on.
 _MAYBE_ODD = _Pattern(
     "[\x00-\x1f\x7f-\x9f\xad\u0300-\u036f\u0483-\u0489\u0590-\u05cf\u05f5-\u061f\u064b-\u065f\u0670\u06d6-\u109f"
     "\u1100-\u1dff\u2000-\u200f\u2028-\u202e\u205f-\u206f\u20d0-\u20ff\u2c00-\u2e7f\u302a-\u302f\u3099\u309a"
@@ -66,19 +66,19 @@ _MAYBE_ODD = _Pattern(
 )
 _ODD_RUN = _Pattern(f"[^{_PLAIN}]{{{MARKS_SHOWN + 1},}}")
 
-# Colours and cursor moves in tool output; without their escape character only noise would be left to read.
+# Colour and cursor sequences are removed as a whole: without its escape character, a sequence would be shown as "[31m".
 _CSI = _Pattern(r"\x1b\[[0-?]{0,64}[ -/]{0,4}[@-~]")
 _CONTROL = _Pattern("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _NOT_A_CHARACTER = _Pattern("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
-# Characters that show nothing and can hide or reorder others: bidi controls, soft hyphen, fillers, invisible
+# Invisible characters that can hide or reorder others: bidi controls, soft hyphen, fillers, invisible
 # operators, interlinear marks, shorthand and musical controls, variation selectors but 15 and 16, tags.
 _INVISIBLE = _Pattern(
     "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
-# A joiner has a meaning between two pictures, a skin tone on one, a non-joiner in Persian and Indic words.
+# A joiner has a meaning only between two pictures, a skin tone only on one, a non-joiner in Persian and Indic words.
 _PICTURE = "[\u2194\u2195\u2600-\u27bf\u2b1b\U0001f000-\U0001faff]"
 _TONE = "[\U0001f3fb-\U0001f3ff]"
 _STRAY_JOINER = _Pattern(f"(?<!{_PICTURE})(?<!{_PICTURE}\ufe0f)\u200d|\u200d(?!{_PICTURE})")
@@ -104,11 +104,11 @@ _ISO = _Pattern(
 
 
 def clean(text: str, *, newline: str = " ") -> str:
-    """Return `text` as one line that a terminal shows without acting on it.
+    """Return `text` as one line that is safe to print on a terminal.
 
-    Line ends become `newline`, tabs and other control characters blanks. Colour and cursor sequences,
-    bidi controls and invisible characters go, halves of surrogate pairs become U+FFFD, marks piled on one
-    letter are capped; emoji with joiners stay whole.
+    Line ends become `newline`; tabs and other control characters become blanks. Colour and cursor sequences,
+    bidi controls and invisible characters are removed, lone surrogates become U+FFFD, and marks on one letter are
+    limited; emoji with joiners are kept.
     """
     if _is_plain(text):
         return text
@@ -118,14 +118,14 @@ def clean(text: str, *, newline: str = " ") -> str:
 
 
 def clean_lines(text: str, *, tab_size: int = 4) -> list[str]:
-    """Return `text` as cleaned lines, cut at LF, CR LF and CR only; tabs go to columns of `tab_size`."""
+    """Return `text` as cleaned lines, split at LF, CR LF and CR only; tabs are expanded to columns of `tab_size`."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return [line if _is_plain(line) else _clean_line(line, tab_size) for line in text.split("\n")]
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether `text` can be shown as it is; most texts are ASCII, which is seen at once."""
+    """Return whether `text` needs no cleaning; most texts are ASCII, so that is tested first."""
     if text.isascii() and text.isprintable():
         return True
     found = _MAYBE_ODD.search(text)
@@ -140,7 +140,7 @@ def _clean_line(line: str, tab_size: int) -> str:
 
 
 def _visible(text: str) -> str:
-    """Return `text`, free of control characters, without what hides, reorders or overflows its cells."""
+    """Return `text`, which has no control characters, without characters that hide, reorder or overflow others."""
     if _is_plain(text):
         return text
     text = _NOT_A_CHARACTER.sub("\ufffd", _INVISIBLE.sub("", text))
@@ -149,7 +149,7 @@ def _visible(text: str) -> str:
         text = _LONG_JOIN.sub(r"\1", _STRAY_JOINER.sub("", text))
     text = _ODD_RUN.sub(_capped, text)
     if text and _is_zero_width(text[0]):
-        return "\N{DOTTED CIRCLE}" + text  # a mark without a letter would sit on the cell to its left
+        return "\N{DOTTED CIRCLE}" + text  # a mark without a letter would be drawn on the cell to its left
     return text
 
 
@@ -167,17 +167,17 @@ def _capped(run: re.Match[str]) -> str:
 
 
 def width(text: str) -> int:
-    """Return the terminal cells that cleaned `text` takes, by the same table that Textual draws with."""
+    """Return the number of terminal cells that cleaned `text` takes, by the table that Textual draws with."""
     if text.isascii():
         return len(text)
-    from rich.cells import cell_len  # 4 ms that plain ASCII never needs
+    from rich.cells import cell_len  # importing it takes 4 ms, which plain ASCII does not need
 
     return cell_len(text)
 
 
 def truncate(text: str, cells: int, *, ellipsis: str = ELLIPSIS) -> str:
-    """Return cleaned `text` in at most `cells` cells, never cut inside a letter with marks or an emoji."""
-    # a text much longer than its room is never measured whole
+    """Return cleaned `text` cut to at most `cells` cells, never inside a letter with marks or an emoji."""
+    # a text that is much too long is not measured as a whole
     if len(text) <= 2 * cells and width(text) <= cells:
         return text
     room = cells - width(ellipsis)
@@ -196,14 +196,14 @@ def truncate(text: str, cells: int, *, ellipsis: str = ELLIPSIS) -> str:
 
 
 def fit(text: str, cells: int, *, right: bool = False) -> str:
-    """Return cleaned `text` in exactly `cells` cells: truncated, or padded (on its left with `right`)."""
+    """Return cleaned `text` in exactly `cells` cells: truncated or padded; `right` aligns it to the right."""
     text = truncate(text, cells)
     padding = " " * (cells - width(text))
     return padding + text if right else text + padding
 
 
 def _clusters(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each letter with its marks, joined emoji, or flag."""
+    """Yield the start and end of each letter with its marks, each joined emoji and each flag."""
     end, size = 0, len(text)
     while end < size:
         start = end
@@ -236,7 +236,7 @@ def _is_zero_width(character: str) -> bool:
 
 
 def size(byte_count: float) -> str:
-    """Return a number of bytes as people write it: `786B`, `1.5KB`, `214MB`."""
+    """Return a number of bytes in short form: `786B`, `1.5KB`, `214MB`."""
     if byte_count < 1024:
         return f"{byte_count:.0f}B"
     for unit in ("KB", "MB", "GB"):
@@ -247,7 +247,7 @@ def size(byte_count: float) -> str:
 
 
 def tokens(count: float) -> str:
-    """Return a number of tokens as people write it: `812`, `12.4k`, `3.1M`; what no model can count is `999G+`."""
+    """Return a number of tokens in short form: `812`, `12.4k`, `3.1M`; an absurd number is `999G+`."""
     if not count < _MOST_TOKENS:
         return "999G+"
     if count < 999.5:
@@ -256,13 +256,13 @@ def tokens(count: float) -> str:
 
 
 def cost(dollars: float) -> str:
-    """Return US dollars as people write them: `$1.20`; what rounds to nothing is `<$0.01`, an absurd sum `$999M+`."""
+    """Return US dollars in short form: `$1.20`; less than half a cent is `<$0.01`, an absurd sum `$999M+`."""
     if not dollars < _MOST_DOLLARS:
         return "$999M+"
     return "<$0.01" if 0 < dollars < 0.005 else f"${dollars:,.2f}"
 
 
-# Files hold any number; a column holds some characters.
+# A session file can contain any number, but a column has room for a few characters only.
 _MOST_TOKENS = 1e12
 _MOST_DOLLARS = 1e9
 
@@ -272,9 +272,9 @@ def _short(value: float) -> str:
 
 
 def shell_quote(text: str) -> str:
-    """Return one word for a shell, without a raw control character: those are written as `$'\\x1b'`.
+    """Return `text` quoted as one shell word; control characters are escaped, as in `$'\\x1b'`.
 
-    Bytes of a path that are no UTF-8 are written as bytes; other lone surrogates, which no path holds, as U+FFFD.
+    Bytes of a path that are not UTF-8 are escaped as bytes; other lone surrogates, which no path has, become U+FFFD.
     """
     import shlex
 
@@ -305,9 +305,9 @@ def shorten_home(path: str, home: str) -> str:
 
 
 def age(then: float | str | None, now: float) -> str:
-    """Return how long before `now` (ms) `then` (ms or ISO 8601) was, as pi 1.5.2 says it; empty for no time.
+    """Return the age of `then` (ms or ISO 8601) at `now` (ms) in the form of pi 1.5.2; "" if `then` is not a time.
 
-    `now` (also for the future), then minutes `Nm`, `Nh`, `Nd`, `Nw`, `Nmo` (of 30 days), `Ny`.
+    The forms are `now` (also for the future), `5m`, `5h`, `5d`, `5w`, `5mo` (months of 30 days) and `5y`.
     """
     then = parse_time(then) if isinstance(then, str) else then
     if then is None or not is_time(then):
@@ -326,8 +326,8 @@ def age(then: float | str | None, now: float) -> str:
 def parse_time(text: str) -> int | None:
     """Return the milliseconds since 1970 of an ISO 8601 time as JavaScript's `Date` (V8) reads it.
 
-    A time without zone is local, a date without time UTC; digits after the milliseconds are dropped, the
-    31st of a shorter month is the day that follows. None for what is no such time.
+    A time without a zone is local, a date without a time is UTC. Digits after the milliseconds are dropped. The 31st of
+    a month with 30 days is the first of the next. Returns None if `text` is not such a time.
     """
     match = _ISO.fullmatch(text)
     if match is None or match["year"] == "-000000" or (match["at"] and not match["day"]):
@@ -352,13 +352,13 @@ def parse_time(text: str) -> int | None:
 
 
 def _zone_offset(zone: str | None, wall_ms: int) -> int | None:
-    """Return the milliseconds that the clock of `zone` (None: this machine's) is ahead of UTC."""
+    """Return how many milliseconds `zone` (None: this machine's zone) is ahead of UTC."""
     if zone is None:
         try:
             wall = datetime.fromtimestamp(wall_ms / 1000, UTC).replace(tzinfo=None)
             return round(wall_ms - wall.timestamp() * 1000)
         except (OverflowError, OSError, ValueError):
-            return 0  # a year that the machine's clock does not know
+            return 0  # a year outside the range of the system's clock
     if zone in "Zz":
         return 0
     hours, minutes = int(zone[1:3]), int(zone[-2:])
@@ -370,7 +370,7 @@ def _zone_offset(zone: str | None, wall_ms: int) -> int | None:
 def iso_ms(time_ms: float) -> str:
     """Return milliseconds since 1970 as `2026-08-13T08:00:05.199Z`, as JavaScript's `toISOString` does.
 
-    Raises `ValueError` for what no date can hold; ask `is_time` first where the number is foreign.
+    Raises `ValueError` outside the range of JavaScript's `Date`; check foreign numbers with `is_time` first.
     """
     if not is_time(time_ms):
         raise ValueError(f"{time_ms!r} ms is not a time")
@@ -381,7 +381,7 @@ def iso_ms(time_ms: float) -> str:
 
 @lru_cache(maxsize=1024)
 def _iso_date(days: int) -> str:
-    """Return the date that so many days since 1970 lead to; of all sessions' times many are of one day."""
+    """Return the date that is `days` after 1 January 1970; cached because many times fall on the same day."""
     cycles, day_of_cycle = divmod(days + date(1970, 1, 1).toordinal() - date(2000, 1, 1).toordinal(), 146_097)
     day = date.fromordinal(date(2000, 1, 1).toordinal() + day_of_cycle)
     year = day.year + cycles * 400
@@ -390,7 +390,7 @@ def _iso_date(days: int) -> str:
 
 
 def is_time(time_ms: float) -> bool:
-    """Return whether a number of milliseconds is one that JavaScript's `Date` can hold."""
+    """Return whether a number of milliseconds lies in the range of JavaScript's `Date`."""
     return -_LATEST_MS <= time_ms <= _LATEST_MS
 
 
@@ -400,8 +400,8 @@ def is_time(time_ms: float) -> bool:
 def json_exact(value: object) -> str:
     """Return `value` (JSON values, msgspec structs) as one line of JSON that is exact and safe to print.
 
-    C0, DEL, C1, bidi controls, U+2028/2029 and lone surrogates are written as escapes, everything else as
-    it is; NaN and infinities, which JSON does not have, as null.
+    C0, DEL, C1, bidi controls, U+2028/2029 and lone surrogates are escaped; NaN and infinities, which JSON does not
+    have, become null.
     """
     try:
         document = msgspec.json.encode(value).decode()
@@ -414,7 +414,7 @@ def json_exact(value: object) -> str:
 
 
 def escape_json(document: str) -> str:
-    """Return a JSON document with every character that a terminal or line reader acts on as `\\uXXXX`."""
+    """Return a JSON document in which control and bidi characters are escaped as `\\uXXXX`."""
     if document.isascii() and "\x7f" not in document:
         return document
     return _NOT_RAW_IN_JSON.sub(lambda character: f"\\u{ord(character[0]):04x}", document)

@@ -218,10 +218,10 @@ def _type_words(terminal: Terminal, words: list[str]) -> tuple[list[float], list
     for word in words:
         for letter in word[:2]:
             terminal.press(letter)
-            terminal.until_quiet(0.3)
+            terminal.until_quiet(0.3, 2)
         for length in range(3, 6):
             before = terminal.screen.lines()
-            moment, screens = terminal.record(word[length - 1], quiet=0.4)
+            moment, screens = terminal.record(word[length - 1], quiet=0.4, most=2)
             settled.append(max([at for at, _ in screens], default=moment) - moment)
             stood = _painted(word[:length], before, screens)
             if stood is not None:
@@ -451,7 +451,7 @@ def _hits(prefix: str, lines: list[str]) -> bool:
 def _erase(terminal: Terminal, letters: int) -> None:
     for _ in range(letters):
         terminal.press(BACKSPACE)
-    terminal.until_quiet(0.3)
+    terminal.until_quiet(0.3, 2)
 
 
 def titles_of(bench: Bench, store: Store) -> list[str]:
