@@ -101,6 +101,10 @@ class CannotUndo(RefusedWrite):
     """A change cannot be undone any more; the sentence says why and what to do instead."""
 
 
+class NoSuchChange(CannotUndo):
+    """No recorded change has this id."""
+
+
 class LostForGood(CannotUndo):
     """The data that an undo would restore is gone; `of_several` ends a sentence about several such changes."""
 

@@ -65,9 +65,7 @@ def folder_of(cwd: str, around: Surroundings) -> str:
 
 
 def companions(path: str | Path) -> list[Path]:
-    """Return the folder of subagent sessions, the backups written before compactions, and the planner's
-    notes.
-    """
+    """Return the subagents' folder, the backups from before compactions, and the planner's notes of a session."""
     name, stem = re.escape(Path(path).name), Path(path).stem
     belongs = re.compile(
         rf"{name}\.\d{{4}}-[0-9TZ-]+\.[A-Za-z0-9_-]+\.bak"

@@ -21,8 +21,7 @@ class Marks(Struct, frozen=True):
 
 
 def attribute(place_agents: Sequence[str], folder_name: str, marks: Marks, override: str | None = None) -> str:
-    """Return the agent of a file: the user's word, its marks, its folder's form, the first owner of its
-    place.
+    """Return the agent of a file by the user's choice, its marks, its folder's form, or its place, in this order.
 
     `folder_name` is that of a project's folder, "" for files of a flat directory.
     """
@@ -37,9 +36,7 @@ def attribute(place_agents: Sequence[str], folder_name: str, marks: Marks, overr
 
 
 def is_omp_folder(name: str) -> bool:
-    """Tell whether a project's folder has a form that only omp writes: `-`, `-rel`, `-tmp-rel`, or its hashed
-    one.
-    """
+    """Tell whether a project's folder has a name that only omp makes: `-`, `-rel`, `-tmp-rel`, or the hashed form."""
     return (name.startswith("-") and not name.startswith("--")) or bool(_HASHED_FOLDER.fullmatch(name))
 
 

@@ -185,8 +185,7 @@ def expand_home(path: str, home: str) -> str:
 
 
 def configured_path(value: str, home: str) -> str | None:
-    """Read a directory from a setting or variable of pi or atomic: `~`, `file://` URL, or a path as it
-    stands.
+    """Read a directory from a setting or variable of pi or atomic: a path with or without `~`, or a `file://` URL.
 
     None for a URL that names no local path. A relative path stays relative: to the process's own directory.
     """
@@ -232,8 +231,7 @@ def read_settings(path: str, disk: Disk) -> dict[str, Any]:
 
 
 def custom_directories(value: str | None, around: Surroundings) -> Iterator[str]:
-    """Yield the absolute directories a custom session directory means: one, or one for each directory a run
-    starts in.
+    """Yield the absolute directories that a custom session directory stands for.
 
     pi and atomic never make it absolute, so a relative one lies below whatever directory the program was
     started in. An empty value means none.

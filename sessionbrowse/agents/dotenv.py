@@ -38,9 +38,7 @@ def expand(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, s
 
 
 def layered(environ: Mapping[str, str], layers: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Return the environment omp works with: the first value that is not empty wins, the real environment
-    first.
-    """
+    """Return the environment with values from `.env` files added: the first value that is not empty wins."""
     merged = dict(environ)
     for layer in layers:
         for name, value in layer.items():

@@ -1,5 +1,4 @@
-"""indusagi: where its sessions live. Generation 1 (≤ 0.12.15) writes pi's format, the rewritten ones
-transcripts.
+"""indusagi: where its sessions live. Generation 1 (≤ 0.12.15) writes pi's format, later ones transcripts.
 
 Generations 1 and 2 share `~/.indusagi/agent/sessions`; the Python port and its framework use `~/.pindusagi`.
 """

@@ -57,9 +57,7 @@ class ProfileDirectories(Struct, frozen=True):
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return the roots of every profile, the flat directory, the register of files elsewhere, and the
-    archives.
-    """
+    """Return the roots of every profile, the flat directory, the registry of other files, and the archives."""
     around = msgspec.structs.replace(around, environ=effective_environment(around))
     stores = _stores(around)
     found = [_place(store, "projects", os.path.join(store.data, "sessions")) for store in stores]
@@ -85,9 +83,7 @@ def places(around: Surroundings) -> list[Place]:
 
 
 def effective_environment(around: Surroundings) -> dict[str, str]:
-    """Return the environment after omp has read its `.env` files: project, agent directory, config root,
-    home.
-    """
+    """Return the environment as omp completes it from the `.env` files of project, agent, config root and home."""
     profile = active_profile(around.environ)
     first = _store(around, profile, around.environ)
     config_root = os.path.dirname(first.agent_dir) if profile else _config_root(around, around.environ)
@@ -134,9 +130,7 @@ def owns_folder_form(name: str) -> bool:
 
 
 def companions(path: str | Path) -> list[Path]:
-    """Return the artifact folder (subagents, tool output), leftovers of rewrites and lock files. Blobs are
-    shared.
-    """
+    """Return a session's own artifact folder, rewrite leftovers and lock files; blobs are shared, so none of them."""
     name = re.escape(Path(path).name)
     stem = Path(path).stem
     # A backup left behind would come back: omp up to 18.2 renames it to the session on its next listing.

@@ -1,6 +1,4 @@
-"""pi (`@earendil-works/pi-coding-agent`): where its sessions live. Rules of pi 1.5.2, which hold back to
-0.30.
-"""
+"""pi (`@earendil-works/pi-coding-agent`): where its sessions live. Rules of pi 0.30 to 1.5.2."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import msgspec
 from sessionbrowse.cli import output
 from sessionbrowse.cli.references import find, find_target, find_targets
 from sessionbrowse.cli.scoping import scope_of
-from sessionbrowse.errors import InUse, NotFound, RefusedWrite
+from sessionbrowse.errors import InUse, NoSuchChange, NotFound, RefusedWrite
 from sessionbrowse.services.change import delete as delete_service
 from sessionbrowse.services.change.archive import Archived, archive, unarchive
 from sessionbrowse.services.change.checkout import checkout
@@ -127,7 +127,7 @@ def run_restore(arguments: argparse.Namespace) -> int:
     return _each(
         arguments,
         wanted,
-        lambda change_id, context, _: restore(change_id, context=context),
+        lambda change_id, context, _: _naming_list("restore", lambda: restore(change_id, context=context)),
         lambda restored: f"restored: {clean(restored.path)}",
     )
 
@@ -175,7 +175,7 @@ def run_undo(arguments: argparse.Namespace) -> int:
             )
         return 0
     with _naming_force():
-        undone = undo(arguments.id, force=arguments.force)
+        undone = _naming_list("undo", lambda: undo(arguments.id, force=arguments.force))
     for sentence in undone.failed:
         output.note(sentence)
     _say(arguments, undone, f"undone: {undone.verb} of {', '.join(clean(path) for path in undone.paths)}")
@@ -267,6 +267,14 @@ def _say(arguments: argparse.Namespace, changed: ChangeResult, sentence: str) ->
         output.print_json(_document(changed))
     else:
         output.note(sentence)
+
+
+def _naming_list(command: str, attempt: Callable[[], C]) -> C:
+    """Name the option that lists the changes in the error for one that there is not."""
+    try:
+        return attempt()
+    except NoSuchChange as error:
+        raise NoSuchChange(f"{error.sentence} sessionbrowse {command} --list shows all.") from error
 
 
 def _document(changed: ChangeResult) -> dict[str, Any]:

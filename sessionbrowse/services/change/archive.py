@@ -90,7 +90,7 @@ def _refuse_link(wanted: str) -> None:
     """Raise `RefusedWrite` where the folder of a new place, derived from a path without links, is one."""
     folder = os.path.dirname(wanted)
     if (real := os.path.realpath(folder)) != folder:
-        raise RefusedWrite(f"{clean(folder)} leads to {clean(real)}; nothing is put there. Nothing was changed.")
+        raise RefusedWrite(f"{clean(folder)} is a link to {clean(real)}. Nothing was changed.")
 
 
 def moves_of(path: str, wanted: str, agent: str) -> list[Move]:

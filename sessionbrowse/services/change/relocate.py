@@ -283,7 +283,7 @@ def _refuse_in_use(sessions: list[_Session], context: ChangeContext) -> None:
             names.append(f"{clean(os.path.basename(one.file.path))} ({'; '.join(used.reasons)})")
     if names:
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        raise InUse(f"In use, it seems: {', '.join(names[:_MOST_NAMED])}{more}. Nothing was changed.")
+        raise InUse(f"These sessions seem to be in use: {', '.join(names[:_MOST_NAMED])}{more}. Nothing was changed.")
 
 
 def _header_line(path: str) -> tuple[Header, int, bytes] | None:

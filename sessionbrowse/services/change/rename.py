@@ -135,7 +135,9 @@ def write_slot(file: OpenedFile, new: bytes, context: ChangeContext, origin: Ori
     left, notes = carried_out(context, change, lambda: overwrite_slot(file, old, new))
     notes += noted(context, change, after, left)
     if used.in_use:
-        notes += (f"In use, it seems: {'; '.join(used.reasons)}. That omp keeps the older name until it is restarted.",)
+        notes += (
+            f"It seems to be in use: {'; '.join(used.reasons)}. That omp shows the older name until it is restarted.",
+        )
     return Renamed(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, name=shown)
 
 

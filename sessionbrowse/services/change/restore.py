@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from sessionbrowse.errors import CannotUndo, LostForGood, RefusedWrite, WriteFailed
+from sessionbrowse.errors import CannotUndo, LostForGood, NoSuchChange, RefusedWrite, WriteFailed
 from sessionbrowse.services.change.delete import refuse_gone, restorable
 from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
 from sessionbrowse.services.transaction.change_context import ChangeContext
@@ -100,4 +100,4 @@ def _chosen(named: str | None, context: ChangeContext) -> Change:
         refuse_gone(known)
         items = items_of(known)
         raise CannotUndo((trash.missing(items[-1]) if items else None) or "It is not in the trash.")
-    raise CannotUndo(f"There is no deleted session {clean(named)}; `restore --list` shows them.")
+    raise NoSuchChange(f"There is no deleted session {clean(named)}.")

@@ -1,1 +1,1 @@
-"""Look into one session: documents and comparison."""
+"""Read one session: documents for printing, and the comparison of two branches."""

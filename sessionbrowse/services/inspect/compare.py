@@ -1,4 +1,4 @@
-"""Compare two branches of a session from where they part: what was said, which tools and files, what it cost."""
+"""Compare two branches of a session from their last common entry on: messages, tools, files, cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CHANGING_TOOLS = frozenset({"edit", "write", "multi_edit", "multiedit", "notebo
 
 
 class ComparedBranch(Struct, frozen=True, kw_only=True):
-    """One branch after the common ancestor: `entries` (in file order numbers, oldest first) end at `index`.
+    """One branch after the common ancestor: `entries` (indexes in file order, oldest first) end at `index`.
 
     `messages` counts what user and assistant said, `tools` the calls by tool, `files` are the paths that edits and
     writes name.
@@ -40,7 +40,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def compare(session: Session, left: int, right: int) -> Comparison:
-    """Return what two entries' branches have of their own.
+    """Return the parts of two entries' branches that they do not share.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -60,7 +60,7 @@ def compare(session: Session, left: int, right: int) -> Comparison:
 
 
 def compare_document(session: Session, comparison: Comparison, home: str = "") -> dict[str, Any]:
-    """Return what `diff --json` prints."""
+    """Return the JSON document of a comparison."""
     ancestor = comparison.ancestor
     return {
         "path": session.path,

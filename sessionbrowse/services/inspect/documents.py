@@ -1,6 +1,6 @@
-"""Look into one session: the documents that `show`, `tree`, `context` and `labels` print.
+"""The JSON documents of one session: contents, tree, context, labels.
 
-The shapes are a contract (README, "Command line"). Everything here only reads.
+Their shapes are a contract (README, "Command line").
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Document = dict[str, Any]
 
 
 def show_document(session: Session) -> Document:
-    """Return what `show --json` prints: what the file holds."""
+    """Return the contents of a session file as a JSON document: header, entries, branches, labels, problems."""
     ids = session.ids
     return {
         "agent": session.agent,
@@ -60,7 +60,7 @@ def preorder(session: Session) -> Iterable[tuple[int, int]]:
 
 
 def tree_document(session: Session, filter_name: str = "default", home: str = "") -> Document:
-    """Return what `tree --json` prints: the rows of the agent's own tree."""
+    """Return the rows of the agent's own tree view as a JSON document."""
     rows = []
     for row in tree.rows(session, filter_name):
         mark = session.labels.get(row.index)
@@ -79,7 +79,7 @@ def tree_document(session: Session, filter_name: str = "default", home: str = ""
 
 
 def context_document(session: Session, at: int | None = None) -> Document:
-    """Return what `context --json` prints: what the model would receive from the entry (default: the leaf)."""
+    """Return the context that the model would receive at an entry (default: the leaf) as a JSON document."""
     built = build.build(session, at)
     model = built.model
     return {
@@ -104,7 +104,7 @@ def context_document(session: Session, at: int | None = None) -> Document:
 
 
 def label_documents(session: Session, home: str = "") -> list[Document]:
-    """Return the rows of `labels --json` that one session gives, in file order."""
+    """Return the labels of one session as JSON rows, in file order."""
     states = EntryStates(session)
     documents = []
     for index, mark in sorted(session.labels.items()):

@@ -1,4 +1,4 @@
-"""What to tell before a session is resumed: a program has it open, or its newest message would be left behind."""
+"""Warnings before a session is resumed: a program has it open, or its newest messages would be left behind."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sessionbrowse.text import clean
 
 
 class LeftBehind(Struct, frozen=True):
-    """The newest message, which is not on the branch where the program resumes, and how many lie on its branch only.
+    """The newest message, if the program would resume on another branch, and the number of messages only there.
 
-    `entry_id` is what to check out so that the program resumes there; None where nothing can be.
+    `entry_id` is the entry to check out so that the program resumes there; None if no entry can be.
     """
 
     newest_id: str | None
@@ -26,20 +26,20 @@ class LeftBehind(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """What to tell."""
+        """The warning as a sentence."""
         count = "1 message is" if self.messages == 1 else f"{self.messages} messages are"
         return f"{count} not on the branch where the session resumes, the newest of all among them."
 
 
 class BeforeResume(Struct, frozen=True):
-    """What speaks against resuming at once: who may be writing the session, and what would be left behind."""
+    """Reasons to ask before resuming: the signs of a writer, and the messages that would be left behind."""
 
     used: FileUsage
     left_behind: LeftBehind | None
 
     @property
     def warning(self) -> str | None:
-        """What to tell of somebody who may be writing the session now; None where nobody seems to."""
+        """The warning that a program may be writing the session; None if there is no sign of one."""
         if not self.used.in_use:
             return None
         reasons = "; ".join(map(clean, self.used.reasons))
@@ -47,7 +47,7 @@ class BeforeResume(Struct, frozen=True):
 
 
 def before_resume(path: str, agent: str, context: ChangeContext | None = None) -> BeforeResume:
-    """Look at a session that shall be resumed; the whole file is read.
+    """Check a session before it is resumed; the whole file is read.
 
     Raises:
         NotASession: it cannot be read, or is none.
@@ -59,7 +59,7 @@ def before_resume(path: str, agent: str, context: ChangeContext | None = None) -
 
 
 def left_behind_of(session: Session) -> LeftBehind | None:
-    """Return what a program would leave behind that resumes a session; None where it has the newest message."""
+    """Return the messages that a resuming program would leave behind; None if it resumes at the newest one."""
     newest = left_behind(session)
     if newest is None:
         return None

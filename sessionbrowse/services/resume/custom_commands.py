@@ -1,4 +1,4 @@
-"""The user's own commands: placeholders filled in so that nothing of a session is ever read as a command, then run."""
+"""Run the user's own commands: fill in placeholders safely, so that no text of a session is run as a command."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ def placeholders_of(command: CustomCommand) -> frozenset[str]:
 def words_of(command: CustomCommand, values: Mapping[str, str]) -> tuple[str, ...]:
     """Return the words to run.
 
-    In a line for the shell a placeholder becomes a variable in double quotes, so that whatever stands around it, and
-    whatever the value holds, the value is no part of the line that the shell reads.
+    In a shell line a placeholder becomes a variable in double quotes, so that the shell never parses the value,
+    whatever
+    it holds.
 
     Raises:
-        CommandFailed: a placeholder stands for what no program can be given.
+        CommandFailed: a placeholder's value holds a character that no program can be given.
     """
     for name in sorted(placeholders_of(command)):
         if not _can_be_given(values.get(name, "")):
@@ -46,17 +47,17 @@ def words_of(command: CustomCommand, values: Mapping[str, str]) -> tuple[str, ..
 
 
 def paused(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words that run the given ones and wait for Enter, so that what they print can be read."""
+    """Return words that run the command and then wait for the Enter key, so that its output can be read."""
     return ("sh", "-c", PAUSE, "sh", *words)
 
 
 def variables_of(values: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables in which a command finds the values that a program can be given."""
+    """Return the environment variables that hold the values for a command."""
     return {_variable(name): values.get(name, "") for name in PLACEHOLDERS if _can_be_given(values.get(name, ""))}
 
 
 def run_quietly(command: CustomCommand, values: Mapping[str, str], directory: str, environ: Mapping[str, str]) -> str:
-    """Run a command in the background and return the end of what it said, in clean lines.
+    """Run a command in the background and return the last lines of its output, safe to print.
 
     Raises:
         CommandFailed: it could not be started, or ended with another status than 0.
@@ -83,12 +84,12 @@ def run_quietly(command: CustomCommand, values: Mapping[str, str], directory: st
 
 
 def directory_for(cwd: str, home: str) -> str:
-    """Return where a command runs: in the session's directory, or at home where that is gone."""
+    """Return the directory a command runs in: the session's, or the home directory if that is gone."""
     return cwd if cwd and os.path.isdir(cwd) else home
 
 
 def _can_be_given(value: str) -> bool:
-    """Tell whether a value can be a word or variable of a program; half a surrogate and NUL, as in a file, cannot."""
+    """Tell whether a value can be passed to a program: it has no NUL and no half of a surrogate pair."""
     try:
         return b"\0" not in os.fsencode(value)
     except UnicodeEncodeError:

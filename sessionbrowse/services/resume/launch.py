@@ -14,10 +14,10 @@ from sessionbrowse.text import clean, clean_lines, shell_quote
 
 TMUX_SECONDS = 10.0
 FAILS_WITHIN_SECONDS = 1.5
-"""How long a command of the user's choice is watched: what ends well later, or goes on, is none of our business."""
+"""How many seconds the user's command is watched for a failure."""
 
-# A window that closes with its program would take the program's last words with it. The directory is no `-c` of tmux,
-# which would expand `#(…)` in its name.
+# The window waits after a failure, so that the error can be read. The directory is not passed with tmux's `-c`, which
+# would expand `#(…)` in its name.
 _IN_ITS_DIRECTORY = (
     'cd -- "$1" || exit; shift; "$@"; status=$?; '
     '[ $status -eq 0 ] || { printf "\\n%s ended with status %s. Enter closes. " "$1" $status; read _; }'
@@ -27,7 +27,7 @@ _SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 
 
 def why_no_tmux(environ: Mapping[str, str]) -> str | None:
-    """Return why nothing can be opened in tmux, None if it can."""
+    """Return the reason why tmux cannot open anything, None if it can."""
     if not environ.get("TMUX"):
         return "The browser does not run in tmux."
     if shutil.which("tmux", path=environ.get("PATH") or os.defpath) is None:
@@ -36,7 +36,7 @@ def why_no_tmux(environ: Mapping[str, str]) -> str | None:
 
 
 def why_no_command(template: Sequence[str]) -> str | None:
-    """Return why the settings' command cannot start an agent, None if it can."""
+    """Return the reason why the command of the settings cannot start an agent, None if it can."""
     if not template:
         return "The settings name no command: resume.command."
     if not any("{argv}" in word or "{line}" in word for word in template):
@@ -47,8 +47,8 @@ def why_no_command(template: Sequence[str]) -> str | None:
 def tmux_argv(command: ResumeCommand, environ: Mapping[str, str], *, split: bool) -> tuple[str, ...]:
     """Return the words that open a window, or a split of this one, in which the agent runs.
 
-    tmux starts programs with its own environment, so what leads the agent to its sessions goes along; secrets do not,
-    because everybody can read a program's words.
+    tmux starts programs with its own environment, so the variables that lead the agent to its sessions are passed as
+    words; secrets are not, because every user can read a program's words.
 
     Raises:
         CannotResume: the browser does not run in tmux.
@@ -63,19 +63,19 @@ def tmux_argv(command: ResumeCommand, environ: Mapping[str, str], *, split: bool
         where = ["new-window", "-n", command.agent]
     variables = [f"{name}={value}" for name, value in sorted(_variables(command, environ).items())]
     words = ("env", *variables, "sh", "-c", _IN_ITS_DIRECTORY, "sh", command.cwd, *command.argv)
-    # To tmux a word that ends in a semicolon ends its command.
+    # tmux takes a semicolon at the end of a word for the end of its command.
     return ("tmux", *where, "--", *[f"{word[:-1]}\\;" if word.endswith(";") else word for word in words])
 
 
 def command_argv(command: ResumeCommand, template: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of the user's own command, with the agent's in place of its placeholders.
+    """Return the words of the user's own command, its placeholders replaced by the agent's command.
 
     Raises:
         CannotResume: the settings name no command that holds them.
     """
     reason = why_no_command(template)
     if reason is not None:
-        raise CannotResume(f"{reason} sessionbrowse config --example shows one.")
+        raise CannotResume(f"{reason} The example settings show one.")
     words: list[str] = []
     for word in template:
         if word == "{argv}":
@@ -91,7 +91,7 @@ def command_argv(command: ResumeCommand, template: Sequence[str]) -> tuple[str, 
 
 
 def replaced(text: str, values: Mapping[str, str]) -> str:
-    """Return a text with values in place of what stands for them; what a value holds is not replaced again."""
+    """Return a text with its placeholders replaced; placeholders inside a value are not replaced again."""
     pieces: list[str] = []
     while True:
         found = [(at, name) for name in values if (at := text.find(name)) >= 0]
@@ -120,7 +120,7 @@ def open_in_tmux(command: ResumeCommand, environ: Mapping[str, str], *, split: b
 
 
 def start_command(command: ResumeCommand, template: Sequence[str], environ: Mapping[str, str]) -> None:
-    """Start the user's own command and leave it to itself. For background threads.
+    """Start the user's own command without waiting for its end. For background threads.
 
     Raises:
         CannotResume: it could not be started, or failed at once.
@@ -149,7 +149,7 @@ def start_command(command: ResumeCommand, template: Sequence[str], environ: Mapp
 
 
 def _variables(command: ResumeCommand, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what the agent needs of our environment to find its programs and sessions."""
+    """Return the variables of our environment that the agent needs to find programs and sessions."""
     ours = {
         name: value
         for name, value in environ.items()

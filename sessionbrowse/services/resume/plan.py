@@ -1,7 +1,7 @@
-"""Resume a session in its own program: which command, where, and whether it would do harm.
+"""Plan how to resume a session in its own program: the command, its directory, and whether it would do harm.
 
-Nothing is started here. `plan` looks at the file as late as possible, because three of the programs make a
-new session where the file is gone, and one overwrites what it cannot read.
+Nothing is started here. `plan` checks the file as late as possible, because three of the programs make a new session if
+the file is gone, and one overwrites a file that it cannot read.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _WHAT_HAPPENS_ELSEWHERE = {
 
 
 class ResumeCommand(Struct, frozen=True):
-    """A command that resumes a session: what to run, in which directory, with which variables added.
+    """A command that resumes a session: its words, its directory, and the variables added to the environment.
 
-    `notes` are sentences the user may want to read before.
+    `notes` are sentences for the user.
     """
 
     agent: str
@@ -52,16 +52,16 @@ class ResumeCommand(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     def shell_line(self) -> str:
-        """Return it as one line for a POSIX.1-2024 shell (bash, zsh, ksh): odd characters stand as `$'\\x1b'`."""
+        """Return one line for a POSIX.1-2024 shell (bash, zsh, ksh): control characters become `$'\\x1b'`."""
         return f"cd {shell_quote(self.cwd)} && {self.bare_line()}"
 
     def bare_line(self) -> str:
-        """Return it as one line without the change of directory."""
+        """Return the command as one shell line without the change of directory."""
         variables = [f"{name}={shell_quote(value)}" for name, value in self.env.items()]
         return " ".join([*variables, *map(shell_quote, self.argv)])
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment to start it in."""
+        """Return the environment for the command."""
         return {**environ, **self.env}
 
 
@@ -72,11 +72,11 @@ def resume_command(
     place: Place | None = None,
     settings_command: Sequence[str] | str | None = None,
 ) -> ResumeCommand:
-    """Return the command for a session file, without looking at anything.
+    """Return the command for a session file, without any check.
 
     Args:
-        path: absolute path of the file; an id would be looked up, and may be another project's.
-        place: where the file was found through, for a variable or profile that the agent needs again.
+        path: absolute path of the file. The agents also take ids, but look them up in one project only.
+        place: the place in which the file was found; it may need a variable or profile of the agent.
         settings_command: the user's own command in place of the program's name (words, or a shell-quoted
         line).
     """
@@ -100,11 +100,11 @@ def plan(
     must_start: bool = True,
     timeout_s: float = TIMEOUT_S,
 ) -> ResumeCommand:
-    """Return the command that resumes this session, having looked at the file again.
+    """Return the command that resumes this session, after checking the file again.
 
     Args:
         directory: where to run it instead of in the session's own directory.
-        must_start: also check that program and directory are here (not needed to print the command).
+        must_start: also check that program and directory exist (not needed to print the command).
 
     Raises:
         CannotResume: the file is gone, or the agent would refuse or overwrite it.
@@ -125,7 +125,7 @@ def plan(
 
 
 def _check_file(path: str, agent: Agent) -> tuple[str, list[str]]:
-    """Return the header's directory ("" if it names none) and notes on what opening does to the file."""
+    """Return the header's directory ("" if it names none), and notes on how opening changes the file."""
     shown = clean(path)
     if path.endswith(".gz"):
         raise CannotResume(f"{shown} is packed away: {agent.name} cannot open it before it is unpacked.")
@@ -164,7 +164,7 @@ def _check_file(path: str, agent: Agent) -> tuple[str, list[str]]:
 
 
 def _read_start(descriptor: int, agent: Agent) -> Reader:
-    """Read a file up to its header, or up to what decides that it has none."""
+    """Read a file up to its header, or up to the line that proves that there is none."""
     reader = Reader(agent.rules)
     for block in line_blocks(file_blocks(descriptor)):
         for _ in reader.read(block):
@@ -180,12 +180,12 @@ def _has_null_line(descriptor: int) -> bool:
 
 
 def _overlapping(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield pieces that each begin with the end of the one before; the last one ends in a newline."""
+    """Yield overlapping pieces: each begins with the end of the one before; the last one ends in a newline."""
     rest = b""
     for piece in pieces:
         joined = rest + piece
         yield joined
-        # The kept end starts inside a line, so its first bytes are no line start.
+        # The overlap starts inside a line, so its first bytes are no line start.
         rest = b"." + joined[-_OVERLAP:]
     yield rest + b"\n"
 
@@ -193,10 +193,10 @@ def _overlapping(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _blobs_of_copy(
     path: str, agent: str, place: Place | None, around: Surroundings
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the variables omp needs to find the images of a copied store, and a note on what they cost.
+    """Return the variables that omp needs to find the images of a copied store, and a note on their side effect.
 
-    Only where the session refers to an image that this store has and omp's own has not: the variable also
-    moves omp's settings and login.
+    They also move omp's settings and login, so they are returned only if the session refers to an image that this store
+    has and omp's own store has not.
     """
     if agent != "omp" or place is None or place.source != ROOT_SOURCE or place.env:
         return {}, []

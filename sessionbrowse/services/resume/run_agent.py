@@ -1,4 +1,4 @@
-"""Lend the terminal to an agent and take it back as it was."""
+"""Run an agent in our terminal, and restore the terminal's modes afterwards."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _KEYBOARD_SIGNALS = (signal.SIGINT, *([signal.SIGQUIT] if hasattr(signal, "SIGQU
 def run_agent(command: ResumeCommand, environ: Mapping[str, str], output: int | None = None) -> int:
     """Run the command in this terminal, wait for it, and return its status as a shell counts it (128 + signal).
 
-    `output` is a descriptor that stands for standard output. Call it from the main thread.
+    `output` is the descriptor that the agent gets as standard output. Call it from the main thread.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the program cannot be started.
     """
     with _keyboard_is_the_agents(), _terminal_kept():
         status = subprocess.run(
@@ -29,7 +29,7 @@ def run_agent(command: ResumeCommand, environ: Mapping[str, str], output: int | 
 
 
 def ending(agent: str, status: int) -> str | None:
-    """Return a sentence on how the agent ended, None if it ended well or the user interrupted it."""
+    """Return a sentence on the agent's exit status, None if it succeeded or the user interrupted it."""
     if status in (0, 128 + signal.SIGINT):
         return None
     if status > 128 and status - 128 in {known.value for known in signal.Signals}:
@@ -39,19 +39,19 @@ def ending(agent: str, status: int) -> str | None:
 
 @contextmanager
 def _keyboard_is_the_agents() -> Iterator[None]:
-    """Ctrl+C while the agent runs is meant for it: our handler does nothing, and programs start with the default."""
+    """Ignore Ctrl+C while the agent runs, for it is meant for the agent, which starts with the default handler."""
     previous = {number: signal.signal(number, lambda *_: None) for number in _KEYBOARD_SIGNALS}
     try:
         yield
     finally:
         for number, handler in previous.items():
-            # None: set by somebody outside Python, which cannot be put back from here.
+            # None: the handler was not set by Python, so Python cannot put it back.
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
 
 
 @contextmanager
 def _terminal_kept() -> Iterator[None]:
-    """An agent that was killed leaves the terminal raw: its modes are put back."""
+    """Restore the terminal's modes afterwards: an agent that was killed leaves the terminal raw."""
     try:
         import termios
     except ImportError:  # Windows
@@ -61,12 +61,12 @@ def _terminal_kept() -> Iterator[None]:
         descriptor = sys.stdin.fileno()
         modes = termios.tcgetattr(descriptor)
     except (OSError, ValueError, termios.error):
-        # Standard input is no terminal.
+        # standard input is no terminal
         yield
         return
     try:
         yield
     finally:
-        # TCSADRAIN keeps what the user typed ahead. An error means that the terminal is gone.
+        # TCSADRAIN keeps the keys typed ahead. An error means that the terminal is gone.
         with suppress(termios.error):
             termios.tcsetattr(descriptor, termios.TCSADRAIN, modes)

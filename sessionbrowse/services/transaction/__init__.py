@@ -1,1 +1,1 @@
-"""What all changes share: one at a time, noted in the journal, recovered after a crash."""
+"""The parts that all changes share: the lock, the journal, recovery after a crash, changes of many sessions."""

@@ -1,4 +1,4 @@
-"""One change of many things, one after another: with progress, stopped on request, taken back by one undo."""
+"""Make one kind of change to many items, one after another, with progress and a stop; one undo takes all back."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ T = TypeVar("T")
 C = TypeVar("C", bound=ChangeResult)
 
 ReportProgress = Callable[[int, int], object]
-"""Is told how many are finished, of how many; first with none, then after each."""
+"""Gets the number of finished items and the total: first (0, total), then after each item."""
 Cancelled = Callable[[], bool]
-"""Is asked before each: True leaves it and what comes after it as it is."""
+"""Is asked before each item: True stops there."""
 
 
 class FailedItem(Struct, Generic[T], frozen=True):
-    """One that could not be changed, and why; it is as it was, or the sentence says how it is."""
+    """An item that could not be changed, and the error. The item is unchanged unless the error says otherwise."""
 
     item: T
     error: SessionBrowseError
 
 
 class Bulk(Struct, Generic[T, C], frozen=True, kw_only=True):
-    """What became of each: changed, failed, or left alone because of a stop.
+    """The result for all items: changed, failed, or left because of a stop.
 
-    `undo_id` takes all changes back at once; None where nothing was changed that can be.
+    `undo_id` takes all changes back at once; None if nothing can be undone.
     """
 
     done: tuple[C, ...]
@@ -41,7 +41,7 @@ class Bulk(Struct, Generic[T, C], frozen=True, kw_only=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know, each sentence once."""
+        """All notes for the user, each sentence once."""
         return tuple(dict.fromkeys(note for one in self.done for note in one.notes))
 
 
@@ -54,9 +54,9 @@ def in_bulk(
     cancelled: Cancelled = lambda: False,
     group: str | None = None,
 ) -> Bulk[T, C]:
-    """Change one after another; what fails does not stop the others, and never raises.
+    """Change items one after another; a failure does not stop the others and never raises.
 
-    `group` is that of an earlier command that these changes complete: one undo takes all back.
+    `group` is the group of an earlier change that these changes complete: one undo takes all back.
 
     `change` gets an item, the change context, and the group to which its change belongs (None for a single item), as in
     `in_bulk(targets, lambda target, context, group: archive(target, context=context, group=group))`.

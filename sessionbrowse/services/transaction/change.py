@@ -1,7 +1,7 @@
-"""What every change of a session has in common: one at a time, who may be writing, the journal, what a kill left.
+"""The steps that every change of a session shares: lock, check for writers, journal, recovery.
 
-A change is noted, made, and noted as made. One that was cut short in between is found in the journal by the next
-change, which looks into the file and finishes the note.
+A change is recorded in the journal, made, and recorded as made. If it is interrupted in between, the next change finds
+it in the journal, checks the file, and completes the record.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ OMP_STOPS_SAVING = (
 
 
 class ChangeResult(Struct, frozen=True, kw_only=True):
-    """What every change answers: the verb, the file, the id by which it can be undone, sentences for the user.
+    """The result of every change: the verb, the file, the id for undo, notes for the user.
 
-    `undo_id` is None where nothing had to be changed.
+    `undo_id` is None if nothing had to be changed.
     """
 
     done: str
@@ -52,7 +52,7 @@ class ChangeResult(Struct, frozen=True, kw_only=True):
 
 
 class Origin(Struct, frozen=True, kw_only=True):
-    """Why a change is made: as one of a group with one undo, or to take another change back."""
+    """The reason for a change: a verb, the group that one undo takes back, or the change that it undoes."""
 
     verb: str
     group: str | None = None
@@ -60,20 +60,20 @@ class Origin(Struct, frozen=True, kw_only=True):
 
 
 def target_of(located: Located, reference: str) -> Target:
-    """Return what may be changed of a session that was named: a typed path itself, else where it was found."""
+    """Return the file that may be changed: the path that the user typed, else the session's path below its root."""
     if looks_like_path(reference) or located.place is None:
         return Target(located.path, located.agent)
-    if located.place.kind == "registry":  # the marker names this very file
+    if located.place.kind == "registry":  # omp's registry names this file itself
         return Target(located.path, located.agent, (os.path.dirname(located.path),))
     return Target(located.path, located.agent, (located.place.root,))
 
 
 @contextmanager
 def changing(context: ChangeContext) -> Iterator[None]:
-    """Keep other sessionbrowses from changing sessions meanwhile; first finish the notes of what a kill cut short.
+    """Hold the lock for changes, after recovering changes that were interrupted.
 
     Raises:
-        WriteFailed: the disk failed within, in a way that nobody foresaw.
+        WriteFailed: the disk failed in a way that the change does not handle itself.
     """
     with only_one(context.state):
         for change in context.journal.pending():
@@ -81,22 +81,22 @@ def changing(context: ChangeContext) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            # What was noted and not finished is looked at by the next change.
-            name = f" over {clean(os.fsdecode(error.filename))}" if error.filename else ""
+            # The next change recovers this one from the journal.
+            name = f" at {clean(os.fsdecode(error.filename))}" if error.filename else ""
             raise WriteFailed(
-                f"The disk failed{name} ({error.strerror or error}); look at it before you go on."
+                f"The disk failed{name} ({error.strerror or error}); check the disk before you go on."
             ) from error
 
 
 def finish_notes(context: ChangeContext) -> None:
-    """Finish the notes of what a kill cut short, if there are any, and if no other sessionbrowse is at work."""
+    """Recover interrupted changes, if there are any and no other sessionbrowse holds the lock."""
     if context.journal.pending():
         with suppress(SessionBrowseError), changing(context):
             pass
 
 
 def retried(attempt: Callable[[], T]) -> T:
-    """Return what an attempt returns; made again where the file changed while it was read."""
+    """Call `attempt` and return its result; try again if the file changed while it was read."""
     for _ in range(_TRIES - 1):
         with suppress(ChangedMeanwhile):
             return attempt()
@@ -107,7 +107,7 @@ def retried(attempt: Callable[[], T]) -> T:
 
 
 def usage_of(file: OpenedFile, context: ChangeContext) -> FileUsage:
-    """Return who may be writing this file; a change of our own does not count as recent."""
+    """Return the signs that a program may be writing this file; our own change does not count as recent."""
     session = file.session
     return file_usage(
         file.path,
@@ -121,7 +121,7 @@ def usage_of(file: OpenedFile, context: ChangeContext) -> FileUsage:
 
 
 def _changed_ms(file: OpenedFile, context: ChangeContext) -> float:
-    """Return when somebody else than us last changed the file."""
+    """Return the time at which another program last changed the file, in milliseconds."""
     own = context.journal.own_change(file.path, file.found)
     if own is not None and own.was_changed_ms is not None:
         return own.was_changed_ms
@@ -129,12 +129,13 @@ def _changed_ms(file: OpenedFile, context: ChangeContext) -> float:
 
 
 def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: bool, force: bool) -> tuple[str, ...]:
-    """Return what the user should know of a change that makes the file longer.
+    """Return notes for the user on a change that makes the file longer.
 
-    For omp nothing at all may speak for a writer. The others bear it; `asks` is for changes that would be in vain.
+    omp loses data when another program appends to its open file, so any sign of a writer refuses the change. The
+    other programs go on saving; `asks` is for changes that a running program would ignore.
 
     Raises:
-        InUse: somebody may be writing, and the change is not forced.
+        InUse: a program may be writing, and the change is not forced.
     """
     agent = AGENTS[file.session.agent]
     reasons = "; ".join(used.reasons)
@@ -145,14 +146,14 @@ def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: boo
             raise InUse(f"{file.name} may be in use: {reasons}. {OMP_STOPS_SAVING} Quit it, and wait ten minutes.")
         return (f"Forced although {reasons}. {OMP_STOPS_SAVING}",)
     if not used.in_use:
-        # Programs that were seen are told apart by their directory; one on another machine only by the clock.
+        # "recent" alone may be a program on another machine, which no list of processes shows.
         return (f"Note that {reasons}.",) if asks and used.state == "recent" else ()
     if asks and not force:
         raise InUse(
             f"{file.name} may be in use: {reasons}. {agent.name} would go on from where it stands, and {what} would be "
             "without effect. Quit it first."
         )
-    return (f"In use, it seems: {reasons}. What runs now shows {what} when it opens the session again.",)
+    return (f"It seems to be in use: {reasons}. The running program shows {what} when it opens the session again.",)
 
 
 # ---- making and noting -------------------------------------------------------------------------------------
@@ -167,7 +168,7 @@ def append(
     before: dict[str, Json],
     after: dict[str, Json],
 ) -> tuple[Change, writer.Appended]:
-    """Append an entry, noted in the journal; `after` gets the id of the entry.
+    """Append an entry and record it in the journal; `after` gets the id of the entry.
 
     Raises:
         RefusedWrite: nothing was changed.
@@ -201,7 +202,7 @@ def append(
 def begin(
     file: OpenedFile, context: ChangeContext, origin: Origin, *, before: dict[str, Json], plan: dict[str, Json]
 ) -> Change:
-    """Note what is about to be done to an open file."""
+    """Record in the journal what is about to be done to an open file."""
     return context.journal.begin(
         origin.verb,
         file.session.agent,
@@ -216,7 +217,7 @@ def begin(
 
 
 def carried_out(context: ChangeContext, change: Change, write: Callable[[], T]) -> T:
-    """Return what the writer returns; where it fails, note what became of the change."""
+    """Call `write` and return its result; if it fails, record the state of the change."""
     try:
         return write()
     except (RefusedWrite, WriteFailed) as error:
@@ -228,7 +229,7 @@ def carried_out(context: ChangeContext, change: Change, write: Callable[[], T]) 
 
 
 def noted(context: ChangeContext, change: Change, after: dict[str, Json], left: Fingerprint | None) -> tuple[str, ...]:
-    """Note that a change was made; return a sentence for the user where that failed."""
+    """Record that a change was made; return a note for the user if the record could not be written."""
     if context.journal.done(change, after, left):
         return ()
-    return ("The change is made, but the journal could not note that; the next change finds out by itself.",)
+    return ("The change is made, but the journal could not record that; the next change finds it out by itself.",)

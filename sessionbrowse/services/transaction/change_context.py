@@ -1,4 +1,4 @@
-"""What changes are made with: surroundings, our directory of state, clock and chance; tests bring their own."""
+"""The environment in which changes are made, as one value, so that tests bring their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sessionbrowse.store.write.journal import Journal
 
 
 class ChangeContext(Struct, frozen=True, kw_only=True):
-    """Where changes are made: surroundings, our directory of state with the journal, clock, chance, processes."""
+    """Surroundings, state directory with the journal, clock in milliseconds, source of new ids, process directory."""
 
     around: Surroundings
     state: str
@@ -27,7 +27,7 @@ class ChangeContext(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def real(cls) -> ChangeContext:
-        """Return that of this process."""
+        """Return the context of this process."""
         around = real_surroundings()
         directory = str(state_dir(around.environ))
         return cls.at(around, directory, lambda: time.time() * 1000)
@@ -41,6 +41,6 @@ class ChangeContext(Struct, frozen=True, kw_only=True):
         new_id: Callable[[], str] = lambda: secrets.token_hex(4),
         proc: str = PROC,
     ) -> ChangeContext:
-        """Return one whose journal lies in `state`."""
+        """Return a context whose journal lies in the directory `state`."""
         journal = Journal(state, now_ms, new_id)
         return cls(around=around, state=state, journal=journal, now_ms=now_ms, new_id=new_id, proc=proc)

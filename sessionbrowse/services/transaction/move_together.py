@@ -1,4 +1,4 @@
-"""A session and what belongs to it, moved as they are: everything, or nothing."""
+"""Move a session together with the files that belong to it: all of them or none."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from sessionbrowse.store.write import trash
 from sessionbrowse.text import clean
 
 Move = tuple[str, str]
-"""From where, and to where."""
+"""Source and target path."""
 
 
 def move_all(moves: list[Move]) -> None:
-    """Move everything, or nothing; the session comes last.
+    """Move all files or none; the session comes last.
 
     Raises:
         RefusedWrite: something is in the way; nothing was moved.
-        WriteFailed: the disk refused; nothing was moved, or the sentence says what is where.
+        WriteFailed: the disk refused; nothing was moved, or the error names the files that were.
     """
     for _, target in moves:
         if os.path.lexists(target):
@@ -35,7 +35,7 @@ def move_all(moves: list[Move]) -> None:
 
 
 def bring_back(moves: list[Move]) -> list[str]:
-    """Undo moves, the last first; return a sentence for each that failed."""
+    """Undo moves, the last first; return a sentence for each file that could not be moved back."""
     sentences = []
     for source, target in reversed(moves):
         try:

@@ -1,4 +1,4 @@
-"""What a kill left of changes to whole files: what was made, moved or trashed is looked for by its place."""
+"""Recover interrupted changes of whole files: check whether each file was made, moved or trashed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sessionbrowse.store.write.journal import Change
 
 
 def create_reached(_: ChangeContext, change: Change) -> bool:
-    """Tell whether a new file got its name, which it did not before it was whole; else remove what was made for it."""
+    """Tell whether a new file got its name, and so is whole; else remove the folder made for it."""
     reached = os.path.lexists(change.path)
     if change.plan.get("temporary"):
         with suppress(OSError):
             os.unlink(change.plan["temporary"])
     if not reached and change.plan.get("folder"):
-        # Its name holds the new session's id: nobody else's folder can have it.
+        # The folder's name holds the new session's id, so it is ours.
         shutil.rmtree(change.plan["folder"], ignore_errors=True)
     if not reached and change.plan.get("made"):
         with suppress(OSError):
@@ -32,7 +32,7 @@ def create_reached(_: ChangeContext, change: Change) -> bool:
 
 
 def trash_reached(context: ChangeContext, change: Change) -> bool:
-    """Tell whether a session went to a trash; one that did not gets back what belongs to it."""
+    """Tell whether a session went to a trash; if not, bring back the files that belong to it."""
     places = homes(context)
     gone = []
     for item in change.plan["items"]:
@@ -49,7 +49,7 @@ def trash_reached(context: ChangeContext, change: Change) -> bool:
         try:
             trash.take_back(item)
         except (RefusedWrite, WriteFailed):
-            continue  # it stays in the trash, where the user can find it by its name
+            continue  # the file stays in the trash, where the user can find it by its name
     return False
 
 
@@ -60,7 +60,7 @@ def remove_reached(_: ChangeContext, change: Change) -> bool:
 
 
 def restore_reached(context: ChangeContext, change: Change) -> bool:
-    """Tell whether a restored session, which comes last, is back; else what belongs to it goes into the trash again."""
+    """Tell whether a session was restored; if not, put the files that belong to it into the trash again."""
     deleted = context.journal.changes().get(change.undoes or "")
     if deleted is None:
         return False
@@ -79,7 +79,7 @@ def restore_reached(context: ChangeContext, change: Change) -> bool:
 
 
 def moves_reached(_: ChangeContext, change: Change) -> bool:
-    """Tell whether a session, which is moved last, arrived; else what belongs to it is moved back."""
+    """Tell whether a session was moved; if not, move the files that belong to it back."""
     moves = _moves(change)
     source, target = moves[-1]
     if os.path.lexists(target) and not os.path.lexists(source):
@@ -90,7 +90,7 @@ def moves_reached(_: ChangeContext, change: Change) -> bool:
 
 
 def unpack_reached(context: ChangeContext, change: Change) -> bool:
-    """Tell whether a session was unpacked; else what belongs to it goes back beside the packed file."""
+    """Tell whether a session was unpacked; if not, move the files that belong to it back beside the packed file."""
     reached = os.path.lexists(change.path)
     if os.path.lexists(change.plan["temporary"]):
         os.unlink(change.plan["temporary"])
@@ -105,13 +105,13 @@ def unpack_reached(context: ChangeContext, change: Change) -> bool:
         try:
             found = put_aside(packed["original"], change, context)
         except (RefusedWrite, WriteFailed):
-            found = None  # it stays beside the unpacked one
+            found = None  # the packed file stays beside the unpacked one
     change.plan["after"] = {"path": change.path, "packed": msgspec.to_builtins(found)}
     return True
 
 
 def pack_again_reached(context: ChangeContext, change: Change) -> bool:
-    """Tell whether the unpacked session is gone; else everything goes back to where it was before."""
+    """Tell whether an unpacking was undone; if not, move every file back to where it was before the undo."""
     packed = msgspec.convert(change.plan["packed"], trash.Trashed | None)
     unpacked = change.plan["unpacked"]
     found = trash.find(unpacked["original"], unpacked["inode"], unpacked["size"], homes(context))
@@ -129,7 +129,7 @@ def pack_again_reached(context: ChangeContext, change: Change) -> bool:
 
 
 def relocate_reached(_: ChangeContext, change: Change) -> bool:
-    """Tell whether every session of a moved project is in its place; else all are put back."""
+    """Tell whether every session of a relocated project is in its new place; if not, put all of them back."""
     replacements = replace_many.replacements_of(change.plan)
     folders = [(str(source), str(target)) for source, target in change.plan["folders"]]
     if replace_many.is_complete(replacements, folders, change.id):
@@ -140,7 +140,7 @@ def relocate_reached(_: ChangeContext, change: Change) -> bool:
 
 
 def _forget_trashing(original: str, found: trash.Trashed | None, context: ChangeContext) -> None:
-    """Take back what a kill left in a trash of an item that is still where it was."""
+    """Remove the leftovers in a trash of an item that is still in its place."""
     if found is not None:
         trash.forget_second(found)
     trash.forget_stray(original, homes(context))
@@ -160,4 +160,4 @@ FILE_LOOKS = {
     "pack again": pack_again_reached,
     "relocate": relocate_reached,
 }
-"""How to see whether such a change was made, by the `kind` of its plan."""
+"""For each `kind` of plan, the function that checks whether the change was made."""

@@ -1,4 +1,4 @@
-"""Where deleted things lie: the trash directories of the system and our own."""
+"""The trash directories of the system, and our own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sessionbrowse.store.write.trash import NoTrash, Trashed
 
 
 def items_of(change: Change) -> list[Trashed]:
-    """Return where a deletion put things: what belonged to the session first, the session last."""
+    """Return the trashed items of a deletion: first the files that belong to the session, last the session."""
     return [msgspec.convert(item, Trashed) for item in change.after.get("items", ())]
 
 
@@ -26,7 +26,7 @@ def own_trash(context: ChangeContext) -> str:
 
 
 def own_name(change: Change, path: str) -> str:
-    """Return the name that an item of a deletion has in our own trash folder."""
+    """Return the name of a deletion's item in our own trash folder."""
     return f"{change.id}-{os.path.basename(path)}"
 
 
@@ -38,10 +38,10 @@ def homes(context: ChangeContext) -> tuple[str, ...]:
 
 
 def put_aside(path: str, change: Change, context: ChangeContext) -> Trashed:
-    """Move what can be made again to the system's trash, or where that does not take it to ours.
+    """Move a file that can be made again to the system's trash, or else to our own.
 
     Raises:
-        RefusedWrite: neither takes it; it is where it was.
+        RefusedWrite: neither takes it; nothing was changed.
         WriteFailed: the sentence says what is where.
     """
     try:
@@ -51,5 +51,5 @@ def put_aside(path: str, change: Change, context: ChangeContext) -> Trashed:
 
 
 def deleted_at(context: ChangeContext) -> str:
-    """Return the time of now as a trash notes it: local, without a zone."""
+    """Return the current time in the form of a `.trashinfo`: local, without a zone."""
     return datetime.fromtimestamp(context.now_ms() / 1000).strftime("%Y-%m-%dT%H:%M:%S")

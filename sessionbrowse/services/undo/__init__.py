@@ -1,1 +1,1 @@
-"""Take back recorded changes."""
+"""Undo changes that the journal records."""

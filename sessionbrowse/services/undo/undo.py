@@ -1,7 +1,7 @@
-"""Take back what sessionbrowse changed, by another change of the same kind; no file ever gets shorter by it.
+"""Undo a change by another change of the same kind; no file gets shorter.
 
-An appended name or label is answered by an entry with the older one, a check out by one of the older leaf. omp's slot
-gets back its older bytes exactly, its own `updatedAt` included, so that a rename and its undo leave the file as it was.
+The undo of a name or label appends an entry with the older one, the undo of a check out an entry at the older leaf.
+omp's title slot gets exactly its older bytes back, `updatedAt` included.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from sessionbrowse.errors import CannotUndo, LostForGood
+from sessionbrowse.errors import CannotUndo, LostForGood, NoSuchChange
 from sessionbrowse.format.title_slot import SLOT_BYTES, slot_line
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.services.change.checkout import CheckoutPoint, write_checkout
@@ -34,10 +34,10 @@ _GOES_ON = "The next undo takes back the change before."
 
 
 class Undone(ChangeResult, frozen=True, kw_only=True):
-    """What was taken back: the verb, and every change of the group with its own file.
+    """The result of an undo: the verb, and the files of all changes of the group that were undone.
 
-    `undo_id` is that of the change taken back. `failed` holds a sentence for each change of a group that could not be,
-    `left` the files of those that a stop left for another undo.
+    `undo_id` is the id of the undone change. `failed` has a sentence for each change that could not be undone, `left`
+    the files of changes that a stop left for another undo.
     """
 
     verb: str
@@ -47,9 +47,9 @@ class Undone(ChangeResult, frozen=True, kw_only=True):
 
 
 class Undoable(Struct, frozen=True, kw_only=True):
-    """One line of the list of changes, newest first; times are ISO 8601.
+    """One row of the list of changes that can be undone; times are ISO 8601.
 
-    `count` changes that one command made are one line, which speaks of the last of them; `undo_id` takes all back.
+    The `count` changes of one command are one row, which describes the last of them; `undo_id` takes all back.
     """
 
     undo_id: str
@@ -70,12 +70,12 @@ def undo(
     on_progress: ReportProgress = lambda finished, total: None,
     cancelled: Cancelled = lambda: False,
 ) -> Undone:
-    """Take back a change and its whole group: the last one that still can be, or the one of this id.
+    """Undo a change with its whole group: the one with this id, or the last one that can be undone.
 
-    The changes of a group are taken back one after another, the newest first; `cancelled` is asked before each.
+    The changes of a group are undone one after another, the newest first; `cancelled` is asked before each.
 
     Raises:
-        CannotUndo: there is none, or it cannot be taken back any more; the sentence says what can be done instead.
+        CannotUndo: there is no such change, or it cannot be undone any more; the error says what can be done instead.
         InUse: the file may be in use, and this is not forced.
         WriteFailed: the disk refused; the sentence says what the file holds now.
     """
@@ -125,7 +125,7 @@ def _undone(
 
 
 def _sentences(failed: Sequence[FailedItem[Change]]) -> tuple[str, ...]:
-    """Return what to say of those of a group that could not be taken back; what is true of several is said once."""
+    """Return the sentences for changes that could not be undone; a reason that several share is given once."""
     lost = Counter(one.error.of_several for one in failed if isinstance(one.error, LostForGood))
     said: dict[str, None] = {}
     for one in failed:
@@ -136,7 +136,7 @@ def _sentences(failed: Sequence[FailedItem[Change]]) -> tuple[str, ...]:
 
 
 def undoable(context: ChangeContext | None = None) -> list[Undoable]:
-    """Return the changes that can be taken back, newest first; what a kill cut short is looked at before."""
+    """Return the changes that can be undone, newest first, after recovering interrupted ones."""
     context = context or ChangeContext.real()
     finish_notes(context)
     rows: dict[str, list[Change]] = {}
@@ -162,7 +162,7 @@ def _choose(context: ChangeContext, change_id: str | None) -> list[Change]:
     changes = context.journal.changes()
     open_changes = [change for change in changes.values() if change.can_be_tried and change.verb in UNDOERS]
     if change_id is None:
-        # One that is named is tried again: the disk of its trash may be there again.
+        # A lost change is tried again only by its id: the disk of its trash may be there again.
         open_changes = [change for change in open_changes if change.lost is None]
         if not open_changes:
             raise CannotUndo("There is nothing to undo.")
@@ -177,7 +177,7 @@ def _choose(context: ChangeContext, change_id: str | None) -> list[Change]:
 def _named(changes: dict[str, Change], change_id: str) -> Change:
     found = changes.get(change_id) or next((c for c in reversed(changes.values()) if c.group == change_id), None)
     if found is None:
-        raise CannotUndo(f"There is no change {clean(change_id)}; `undo --list` shows them.")
+        raise NoSuchChange(f"There is no change {clean(change_id)}.")
     if found.undone_by is not None:
         raise CannotUndo(f"The {found.verb} {found.id} is undone already.")
     if found.undoes is not None:
@@ -194,7 +194,7 @@ def _take_back(change: Change, context: ChangeContext, force: bool) -> ChangeRes
         try:
             return UNDOERS[change.verb].take_back(change, context, force)
         except LostForGood as error:
-            # Else it would be the last change for ever, and none before it could be taken back.
+            # Otherwise it would stay the last change for ever, and no earlier change could be undone.
             context.journal.lost(change, error.sentence)
             raise
 
@@ -218,7 +218,7 @@ def _undo_rename(change: Change, context: ChangeContext, force: bool) -> ChangeR
 
 
 def _older_slot(change: Change, context: ChangeContext) -> bytes:
-    """Return the slot as it was; one that was inserted says what the header says."""
+    """Return the bytes of the older slot; if the slot was inserted, one with the header's title."""
     slot = change.before.get("slot")
     if slot is not None and len(slot) == SLOT_BYTES:
         return bytes(slot.encode("latin-1"))
@@ -257,7 +257,7 @@ def _undo_checkout(change: Change, context: ChangeContext, force: bool) -> Chang
 
 
 def _stands_on(session: Session, entry_id: str) -> bool:
-    """Tell whether the program still stands on an entry: nothing was said below it, labels and names at most."""
+    """Tell whether nothing but labels, names and the like was added below an entry since."""
     index = ROOT if session.leaf is None else session.leaf
     while index != ROOT and session.ids[index] != entry_id and session.kind(index).type not in _SAID:
         index = session.parents[index]
@@ -269,7 +269,7 @@ def _quoted(name: str | None) -> str:
 
 
 class Undoer(Struct, frozen=True):
-    """How changes of one verb are taken back, and what the list of changes says of one."""
+    """The functions for one verb: undo a change, and describe it in the list of changes."""
 
     take_back: Callable[[Change, ChangeContext, bool], ChangeResult]
     summary: Callable[[Change], str]
@@ -286,7 +286,7 @@ UNDOERS: dict[str, Undoer] = {
     ),
     **{verb: Undoer(take_back, summary) for verb, (take_back, summary) in FILE_UNDOERS.items()},
 }
-"""Every verb that can be taken back."""
+"""Every verb that can be undone."""
 
 
 def _from(change: Change, key: str) -> str:

@@ -1,4 +1,4 @@
-"""Take back changes of whole files: a fork goes to the trash, what was deleted or moved comes back."""
+"""Undo changes of whole files: a fork goes to the trash, deleted and moved sessions come back."""
 
 from __future__ import annotations
 
@@ -82,4 +82,4 @@ FILE_UNDOERS: dict[str, tuple[Callable[[Change, ChangeContext, bool], ChangeResu
     "unarchive": (_undo_moves, _from),
     "relocate": (_undo_relocate, _from),
 }
-"""How changes of these verbs are taken back, and what the list of changes says of one."""
+"""For each verb, the functions that undo a change and describe it in the list of changes."""

@@ -1,4 +1,4 @@
-"""Pinned sessions: omp's own file, which is only read, and ours in our directory of state."""
+"""Pinned sessions: our own file in the state directory, and omp's, which is only read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _PinsFile(Struct):
 
 
 def read_pins(state: str, places: Iterable[Place] = ()) -> Pins:
-    """Return what is pinned; a file that is missing or cannot be read pins nothing."""
+    """Return the pinned sessions; a file that is missing or cannot be read has none."""
     omp: set[str] = set()
     for folder in dict.fromkeys([place.agent_dir for place in places if place.agent == "omp" and place.agent_dir]):
         # omp 18.2: an array of session ids beside the agent's settings.
@@ -50,7 +50,7 @@ def read_pins(state: str, places: Iterable[Place] = ()) -> Pins:
 
 
 def set_pin(state: str, agent: str, session_id: str, pinned: bool) -> None:
-    """Pin a session, or no longer; other pins stay, also those another browser set meanwhile.
+    """Pin or unpin a session; other pins stay, also those that another browser set meanwhile.
 
     Raises:
         OSError: the disk refused.

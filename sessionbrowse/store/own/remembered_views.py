@@ -1,4 +1,4 @@
-"""What the interface remembers from one run to the next: one small file, replaced whole; a damaged one is ignored."""
+"""The state of the interface that is kept between runs: one small file, replaced whole; a damaged one is ignored."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ VERSION = 1
 MOST_SCOPES = 20
 MOST_SESSIONS = 100
 MOST_FOLDS = 500
-"""How many folds of a list or a tree are kept."""
+"""The number of folded rows that are kept of one list or tree."""
 
 
 class ListView(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How the first screen was left: project, session, filters, order, folds, widths of panes, colours.
+    """The last state of the first screen: project, session, filters, sort order, folds, pane widths, colours.
 
-    `folder` None stands for all projects. `given` are the settings that were in force, by name: one that was changed
-    since comes before what is remembered.
+    `folder` None stands for all projects. `given` are the settings at that time, by name: a setting that was changed
+    since wins over the remembered state.
     """
 
     folder: str | None = None
@@ -45,12 +45,12 @@ class ListView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     given: dict[str, str | bool] = {}
 
     def holds(self, setting: str, value: str | bool) -> bool:
-        """Tell whether a setting is as it was, so that what is remembered of it counts."""
+        """Tell whether a setting is unchanged, so that the remembered state applies."""
         return self.given.get(setting, value) == value
 
 
 class SessionView(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a session's tree was left: the entry under the cursor, the rows chosen, the folded entries, by id."""
+    """The last state of a session's tree: the entry under the cursor, the filter, the folded entries, by id."""
 
     entry: str | None = None
     filter: str = "default"
@@ -59,7 +59,7 @@ class SessionView(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Remembered(Struct, frozen=True):
-    """The file; what was left last stands last."""
+    """The content of the file; the latest states come last."""
 
     version: int = VERSION
     scopes: dict[str, ListView] = {}
@@ -67,22 +67,22 @@ class _Remembered(Struct, frozen=True):
 
 
 def scope_key(roots: Sequence[str], agents: Sequence[str]) -> str:
-    """Return what the view is remembered under: the places and agents that the browser was started with."""
+    """Return the key of a remembered view: the places and agents that the browser was started with."""
     return "\n".join([*sorted([os.path.realpath(root) for root in roots]), "", *sorted(agents)]).strip("\n")
 
 
 def recall(state: str, scope: str) -> tuple[ListView | None, dict[str, SessionView]]:
-    """Return how the lists of a scope, and the trees of sessions by path, were left."""
+    """Return the last state of a scope's lists, and of session trees by path."""
     remembered = _read(state)
     return remembered.scopes.get(scope), dict(remembered.sessions)
 
 
 def remember(state: str, scope: str, view: ListView, sessions: Mapping[str, SessionView]) -> None:
-    """Keep how things are left; what another browser left meanwhile of other scopes and sessions stays.
+    """Save the state of views; states that another browser saved meanwhile for other scopes and sessions stay.
 
     Raises:
         OSError: the disk refused.
-        UnicodeEncodeError: the scope itself is a name that is no text.
+        UnicodeEncodeError: the scope's own path is not valid Unicode.
     """
     before = _read(state)
     view = replace(view, flipped=view.flipped[:MOST_FOLDS])
@@ -97,7 +97,7 @@ def remember(state: str, scope: str, view: ListView, sessions: Mapping[str, Sess
     try:
         content = msgspec.json.encode(after)
     except UnicodeEncodeError:
-        # A name that is no text, as old disks have them, cannot stand in the file.
+        # A path that is not valid Unicode cannot be stored in the file.
         bare = replace(view, folder=None, session=None, filter="", folder_filter="", flipped=())
         content = msgspec.json.encode(_Remembered(VERSION, {**before.scopes, scope: bare}, before.sessions))
     write_own_file(os.path.join(state, FILE), content)

@@ -1,4 +1,4 @@
-"""Small files of our own that are replaced whole: a kill leaves the old one or the new one."""
+"""Read and write small files of our own; each is replaced whole, so a kill leaves the old or the new version."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MOST_BYTES = 16 * 1024 * 1024
 
 
 def read_own_file(path: str) -> bytes | None:
-    """Return the content of a file of ours; None if there is none that can be read."""
+    """Return the content of a small file; None if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(MOST_BYTES)
@@ -18,12 +18,12 @@ def read_own_file(path: str) -> bytes | None:
 
 
 def write_own_file(path: str, content: bytes) -> None:
-    """Put a file of ours in place of the one of its name; of several writers the last one wins.
+    """Write a small file in place of its older version; of several writers the last one wins.
 
     Raises:
         OSError: the disk refused; the old file is as it was.
     """
-    import secrets  # only who writes pays for it
+    import secrets  # only writing needs this import
 
     folder, name = os.path.split(path)
     os.makedirs(folder, mode=0o700, exist_ok=True)

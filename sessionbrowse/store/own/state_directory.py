@@ -1,6 +1,6 @@
-"""Our own directory of state: private to the user, written so that a kill or a power cut leaves whole records.
+"""The state directory of sessionbrowse: private to the user; a kill or a power cut leaves whole lines in it.
 
-What lies in it is the business of the modules that use it; this one knows directories, lines and locks.
+This module knows directories, lines and locks; other modules know the content of the files.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from sessionbrowse.errors import InUse, RefusedWrite
 from sessionbrowse.text import clean
 
 LOCK_WAIT_S = 10.0
-"""How long a change waits for another sessionbrowse to finish its own."""
+"""How many seconds a change waits for another sessionbrowse to finish its own change."""
 _POLL_S = 0.01
 
 
 def make_private(directory: str) -> None:
-    """Make our directory of state, readable by the user only, with what lies above it.
+    """Make the state directory with its parents, readable by the user only.
 
     Raises:
         RefusedWrite: it cannot be made.
@@ -36,7 +36,7 @@ def make_private(directory: str) -> None:
 
 
 def append_record(path: str, record: bytes) -> None:
-    """Add one line to a file of ours and wait until the disk has it; an unfinished last line is closed first.
+    """Append one line to a file and wait until it is on the disk; an unfinished last line is ended first.
 
     Raises:
         OSError: the disk did not take all of it.
@@ -57,7 +57,7 @@ def append_record(path: str, record: bytes) -> None:
 
 
 def sync_directory(directory: str) -> None:
-    """Wait until the disk has the names in a directory, where the system can do that."""
+    """Wait until a directory's names are on the disk, where the system can do that."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0))
     try:
         os.fsync(descriptor)
@@ -73,10 +73,10 @@ def only_one(
     sleep: Callable[[float], None] = time.sleep,
     wait_s: float = LOCK_WAIT_S,
 ) -> Iterator[None]:
-    """Keep every other sessionbrowse of this user from changing sessions meanwhile; the kernel frees it at our end.
+    """Hold the lock for changing sessions, which only one sessionbrowse of this user can; the kernel frees it at exit.
 
     Raises:
-        InUse: another one is at work for longer than `wait_s`.
+        InUse: another process held it for longer than `wait_s` seconds.
         RefusedWrite: the lock cannot be made.
     """
     import fcntl
@@ -98,7 +98,7 @@ def only_one(
                     raise InUse("Another sessionbrowse is changing sessions. Try again when it is done.") from None
                 sleep(_POLL_S)
             except OSError:
-                break  # a disk without locks, as some networks' are: nobody else can be told
+                break  # a disk without locks, such as some network disks: changes go on without one
         yield
     finally:
         os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Which files may be changed: regular ones, where they were found, that their program would open in our format."""
+"""Checks before a change: only regular files in the place they were found in, which their program would open."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sessionbrowse.text import clean
 
 
 class Target(Struct, frozen=True):
-    """A session file that shall be changed, and why it may be.
+    """A session file to change, and the directories in which it may be.
 
     `roots` are the directories in which it was found; empty where the user typed its path, which is permission for a
     file in that very directory.
@@ -42,14 +42,14 @@ def admitted(target: Target) -> str:
         raise RefusedWrite(f"{clean(path)} is not a regular file; nothing was changed.")
     if not any(_is_below(real, os.path.realpath(root)) for root in roots):
         raise RefusedWrite(
-            f"{clean(path)} leads to {clean(real)}, outside the directory it was found in; nothing was changed. "
+            f"{clean(path)} is a link to {clean(real)}, outside the directory it was found in; nothing was changed. "
             "Name that path itself if you mean it."
         )
     return real
 
 
 def is_path(text: str) -> bool:
-    """Tell whether a text can be a path at all: no NUL, no half of a surrogate pair."""
+    """Tell whether a text can be a path: it has no NUL and no half of a surrogate pair."""
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
@@ -58,16 +58,14 @@ def is_path(text: str) -> bool:
 
 
 def refuse_outside(folder: str, root: str) -> None:
-    """Raise `RefusedWrite` for a folder to be written to that a link puts outside the root it belongs to."""
+    """Raise `RefusedWrite` for a target folder that a link leads out of its root."""
     real = os.path.realpath(folder)
     if not _is_below(f"{real}/", os.path.realpath(root)):
-        raise RefusedWrite(
-            f"{clean(folder)} leads to {clean(real)}, outside {clean(root)}; nothing is put there. Nothing was changed."
-        )
+        raise RefusedWrite(f"{clean(folder)} is a link to {clean(real)}, outside {clean(root)}. Nothing was changed.")
 
 
 def refuse_unwritable(session: Session) -> None:
-    """Raise `RefusedWrite` for a file that its program would not open, or whose format is only read here."""
+    """Raise `RefusedWrite` for a file that its program would not open, or whose format sessionbrowse only reads."""
     name = shown_name(session.path)
     if session.is_transcript or session.path.endswith(".ndjson"):
         raise RefusedWrite(f"{name} is a transcript of the newer indusagi, which sessionbrowse only reads.")
@@ -78,11 +76,11 @@ def refuse_unwritable(session: Session) -> None:
 
 
 def refuse_old_version(session: Session) -> None:
-    """Raise `RefusedWrite` for a format before 3, in which entries have no ids or other names."""
+    """Raise `RefusedWrite` for format versions 1 and 2, whose entries have no ids or other type names."""
     try:
         is_old = float(session.version) < 3
     except (TypeError, ValueError):
-        return  # the programs take what is no number for the newest
+        return  # the programs treat a version that is no number as the newest
     if is_old:
         raise RefusedWrite(
             f"{shown_name(session.path)} is of format version {session.version}, to which nothing can be added. "

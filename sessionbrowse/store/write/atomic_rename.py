@@ -1,4 +1,4 @@
-"""Names changed in one step of the system's, so that no other program's file can come between looking and changing."""
+"""Atomic renames of the operating system: swap two names, or rename without replacing anything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NOT_HERE = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP})
 
 
 def exchange(first: str, second: str) -> bool:
-    """Swap what two names stand for; False where system or disk cannot do that.
+    """Swap two files' names in one step; False where system or disk cannot do that.
 
     Raises:
         OSError: one of them is gone, or the disk refused.
@@ -22,7 +22,7 @@ def exchange(first: str, second: str) -> bool:
 
 
 def rename_to_free(source: str, target: str) -> bool:
-    """Give a file or folder a name that nothing has; False where system or disk cannot do that in one step.
+    """Rename a file or folder to an unused name in one step; False where system or disk cannot do that.
 
     Raises:
         FileExistsError: there is something of that name.

@@ -1,7 +1,7 @@
-"""Who may be writing a session file now: open descriptors, omp's own marks, running programs, recent changes.
+"""Signs that a program may be writing a session file: open descriptors, omp's own files, processes, recent changes.
 
-Nothing here is certain. pi, atomic and indusagi open, append and close for every line, and omp opens a file only with
-its first append; so "free" means that nothing speaks for a writer.
+None of them is certain: pi, atomic and indusagi open, append and close for every line, and omp opens a file with its
+first append. So "free" means that there is no sign of a writer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ACCESS_MODE = 0o3
 
 
 class FileUsage(Struct, frozen=True):
-    """What speaks for a writer, as sentences; the state is that of the strongest reason.
+    """The signs that a program may be writing a file, as sentences; the state is that of the strongest sign.
 
     held: a program has it open for writing; may-be-in-use: its program runs where the session belongs; recent: it
     changed in the last ten minutes.
@@ -40,12 +40,12 @@ class FileUsage(Struct, frozen=True):
 
     @property
     def in_use(self) -> bool:
-        """Whether a program, rather than only the clock, speaks for a writer."""
+        """Whether a program is seen, rather than only a recent change."""
         return self.state in ("held", "may-be-in-use")
 
 
 class Process(Struct, frozen=True):
-    """One running program; what cannot be read of it is empty."""
+    """One running process; fields that cannot be read are empty."""
 
     pid: int
     name: str
@@ -65,9 +65,9 @@ def file_usage(
     changed_ms: float | None = None,
     own_pid: int | None = None,
 ) -> FileUsage:
-    """Return who may be writing the file at `path`, a session of `agent` whose header names the directory `cwd`.
+    """Return the signs that a program may be writing the session at `path`; its header names the directory `cwd`.
 
-    `changed_ms` replaces the file's time of change where that is known to be ours.
+    `changed_ms` replaces the file's time of change if sessionbrowse itself changed the file last.
     """
     found: list[tuple[State, str]] = []
     sees_processes = os.path.isdir(proc)
@@ -79,7 +79,7 @@ def file_usage(
     found += [("may-be-in-use", reason) for reason in _by_traces(path, agent, cwd, around, agents, proc)]
     age_ms = now_ms - (_modified_ms(path) if changed_ms is None else changed_ms)
     if age_ms < RECENT_MS:
-        # Where no process can be seen, the clock is all there is to go by.
+        # Without a list of processes, the file's time of change is the only sign.
         state: State = "recent" if sees_processes else "may-be-in-use"
         found.append((state, f"it changed {_ago(age_ms)}"))
     if not found:
@@ -90,7 +90,7 @@ def file_usage(
 
 
 def running(proc: str = PROC) -> Iterator[Process]:
-    """Yield the processes that can be seen."""
+    """Yield the running processes that `/proc` lists for this user."""
     with suppress(OSError):
         for name in os.listdir(proc):
             if name.isdigit():
@@ -134,7 +134,7 @@ def holders(path: str, pids: Iterable[int], proc: str = PROC) -> Iterator[int]:
             continue
         for number in numbers:
             link = os.path.join(folder, number)
-            # Only links that name the file are followed: another may lead to a disk that never answers.
+            # Only links with the file's name are followed: another may lead to a disk that never answers.
             if os.path.basename(_link(link)) != name or not _writes(proc, pid, number):
                 continue
             with suppress(OSError):
@@ -156,7 +156,7 @@ def _by_process(path: str, agent: Agent, cwd: str, around: Surroundings, process
 
 
 def _names(word: str, path: str) -> bool:
-    """Tell whether a word of a command names a file: a whole path this one, another by the file's name alone."""
+    """Tell whether a word of a command names a file: an absolute path, or else the file's name."""
     if os.path.basename(word) != os.path.basename(path):
         return False
     return not os.path.isabs(word) or _real(word) == _real(path)
@@ -180,7 +180,7 @@ def _by_traces(
             lines = (read(os.path.join(terminals, name)) or b"").decode("utf-8", "surrogateescape").split("\n")
             if lines[1:2] != [path] and (len(lines) < 2 or _real(lines[1]) != path):
                 continue
-            # A terminal's last session outlives its program; only one that runs there now counts.
+            # The note of a terminal's last session stays after the program ends; it counts only while one runs there.
             pid = next((p.pid for p in processes if p.terminal in (name, "")), None)
             if pid is not None:
                 yield f"{agent.name} (process {pid}) last opened it in its terminal"
@@ -210,7 +210,7 @@ def _is_alive(pid: int, proc: str) -> bool:
 
 
 def _writes(proc: str, pid: int, number: str) -> bool:
-    """Tell whether a descriptor was opened for writing; one that cannot be asked counts as such."""
+    """Tell whether a descriptor was opened for writing; one that cannot be read counts as such."""
     found = re.search(r"^flags:\s*([0-7]+)", _read(os.path.join(proc, str(pid), "fdinfo", number)), re.MULTILINE)
     return found is None or int(found[1], 8) & _ACCESS_MODE != os.O_RDONLY
 
@@ -236,7 +236,7 @@ def _link(path: str) -> str:
 
 
 def _real(path: str) -> str:
-    """Return what a path of a file's own telling leads to, "" for one that leads nowhere."""
+    """Return the real path of a path that a file names, "" if there is nothing."""
     try:
         return os.path.realpath(path) if path else ""
     except (OSError, ValueError):

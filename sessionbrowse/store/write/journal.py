@@ -1,7 +1,7 @@
-"""What we changed, so that it can be undone: one line before each change, one after it, in our directory of state.
+"""The journal of changes, for undo: one line before each change and one after it, in our state directory.
 
-A change without its second line was cut short; whoever opens the journal next finds out whether it reached the file.
-Records are only ever added.
+A change without its second line was interrupted; the next change finds out whether it reached the file. Lines are only
+ever added.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Json = Any
 
 
 class Fingerprint(Struct, frozen=True):
-    """A file as it stood: which one it is, its size in bytes, its time of change in nanoseconds."""
+    """A file's identity and state: device, inode, size in bytes, time of change in nanoseconds."""
 
     device: int
     inode: int
@@ -33,17 +33,17 @@ class Fingerprint(Struct, frozen=True):
 
     @classmethod
     def of(cls, status: os.stat_result) -> Fingerprint:
-        """Return that of a file."""
+        """Return the fingerprint of a file's status."""
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 class Change(Struct, frozen=True, kw_only=True):
     """One change of one file.
 
-    `before` is what undoing it needs, `plan` what it was going to do (with a `kind`), `after` what it did.
-    `group` joins the changes that one command made. `undoes` is the change that this one took back. `left` is the
-    file as the change left it, `was_changed_ms` when somebody else last changed it. `lost` says why it was once found
-    that it cannot be taken back any more.
+    `before` holds what undoing it needs, `plan` the intended change (with a `kind`), `after` the change made. `group`
+    joins the changes that one command made. `undoes` is the change that this one took back. `left` is the file's state
+    after the change, `was_changed_ms` the time of the last change by another program. `lost` says why the change cannot
+    be undone any more.
     """
 
     id: str
@@ -66,12 +66,12 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def can_be_tried(self) -> bool:
-        """Whether it was made, is not taken back, and took nothing back itself."""
+        """Whether the change was made, is not undone, and is no undo itself."""
         return self.state == "done" and self.undone_by is None and self.undoes is None
 
 
 class Journal:
-    """The journal of one directory of state; hold `state.only_one` while you use it."""
+    """The journal in one state directory; hold `state_directory.only_one` while you use it."""
 
     def __init__(
         self, directory: str, now_ms: Callable[[], float], new_id: Callable[[], str] = lambda: secrets.token_hex(4)
@@ -84,7 +84,7 @@ class Journal:
         self._read_to = 0
 
     def changes(self) -> dict[str, Change]:
-        """Return every change by its id, oldest first, with what became of it."""
+        """Return every change by its id, oldest first, in its current state."""
         for record in self._new_records():
             self._take(record, self._changes)
         return self._changes
@@ -102,10 +102,10 @@ class Journal:
         plan: dict[str, Json] | None = None,
         was_changed_ms: float | None = None,
     ) -> Change:
-        """Note what is about to be done, and wait until the disk has it.
+        """Record a change before it is made, and wait until the record is on the disk.
 
         Raises:
-            RefusedWrite: it cannot be noted, so the change must not be made.
+            RefusedWrite: it cannot be recorded, so the change must not be made.
         """
         make_private(self._directory)
         change = Change(
@@ -134,23 +134,23 @@ class Journal:
         return change
 
     def done(self, change: Change, after: dict[str, Json] | None = None, left: Fingerprint | None = None) -> bool:
-        """Note that a change was made; False where that could not be noted (it is found out later)."""
+        """Record that a change was made; False if the record could not be written (recovery finds it out later)."""
         return self._end({"record": "done", "id": change.id, "after": after or {}, "left": msgspec.to_builtins(left)})
 
     def failed(self, change: Change, reason: str) -> bool:
-        """Note that a change was not made, and why."""
+        """Record that a change was not made, and why."""
         return self._end({"record": "failed", "id": change.id, "reason": reason})
 
     def lost(self, change: Change, reason: str) -> bool:
-        """Note that a change cannot be taken back any more, and why."""
+        """Record that a change cannot be undone any more, and why."""
         return self._end({"record": "lost", "id": change.id, "reason": reason})
 
     def pending(self) -> list[Change]:
-        """Return the changes of which nobody noted the end."""
+        """Return the changes without a second record: they were interrupted."""
         return [change for change in self.changes().values() if change.state == "pending"]
 
     def own_change(self, path: str, now: Fingerprint) -> Change | None:
-        """Return the change of ours after which nobody else touched this file, or None."""
+        """Return our last change of this file if no other program changed it since, else None."""
         changes = [change for change in self.changes().values() if change.path == path and change.state == "done"]
         return changes[-1] if changes and changes[-1].left == now else None
 
@@ -187,7 +187,7 @@ class Journal:
             try:
                 records.append(loads(line))
             except BadJson:
-                continue  # a record that a kill cut short, or the empty end
+                continue  # a record that a kill interrupted, or the empty end
         return records
 
     def _take(self, record: Json, found: dict[str, Change]) -> None:
@@ -209,9 +209,9 @@ class Journal:
             elif kind == "lost" and change is not None:
                 found[change.id] = msgspec.structs.replace(change, lost=str(record.get("reason")))
         except (msgspec.ValidationError, KeyError):
-            return  # a record of a newer version, which this one cannot undo
+            return  # a record of a newer sessionbrowse, which this version cannot undo
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    # A pipe in the journal's place would be waited for, with every other change behind it.
+    # Opening a pipe in the journal's place would wait for ever, and every other change with it.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

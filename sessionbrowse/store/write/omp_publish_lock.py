@@ -1,4 +1,4 @@
-"""omp's lock file, which it takes for every append and rewrite (omp 18.2.1 and newer); ours is the same protocol."""
+"""omp's lock file, taken for every append and rewrite; the protocol is omp's own (omp 18.2.1 and newer)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sessionbrowse.errors import InUse
 WAIT_S = 0.5
 """How long omp waits for the lock before its own write fails; nobody may hold it longer."""
 _POLL_S = 0.002
-# A lock that stays would keep omp from saving for as long as this process lives.
+# A lock file that is left would keep omp from saving for as long as this process lives.
 _REMOVALS = 3
 _RECORD = re.compile(rb"(\d+):(\d+)\s*")
 
@@ -49,7 +49,7 @@ def publish_lock(
         yield
     finally:
         for _ in range(_REMOVALS):
-            # Somebody may have taken it for stale and hold it now.
+            # Another program may have taken it for stale and hold it now.
             if _content(lock) != record:
                 break
             with suppress(OSError):
@@ -70,7 +70,7 @@ def _create(lock: str, record: bytes) -> bool:
         raise
     finally:
         os.close(descriptor)
-    # Between making and writing it may have been taken for a leftover and removed: then nothing is held.
+    # Before it was written, another program may have removed it as a leftover: then the lock is not held.
     return _content(lock) == record
 
 
@@ -81,7 +81,7 @@ def _remove_stale(lock: str, now: Callable[[], float]) -> bool:
         return True
     found = _RECORD.fullmatch(content)
     if found is not None:
-        # Our own changes wait for each other elsewhere: a lock of this process is one that could not be removed.
+        # `only_one` already serialises our own changes: a lock file of this process is one that could not be removed.
         if int(found[1]) != os.getpid() and _is_alive(int(found[1])):
             return False
     elif not _is_orphan(lock, now):
@@ -94,7 +94,7 @@ def _remove_stale(lock: str, now: Callable[[], float]) -> bool:
 
 
 def _is_orphan(lock: str, now: Callable[[], float]) -> bool:
-    """Tell whether a lock without a record is older than anybody takes between making and writing it."""
+    """Tell whether an empty lock file is too old to be one that is just being written."""
     try:
         return now() - os.stat(lock).st_mtime > WAIT_S
     except OSError:

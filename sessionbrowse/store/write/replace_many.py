@@ -1,8 +1,8 @@
 """Give many session files another header line and another place, all of them or none.
 
-First every new version is made whole beside its place, then every old one is put aside in a hidden folder on its own
-disk, then the new ones get their names, then folders are moved, and at last what was put aside goes. Until the first
-of those goes, everything can be put back; from then on everything is in its place.
+Five steps: write every new version beside its place, move every old version into a hidden folder on its own disk, give
+the new versions their names, move folders, remove the old versions. Until the last step everything can be put back;
+from then on every file is in its place.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Move = tuple[str, str]
 
 
 class Replacement(Struct, frozen=True):
-    """One file: where it is and will be, and its header's line as it stands at `offset` and as it will stand."""
+    """One file to replace: its old and new path, and its old and new header line; the old one begins at `offset`."""
 
     source: str
     target: str
@@ -36,20 +36,20 @@ class Replacement(Struct, frozen=True):
     new_line: bytes
 
     def inverse(self, folders: Iterable[Move]) -> Replacement:
-        """Return what takes this back; a file in a moved folder is changed there, before the folder moves back."""
+        """Return the replacement that undoes this one; files are changed back before their folder moves back."""
         if self.source == self.target:
             here = _through(self.target, folders)
             return Replacement(here, here, self.offset, self.new_line, self.line)
         return Replacement(self.target, self.source, self.offset, self.new_line, self.line)
 
     def document(self) -> Json:
-        """Return it for the journal."""
+        """Return the replacement as a JSON object for the journal."""
         lines = [self.line.decode("latin-1"), self.new_line.decode("latin-1")]
         return [self.source, self.target, self.offset, *lines]
 
 
 def replacements_of(plan: dict[str, Json]) -> list[Replacement]:
-    """Return the replacements that a plan in the journal holds, behind the moves of their folders."""
+    """Return the folder moves and the replacements of a plan in the journal."""
     return [
         Replacement(source, target, offset, line.encode("latin-1"), new_line.encode("latin-1"))
         for source, target, offset, line, new_line in plan["files"]
@@ -95,14 +95,14 @@ def carry_out(replacements: list[Replacement], folders: list[Move], change_id: s
 
 
 def is_complete(replacements: list[Replacement], folders: list[Move], change_id: str) -> bool:
-    """Tell whether everything is in its place, so that only what was put aside has to go."""
+    """Tell whether every new version is in its place, so that only old versions have to be removed."""
     if any(os.path.lexists(source) or not os.path.lexists(target) for source, target in folders):
         return False
     return all(_holds(_through(one.target, folders), one.offset, one.new_line) for one in replacements)
 
 
 def put_back(replacements: list[Replacement], folders: list[Move], change_id: str) -> list[str]:
-    """Undo what was done so far; return a sentence for each thing that could not be put back."""
+    """Undo the steps made so far; return a sentence for each file that could not be put back."""
     sentences: list[str] = []
     for source, target in reversed(folders):
         if not trash.drop_second_name(source, target) and os.path.lexists(target) and not os.path.lexists(source):
@@ -123,7 +123,7 @@ def put_back(replacements: list[Replacement], folders: list[Move], change_id: st
 
 
 def finish(replacements: list[Replacement], folders: list[Move], change_id: str) -> list[str]:
-    """Remove the old versions that were put aside, for every new one is in its place; return those that stay."""
+    """Remove the old versions, as every new one is in its place; return the paths that could not be removed."""
     left: list[str] = []
     for one in replacements:
         aside = _through(aside_path(one, change_id), folders)
@@ -139,13 +139,13 @@ def finish(replacements: list[Replacement], folders: list[Move], change_id: str)
 
 
 def new_path(one: Replacement, change_id: str) -> str:
-    """Return where a new version is made: beside its place, under a name that no program lists."""
+    """Return the temporary path of a new version: beside its place, under a name that no program lists."""
     folder, name = os.path.split(one.target)
     return os.path.join(folder, f".{name}.{change_id}.new")
 
 
 def aside_path(one: Replacement, change_id: str) -> str:
-    """Return where an old version waits: in a hidden folder beside it, under a name that no program lists."""
+    """Return the path of an old version until all is done: in a hidden folder that no program lists."""
     folder, name = os.path.split(one.source)
     return os.path.join(folder, f".{change_id}", f"{name}.old")
 
@@ -167,7 +167,7 @@ def _new_version(one: Replacement, path: str) -> Fingerprint:
 
 
 def _carry_over(aside: str, size: int, target: str) -> None:
-    """Add to a new version what a program that has the old one open wrote into that since it was read."""
+    """Append to a new version the lines that another program wrote into the old one since it was read."""
     if os.lstat(aside).st_size == size:
         return
     descriptor = open_regular(aside)
@@ -197,7 +197,7 @@ def _remove_folders(replacements: list[Replacement], change_id: str) -> None:
             os.rmdir(folder)
     for folder in {os.path.dirname(one.target) for one in replacements}:
         with suppress(OSError):
-            os.rmdir(folder)  # one that was made for nothing; others are not empty
+            os.rmdir(folder)  # only a folder that was made for this change is empty
 
 
 def _holds(path: str, offset: int, line: bytes) -> bool:
@@ -210,7 +210,7 @@ def _holds(path: str, offset: int, line: bytes) -> bool:
 
 
 def _is_only_new(one: Replacement, aside: str) -> bool:
-    """Tell whether the target is the new version and nothing else, which may go because the old one is there."""
+    """Tell whether the target is our new version; it may be removed then, because the old one is still there."""
     try:
         expected = os.lstat(aside).st_size + len(one.new_line) - len(one.line)
         return os.lstat(one.target).st_size == expected and _holds(one.target, one.offset, one.new_line)

@@ -1,7 +1,7 @@
-"""Which of all listed sessions running programs speak for, cheaply enough to be asked every few seconds.
+"""Find the listed sessions that running agents use, cheaply enough for a check every few seconds.
 
-A mark in a list, not a permission: `in_use.file_usage` asks more before a file is changed. A program that runs in a
-directory has the session open that changed last there.
+The result is a mark in a list, not a permission: `in_use.file_usage` checks more before a file is changed. An agent
+that runs in a directory is taken to use the session that changed last there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sessionbrowse.store.write.in_use import PROC, Process, is_program, running
 
 
 def sessions_in_use(summaries: Iterable[Summary], around: Surroundings, proc: str = PROC) -> set[str]:
-    """Return the sessions' paths that running agents have open, were started with, or last wrote where they run."""
+    """Return the sessions that running agents have open, were started with, or wrote last in their directory."""
     programs = [
         (name, process)
         for process in running(proc)

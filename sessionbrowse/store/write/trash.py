@@ -1,8 +1,8 @@
-"""To the trash and back: the system's trash by the freedesktop specification, or a folder of our own in its form.
+"""Move files to the trash and back: the system's trash (freedesktop specification), or a folder of our own in its form.
 
-`send2trash` chooses names by looking and then renaming, and tells nobody which: so one item goes at a time, under the
-lock of `state.only_one`, and where it went is found by comparing the trash before and after. Nothing here ever unlinks
-a file of the user's, but for `remove_for_good`, and for the source of a copy that reached the disk.
+`send2trash` does not tell the name that an item got. So one item is moved at a time, under the lock of
+`state_directory.only_one`, and the trash is compared before and after. Only `remove_for_good` deletes a user's file,
+apart from the source of a copy that has reached the disk.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BLOCK = 1024 * 1024
 class Trashed(Struct, frozen=True, kw_only=True):
     """One item in a trash: where it was, where it is (None: the system did not say), its `.trashinfo` if it has one.
 
-    `inode` and `size` tell the item from another that took its place; a folder's size is 0.
+    `inode` and `size` identify the item; a folder's size is 0.
     """
 
     original: str
@@ -39,12 +39,12 @@ class Trashed(Struct, frozen=True, kw_only=True):
 
 
 class NoTrash(RefusedWrite):
-    """The system's trash does not take an item; nothing was changed."""
+    """The error for an item that the system's trash does not take; nothing was changed."""
 
 
 def system_trash(path: str) -> None:
     """Hand a file or folder to the system's trash."""
-    from send2trash import send2trash  # 20 ms that only deleting pays for
+    from send2trash import send2trash  # this import takes 20 ms, and only deletions need it
 
     send2trash(path)
 
@@ -74,7 +74,7 @@ def put(path: str, homes: tuple[str, ...], to_trash: Callable[[str], None] = sys
     before = {directory: _infos(directory) for directory in directories}
     try:
         to_trash(path)
-    except Exception as error:  # each system's module raises its own kinds
+    except Exception as error:  # each system's module of send2trash raises exceptions of its own
         _clear_stray_infos(path, before)
         if not os.path.lexists(path):
             raise WriteFailed(
@@ -117,7 +117,7 @@ def put_in_own(path: str, directory: str, *, name: str, deleted_at: str) -> Tras
         move(path, item)
     except OSError as error:
         drop_second_name(path, item)
-        # Where the disk took the move and then refused to take it back, it is there, and that is what counts.
+        # The rollback failed too: the item is in the trash, so it is reported as trashed.
         if os.path.lexists(path) or not os.path.lexists(item):
             with suppress(OSError):
                 os.unlink(info)
@@ -144,9 +144,9 @@ def find(original: str, inode: int, size: int, homes: tuple[str, ...]) -> Trashe
 
 
 def find_in_own(original: str, directory: str, name: str) -> Trashed | None:
-    """Return where an item lies in our own trash folder, copied from another disk.
+    """Return the place of an item that was copied from another disk into our own trash; None if it is not there.
 
-    None if it is not there; what a kill left of the attempt is removed.
+    The leftovers of an attempt that was killed are removed.
     """
     item = os.path.join(directory, "files", name)
     info = os.path.join(directory, "info", name + INFO_SUFFIX)
@@ -161,7 +161,7 @@ def find_in_own(original: str, directory: str, name: str) -> Trashed | None:
 
 
 def is_where_it_was(original: str, inode: int) -> bool:
-    """Tell whether an item is still at its place, and nobody else's thing."""
+    """Tell whether a file or folder at its place is still this item."""
     try:
         return os.lstat(original).st_ino == inode
     except OSError:
@@ -169,7 +169,7 @@ def is_where_it_was(original: str, inode: int) -> bool:
 
 
 def forget_second(trashed: Trashed) -> None:
-    """Take back the beginning of a move that a kill cut short: the item's second name, or a copy of it, in a trash."""
+    """Undo a move to a trash that a kill interrupted: remove the item's second name, or the copy, from the trash."""
     assert trashed.item is not None
     if not drop_second_name(trashed.original, trashed.item):
         with suppress(OSError):
@@ -180,13 +180,13 @@ def forget_second(trashed: Trashed) -> None:
 
 
 def forget_stray(original: str, homes: tuple[str, ...]) -> None:
-    """Remove the notes that speak of an item and have none, as a kill in the middle of trashing leaves them."""
+    """Remove `.trashinfo` files without an item, which a kill in the middle of trashing leaves behind."""
     directories = dict.fromkeys((*homes, *_trashes_of_disk(original)))
     _clear_stray_infos(original, {directory: set() for directory in directories})
 
 
 def identity(path: str) -> dict[str, str | int]:
-    """Return what tells an item before it is moved, for the journal."""
+    """Return what identifies an item before it is moved, for the journal."""
     status = os.lstat(path)
     return {"original": path, "inode": status.st_ino, "size": size_of(status)}
 
@@ -243,14 +243,14 @@ def put_again(trashed: Trashed) -> None:
 
 
 def forget(trashed: Trashed) -> None:
-    """Remove the note of an item that is in the trash no more."""
+    """Remove the `.trashinfo` of an item that is no longer in the trash."""
     if trashed.info is not None:
         with suppress(OSError):
             os.unlink(trashed.info)
 
 
 def remove_for_good(path: str) -> None:
-    """Unlink a file or a whole folder, for which the user asked by word.
+    """Delete a file or a whole folder for good, as the user asked.
 
     Raises:
         WriteFailed: the disk refused; what is left is still there.
@@ -291,7 +291,7 @@ def _move_to_other_disk(source: str, target: str) -> None:
         if not os.path.isdir(source) or os.path.islink(source):
             os.unlink(source)
             return
-        # A folder goes at once: what is left of it when removing stops is no session's any more.
+        # A folder is renamed before it is removed: if removing stops halfway, no session has half a folder.
         going = os.path.join(os.path.dirname(source), f".{os.path.basename(source)}.going")
         os.rename(source, going)
     except OSError:
@@ -301,7 +301,7 @@ def _move_to_other_disk(source: str, target: str) -> None:
 
 
 def drop_second_name(path: str, second: str) -> bool:
-    """Take away the second of two names of one file, which a move cut short has left; False if it is none."""
+    """Remove the second of a file's two names, which an interrupted move left behind; False if there is none."""
     try:
         if not os.path.samestat(os.lstat(path), os.lstat(second)) or os.path.isdir(path):
             return False
@@ -339,12 +339,12 @@ def _copy(source: str, target: str) -> None:
 
 
 def partial_copy(target: str) -> str:
-    """Return where a copy from another disk is made: beside its place, under a name that no program lists."""
+    """Return the temporary path of a copy from another disk: beside its final place, hidden from every list."""
     return os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.partial")
 
 
 def _remove(copy: str) -> None:
-    """Remove a copy of what is still where it was."""
+    """Remove a copy whose source is still in its place."""
     shutil.rmtree(copy, ignore_errors=True)
     with suppress(OSError):
         os.unlink(copy)
@@ -387,7 +387,7 @@ def _infos(directory: str) -> set[str]:
 
 
 def _arrived(path: str, status: os.stat_result, before: dict[str, set[str]]) -> tuple[str | None, str | None]:
-    """Return the item and the note that are new in a trash and speak of this path."""
+    """Return the item and the `.trashinfo` that are new in a trash and name this path."""
     for info, item in _new(path, before):
         with suppress(OSError):
             found = os.lstat(item)
@@ -397,7 +397,7 @@ def _arrived(path: str, status: os.stat_result, before: dict[str, set[str]]) -> 
 
 
 def _clear_stray_infos(path: str, before: dict[str, set[str]]) -> None:
-    """Remove the note that a failed attempt left without an item."""
+    """Remove the `.trashinfo` that a failed attempt left without an item."""
     for info, item in _new(path, before):
         if not os.path.lexists(item):
             with suppress(OSError):
@@ -405,7 +405,7 @@ def _clear_stray_infos(path: str, before: dict[str, set[str]]) -> None:
     stem = os.path.splitext(os.path.basename(path))[0]
     for directory, old in before.items():
         for name in _infos(directory) - old:
-            # A kill may leave a note without a word in it.
+            # A kill may leave an empty `.trashinfo`.
             info = os.path.join(directory, "info", name)
             item = os.path.join(directory, "files", name.removesuffix(INFO_SUFFIX))
             if name.startswith(stem) and not os.path.lexists(item):
@@ -423,7 +423,7 @@ def _new(path: str, before: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
 
 
 def _path_in(info: str, directory: str) -> str | None:
-    """Return the path that a note speaks of; a relative one is below the disk's top, or the home trash's parent."""
+    """Return the path that a `.trashinfo` names; a relative one is below the disk's top, or the home trash's parent."""
     try:
         with open(info, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().split("\n")
@@ -439,7 +439,7 @@ def _path_in(info: str, directory: str) -> str | None:
 
 
 def size_of(status: os.stat_result) -> int:
-    """Return what tells an item: a file's size in bytes, 0 for a folder."""
+    """Return an item's size in bytes, 0 for a folder; together with the inode it identifies the item."""
     return 0 if stat.S_ISDIR(status.st_mode) else status.st_size
 
 

@@ -1,6 +1,6 @@
-"""Session files as wholes, for the safe writer: a new version in place of the old, a new file, another name.
+"""Replace, create and rename whole session files, for the safe writer.
 
-Every file is complete and on the disk before it gets its name, and no name is ever taken from another file.
+A file is complete and on the disk before it gets its name, and no other file is ever overwritten.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sessionbrowse.text import clean
 
 
 def temporary_beside(path: str) -> str:
-    """Return a name for the next version of a file, of the form that omp knows as a leftover and no program lists."""
+    """Return the temporary name of a file's next version: omp takes it for a leftover, and no program lists it."""
     return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(8)}.tmp")
 
 
@@ -30,8 +30,8 @@ def rewrite_file(
 ) -> Fingerprint | None:
     """Replace a file by a new version made beside it; mode, owner and time of change are kept.
 
-    The source must be what was read until the moment of replacing. What another program still appends to the old file
-    in that moment is carried over (the answer is then None). `tick_ns` is added to the time.
+    The source must stay unchanged until it is replaced. Lines that another program appends to the old file in that
+    moment are copied over (the result is then None). `tick_ns` is added to the time.
 
     Raises:
         RefusedWrite: the file changed since it was read, or has a second name, which would keep the old version.
@@ -62,7 +62,7 @@ def rewrite_file(
 
 
 def _put_in_place(file: OpenedFile, temporary: str, source: os.stat_result) -> None:
-    """Give the new version the file's name; what stood there in that moment must be the file that was read."""
+    """Give the new version the file's name; the file replaced must be the one that was read."""
     if not exchange(temporary, file.path):
         os.rename(temporary, file.path)
         return
@@ -73,7 +73,7 @@ def _put_in_place(file: OpenedFile, temporary: str, source: os.stat_result) -> N
 
 
 def _carry_over(file: OpenedFile, size: int) -> int:
-    """Append what another program wrote into the old version since; return its size in bytes."""
+    """Append the lines that another program wrote into the old version since; return their size in bytes."""
     late = b"".join(file_blocks(file.descriptor, size))
     if late:
         append_bytes(file.path, late)
@@ -81,7 +81,7 @@ def _carry_over(file: OpenedFile, size: int) -> int:
 
 
 def append_bytes(path: str, late: bytes) -> None:
-    """Add whole lines of another program, which it wrote into an older version of the file."""
+    """Append whole lines that another program wrote into an older version of the file."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | FLAGS)
     try:
         rest = memoryview(late)
@@ -100,10 +100,10 @@ def create_file(
     mtime_ns: int | None = None,
     temporary: str | None = None,
 ) -> Fingerprint:
-    """Make a file that is not there yet, whole or not at all.
+    """Create a new file, whole or not at all.
 
-    It gets its name only when its content has reached the disk, and never in the place of another file. `temporary` is
-    its name until then.
+    It gets its name when its content is on the disk, and never replaces another file. `temporary` is its name until
+    then.
 
     Raises:
         RefusedWrite: there is one of that name.
@@ -121,7 +121,7 @@ def create_file(
     except OSError as error:
         _remove(temporary)
         if made is not None and is_at(path, made):
-            # The disk did not confirm the name: whoever is told that nothing was made must find nothing.
+            # The disk did not confirm the name. The error says that nothing was made, so the file is removed.
             _remove(path)
         raise WriteFailed(f"{clean(path)} could not be made ({error.strerror}); nothing is there.") from error
     return Fingerprint.of(os.stat(path))
@@ -146,13 +146,13 @@ def move_file(source: str, target: str) -> None:
 
 
 def _link_and_unlink(source: str, target: str) -> None:
-    """Give a file another name in two steps, each of which leaves it at least one; or by a name taken beforehand."""
+    """Rename a file by linking the new name and unlinking the old one; without hard links, reserve the name first."""
     try:
         os.link(source, target, follow_symlinks=False)
     except FileExistsError:
         raise
     except OSError:
-        # A disk without hard links: the name is taken first, so that nothing can be replaced that is somebody's.
+        # A disk without hard links: reserving the name first keeps the rename from replacing another file.
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | FLAGS, 0o600))
         try:
             os.rename(source, target)
@@ -161,7 +161,7 @@ def _link_and_unlink(source: str, target: str) -> None:
             raise
         return
     if not is_at(source, os.lstat(target)):
-        return  # another program removed the old name, or put something else there
+        return  # another program removed the old name, or put another file there
     try:
         os.unlink(source)
     except OSError:
@@ -173,7 +173,7 @@ def _link_and_unlink(source: str, target: str) -> None:
 def move_folder(source: str, target: str) -> None:
     """Give a folder another name on the same disk, never that of another one; see `move_file`."""
     if not rename_to_free(source, target):
-        # Renaming replaces an empty folder: that one is somebody's too.
+        # A rename would replace an empty folder, which may be somebody else's.
         if os.path.lexists(target):
             raise FileExistsError(target)
         os.rename(source, target)

@@ -1,7 +1,7 @@
-"""THE safe writer: with `whole_files`, the only code that writes to a user's session file. It adds and overwrites.
+"""The safe writer: with `whole_files`, the only code that writes to a user's session file. It adds and overwrites.
 
-Nothing here decides whether a change is wise; `services/` does. What holds for every function: bytes that were there
-are never lost, a failure says what the file holds now, and what was done has reached the disk before it returns.
+`services/` decides which changes are allowed. Every function keeps three promises: no byte of the file is lost, an
+error says what the file holds now, and the change is on the disk before the function returns.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from sessionbrowse.text import iso_ms
 from sessionbrowse.text import size as shown_size
 
 MAX_ATTEMPTS = 50
-"""How often a line is appended again because another program was faster; each attempt is one more line."""
+"""How often a line is appended again after another program wrote first; each attempt adds one more line."""
 LINE_LOOKS, LINE_LOOK_S = 5, 0.01
-"""How often, and with what pause, an unfinished last line is looked at before it is taken for torn."""
+"""How often, and with which pause in seconds, an unfinished last line is read again before it counts as torn."""
 OMP_TICK_NS = 1_000_000
-"""omp's caches tell a file by size and time: after a change of the slot the time must differ (omp 18)."""
+"""omp's caches identify a file by size and time, so a change of the slot must change the time too (omp 18)."""
 
 FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Appended(Struct, frozen=True):
-    """What an append left: the id of our last line, the file as it stands now, sentences for the user.
+    """The result of an append: the id of our last line, the file's state now, sentences for the user.
 
     `left` is None where another program wrote behind us.
     """
@@ -49,7 +49,7 @@ class Appended(Struct, frozen=True):
 
 
 class OpenedFile:
-    """A session file held open for reading while it is changed, so that another in its place is noticed."""
+    """A session file kept open for reading while it is changed, so that a replacement of the file is noticed."""
 
     def __init__(self, path: str, descriptor: int, session: Session) -> None:
         self.path = path
@@ -64,7 +64,7 @@ class OpenedFile:
         return shown_name(self.path)
 
     def first_bytes(self) -> bytes:
-        """Return as many bytes of the beginning as a title slot has."""
+        """Return the first 256 bytes of the file, the size of omp's title slot."""
         return os.pread(self.descriptor, SLOT_BYTES, 0)
 
 
@@ -78,7 +78,7 @@ def opened(target: Target) -> Iterator[OpenedFile]:
     Raises:
         RefusedWrite: it is not where it may be, or its program would refuse it.
         NotASession: it cannot be read, or is none.
-        WriteFailed: the disk failed in the meantime, in a way that nobody foresaw.
+        WriteFailed: the disk failed in a way that the writer does not handle itself.
     """
     path = admitted(target)
     descriptor = open_regular(path)
@@ -93,7 +93,7 @@ def opened(target: Target) -> Iterator[OpenedFile]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise WriteFailed(
-            f"The disk failed over {shown_name(path)} ({reason}); look at it before you go on."
+            f"The disk failed at {shown_name(path)} ({reason}); check the disk before you go on."
         ) from error
     finally:
         os.close(descriptor)
@@ -118,10 +118,10 @@ def append_line(
     new_id: Callable[[], str] = lambda: secrets.token_hex(4),
     under_lock: bool = False,
 ) -> Appended:
-    """Append one entry with one write, and look whether another program was faster.
+    """Append one entry with one write, then check whether another program wrote first.
 
-    If one was, our line stands last but hangs on an older entry, and the program would go on without its own newest
-    messages: the same is then appended again with the right parent. An unfinished last line is closed first.
+    If one did, our line is last but its parent is an older entry, and the program would resume without its own newest
+    messages; so the entry is appended again with the right parent. An unfinished last line is ended first.
 
     Args:
         entry_id: an unused id for the line.
@@ -150,12 +150,12 @@ def append_line(
                 return Appended(entry_id, None, (_overtaken(file, plan),))
             if growth.ours and (not growth.others_before or plan.parent_id is not UNSET):
                 return _settled(file, plan, entry_id, before, written, alone)
-        note = "Another program writes to this session without a pause; look at it again when that one is done."
+        note = "Another program keeps writing to this session; check it again when that program is done."
         return Appended(entry_id, None, (note,))
 
 
 def _let_line_end(file: OpenedFile) -> None:
-    """Give a program that writes a line this moment the time to end it: closing it for it would leave a blank line."""
+    """Wait for a program that is writing a line to end it: ending it here too would leave a blank line."""
     for _ in range(LINE_LOOKS):
         if not file.tail.torn:
             return
@@ -167,7 +167,7 @@ def _parent(file: OpenedFile, plan: AppendLine) -> str | None:
     if plan.parent_id is not UNSET:
         return plan.parent_id
     if file.tail.last_is_nameless:
-        # A line that hangs on nothing would be the whole conversation.
+        # An entry without a parent would begin a new, empty conversation.
         raise RefusedWrite(
             f"The last record of {file.name} has no id, so {file.session.agent} resumes it with an empty conversation. "
             "Check out the entry at which to go on; then this can be done."
@@ -201,7 +201,7 @@ def _write_line(file: OpenedFile, writing: int, line: bytes) -> os.stat_result:
 
 
 def _close_short_line(file: OpenedFile, writing: int, written: int, size: int) -> None:
-    """End a line that the disk did not take whole, so that nobody's next line is glued to it."""
+    """End a line that was written only in part, so that the next line does not continue it."""
     is_closed = False
     with suppress(OSError):
         is_closed = os.write(writing, b"\n") == 1
@@ -217,7 +217,7 @@ def _close_short_line(file: OpenedFile, writing: int, written: int, size: int) -
 
 
 def _refuse_full_disk(file: OpenedFile, writing: int, size: int) -> None:
-    """Refuse what would end as half a line: the room of the disk and of the file's last block is known before."""
+    """Refuse a line for which the disk has no room, so that no half of it is written."""
     try:
         disk = os.fstatvfs(writing)
     except OSError:
@@ -239,7 +239,7 @@ def _overtaken(file: OpenedFile, plan: AppendLine) -> str:
 def _settled(
     file: OpenedFile, plan: AppendLine, entry_id: str, before: os.stat_result, written: os.stat_result, alone: bool
 ) -> Appended:
-    """Say how the file stands, its time put back where that is wanted and nobody else wrote."""
+    """Return the file's state; put its time of change back where the plan asks for it and nobody else wrote."""
     if not alone:
         return Appended(entry_id, None)
     if not plan.keep_mtime:
@@ -250,9 +250,9 @@ def _settled(
 def restore_mtime(
     descriptor: int, mtime_ns: int, written: os.stat_result
 ) -> tuple[Fingerprint | None, tuple[str, ...]]:
-    """Put a file's time of change back if size and time are still what our write left; return how it stands.
+    """Put a file's time of change back if no other program wrote since; return the file's state.
 
-    Another program's write between looking and putting back is noticed by the size: the time then becomes now.
+    Another program's write is noticed by size and time; the time then becomes the current one.
     """
     now = os.fstat(descriptor)
     if (now.st_size, now.st_mtime_ns) != (written.st_size, written.st_mtime_ns):
@@ -301,7 +301,7 @@ def overwrite_slot(file: OpenedFile, old: bytes, new: bytes) -> tuple[Fingerprin
 
 
 def mend_slot(path: str, damaged: bytes, whole: bytes) -> None:
-    """Put back a slot of which a kill left only a part, if it still is that part.
+    """Restore a title slot of which a killed process wrote only a part, if nobody changed it since.
 
     Raises:
         RefusedWrite, OSError: nothing could be put back.
@@ -317,7 +317,7 @@ def mend_slot(path: str, damaged: bytes, whole: bytes) -> None:
 
 
 def _write_at_start(writing: int, content: bytes) -> None:
-    # In place a write can be taken up where it stopped: nobody else's bytes come between.
+    # An overwrite in place can continue where it stopped: no other program's bytes can come in between.
     done = 0
     while done < len(content):
         done += os.pwrite(writing, content[done:], done)
@@ -355,7 +355,7 @@ def _open_same(file: OpenedFile, flags: int) -> Iterator[int]:
 
 @contextmanager
 def locked(path: str, is_wanted: bool) -> Iterator[None]:
-    """Hold omp's lock on a file, if that is wanted."""
+    """Hold omp's lock on a file, if `wanted`."""
     with ExitStack() as stack:
         try:
             if is_wanted:

@@ -119,7 +119,7 @@ async def test_a_rename_beside_a_running_pi_goes_ahead_with_a_note(store: Store)
         await browser.type("in flight")
         await browser.press("enter")
         assert names_in(path) == ["in flight"]
-        assert "In use, it seems" in browser.toasts()[-1]
+        assert "seems to be in use" in browser.toasts()[-1]
         assert project in browser.toasts()[-1]
 
 
