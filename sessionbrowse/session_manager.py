@@ -1,7 +1,7 @@
-"""`SessionManager`: the class of the format's own documentation, for pi, omp, atomic and indusagi alike.
+"""`SessionManager`: the class that the session format documents, for pi, omp, atomic and indusagi.
 
-Names are those of pi 1.5.2 (omp's, atomic's where only they have them) in snake_case, and everything is synchronous.
-Looking changes nothing: `open`, `list` and `continue_recent` write no file and make no folder.
+Names are those of pi 1.5.2 in snake_case, or of omp and atomic if only they have the method. All methods are
+synchronous. `open`, `list` and `continue_recent` write no file and make no folder.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ Json = Any
 
 
 class SessionManager(SessionMover, SessionLists):
-    """One session: an append-only tree of entries, a leaf at which the next entry hangs, and usually a file.
+    """One session: an append-only tree of entries, a leaf that is the next entry's parent, and usually a file.
 
     Make one with `create`, `open`, `continue_recent`, `fork_from` or `in_memory`. Entries are plain objects with the
     file's own keys. A new session is written when its program would write it: pi's with the first user or assistant
@@ -124,11 +124,11 @@ class SessionManager(SessionMover, SessionLists):
         Args:
             session_dir: where its file will lie; the program's own folder for `cwd` if None.
             id: an id of your own, as pi 0.76 and atomic allow: letters, digits, `.`, `_`, `-`.
-            parent_session: what the header names as the source: a path.
+            parent_session: path of the session that the header names as the parent session.
             internal, workflow: atomic's marks of a workflow stage; `workflow` has `runId`, `stageId`, `stageName`.
 
         Raises:
-            RefusedWrite: the id is not one.
+            RefusedWrite: the id is not valid.
         """
         environment = environment or Environment.real()
         agent_named(agent)
@@ -176,7 +176,7 @@ class SessionManager(SessionMover, SessionLists):
         memory = _loaded(file_path, agent)
         recorded = memory.header.get("cwd")
         if cwd is None and isinstance(recorded, str) and recorded:
-            # omp 17.1.5 stays where it is when the recorded directory cannot be entered.
+            # omp 17.1.5 stays in the current directory when the recorded one cannot be entered.
             usable = memory.rules.agent != "omp" or os.path.isdir(recorded)
             cwd = resolved(recorded, environment.around) if usable else None
         file = SessionFile(file_path, memory.rules.agent, environment, exists=True, force=force)
@@ -194,10 +194,10 @@ class SessionManager(SessionMover, SessionLists):
         force: bool = False,
         environment: Environment | None = None,
     ) -> SessionManager:
-        """Open the session of a directory that was changed last, or begin one where there is none.
+        """Open the session of a directory that was changed last, or begin a new one if there is none.
 
         The programs' own rule: the newest time of change among the files with a valid header; in a folder of several
-        projects the header's directory decides (pi, atomic). omp's note of a terminal's last session is not asked.
+        projects the header's directory decides (pi, atomic). omp's record of each terminal's last session is ignored.
         """
         environment = environment or Environment.real()
         agent_named(agent)
@@ -225,7 +225,7 @@ class SessionManager(SessionMover, SessionLists):
         parent_session: str | None = None,
         environment: Environment | None = None,
     ) -> SessionManager:
-        """Begin a session without a file, from entries held elsewhere if there are any (pi 0.85).
+        """Begin a session without a file, with the given entries if there are any (pi 0.85).
 
         Entries may begin with a header; version 1 and 2 are brought to version 3, in copies.
         """
@@ -254,14 +254,14 @@ class SessionManager(SessionMover, SessionLists):
         agent: str | None = None,
         environment: Environment | None = None,
     ) -> SessionManager:
-        """Make a new session of a directory with the whole history of another, and open it.
+        """Copy the whole history of a session into a new session of another directory, and open it.
 
-        Every entry is copied as it stands, branches, labels, names and ids included; a source of version 1 or 2 in
-        migrated form. The file is written at once.
+        Every entry is copied unchanged, with branches, labels, names and ids; a source of version 1 or 2 is migrated.
+        The file is written at once.
 
         Raises:
             NotASession: the source cannot be read, or is none.
-            RefusedWrite: the id is not one, or atomic or indusagi could not go on with such a fork.
+            RefusedWrite: the id is not valid, or atomic or indusagi could not go on with such a fork.
             WriteFailed: the disk refused; there is no new file.
         """
         environment = environment or Environment.real()
@@ -298,7 +298,7 @@ class SessionManager(SessionMover, SessionLists):
         return self.get_session_file()
 
     def set_session_file(self, path: str | os.PathLike[str]) -> None:
-        """Go over to another session file.
+        """Switch to another session file.
 
         Raises:
             NotASession: the file cannot be read, or its program would not open it.
@@ -307,7 +307,7 @@ class SessionManager(SessionMover, SessionLists):
         self._memory, self._file, self._title_updated_at = other._memory, other._file, other._title_updated_at
 
     def flush(self) -> None:
-        """Write the session now, whatever it holds (atomic).
+        """Write the session to its file now, even without a message (atomic).
 
         Raises:
             WriteFailed: the disk refused; nothing is there.
@@ -316,10 +316,11 @@ class SessionManager(SessionMover, SessionLists):
             self._file.create(lines_of(self._memory, self._title_updated_at))
 
     def create_branched_session(self, leaf_id: str) -> str | None:
-        """Make a session of the path to an entry, go over to it, and return its file; None in memory.
+        """Make a new session of the path to an entry, switch to it, and return its file; None in memory.
 
-        Labels on the path are set again behind it, and what hung on them hangs on the entry before (pi 0.79.2). It is
-        written at once if its program would write it, else with the message that makes it so.
+        Label entries on the path move behind it, and their children get the entry before as parent (pi 0.79.2). The
+        file is
+        written at once if its program would write it, else with the message from which on the program would.
 
         Raises:
             NoSuchEntry: there is no such entry.
@@ -358,7 +359,7 @@ class SessionManager(SessionMover, SessionLists):
         return lambda taken: ids.entry_id(taken, environment.random_bytes)
 
     def _source(self) -> tuple[Session, ReadLine]:
-        """Return the session as its lines stand: those of the file, or of memory before it is written."""
+        """Return the session as read from its lines: those of the file, or of memory before it is written."""
         if self._file is None or not self._file.exists:
             return session_of(self._memory.rules, [self._memory.header, *self._memory.entries])
         path = self._file.path
@@ -366,7 +367,7 @@ class SessionManager(SessionMover, SessionLists):
 
 
 def migrate_session_entries(entries: list[EntryObject]) -> None:
-    """Bring a file's objects, header included, to version 3, in place; v1 entries get ids by chance (pi 1.5.2)."""
+    """Bring a file's objects, header included, to version 3, in place; v1 entries get random ids (pi 1.5.2)."""
     _migrate(entries, lambda taken: ids.entry_id(taken, os.urandom))
 
 
@@ -392,7 +393,7 @@ def _new_header(
     }
     if parent_session is not None:
         header["parentSession"] = parent_session
-    # atomic writes its two marks only together, and the second only whole.
+    # atomic writes both marks or none, and `workflow` only with all three names.
     if agent == "atomic" and internal and workflow is not None:
         names = {name: workflow.get(name, "") for name in ("runId", "stageId", "stageName")}
         if all(map(trim, names.values())):

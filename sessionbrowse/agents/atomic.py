@@ -44,7 +44,7 @@ def places(around: Surroundings) -> list[Place]:
         found.append(Place("atomic", directory, "flat", variable, {**env, variable: directory}, agent_dir))
     global_settings = [os.path.join(agent_dir, "settings.json")]
     if not defined:
-        # pi's own settings are the lowest layer, unless a variable names the agent directory.
+        # pi's own settings have the lowest priority, unless a variable names the agent directory.
         global_settings.insert(0, os.path.join(around.home, ".pi", "agent", "settings.json"))
     for directory, why in configured_session_directories(around, global_settings, PROJECT_SETTINGS):
         found.append(Place("atomic", directory, "flat", why, env, agent_dir))

@@ -1,4 +1,7 @@
-"""Whose session a file is. Three programs read the same variable, so a place alone does not tell."""
+"""Find the agent that a session file belongs to.
+
+Three programs read the same variable, so the place alone is not enough.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ OWNER_ORDER = ("pi", "omp", "atomic", "indusagi")
 
 
 class Marks(Struct, frozen=True):
-    """The programs of which a file holds something that only they write."""
+    """The programs whose marks a file holds: content that only one of them writes."""
 
     agents: frozenset[str] = frozenset()
 
     def agent(self) -> str | None:
-        """Return the program that wrote the file, or None if nothing tells; omp's marks count first."""
+        """Return the program that wrote the file, or None without marks; omp's marks count first."""
         return next((name for name in ("omp", "atomic", "indusagi") if name in self.agents), None)
 
 

@@ -1,7 +1,7 @@
-"""What every agent program is asked: where it keeps sessions, what belongs to a session, how to start it.
+"""The interface of an agent program: where it keeps sessions, which files belong to a session, how to start it.
 
-Each program answers in its own file with an `Agent`. Nothing here looks around by itself: home, environment,
-current directory and disk come in a `Surroundings`. It must not know what a session holds.
+Each program has its own file with an `Agent`. Home, environment, current directory and disk are parameters, given as
+`Surroundings`. This module knows nothing of a session's content.
 """
 
 from __future__ import annotations
@@ -22,20 +22,19 @@ from sessionbrowse.agents.change_plans import RenamePlan, line_name, name_entry
 from sessionbrowse.model.session.rules import Rules
 
 PlaceKind = Literal["projects", "folder", "flat", "registry", "archive"]
-"""How files lie in a place.
+"""The layout of a place.
 
-projects: in one folder per project; folder: directly in it, one project's; flat: directly in it, of any
-project; registry: one marker file each, which holds a session's path; archive: packed, one folder per
-project.
+projects: one folder per project; folder: the files of one project; flat: the files of all
+projects; registry: marker files, each with a session's path; archive: packed files, one folder per project.
 """
 
 MAX_SETTINGS_BYTES = 4 * 1024 * 1024
 
 
 class Place(Struct, frozen=True):
-    """A directory in which an agent keeps sessions, and why it is looked at.
+    """A directory in which an agent keeps sessions, and the reason why it is scanned.
 
-    `env` is what the agent needs in its environment to use this store again; empty where it does so anyway.
+    `env` holds the variables that the agent needs to use this store; empty if it does so by default.
     `agent_dir` holds the agent's settings and login, `blobs` omp's images.
     """
 
@@ -49,7 +48,7 @@ class Place(Struct, frozen=True):
 
 
 class Disk(Struct, frozen=True):
-    """The few questions that finding places asks the disk. None of them raises."""
+    """The functions by which places are found on the disk. None of them raises."""
 
     read: Callable[[str], bytes | None]
     is_directory: Callable[[str], bool]
@@ -57,12 +56,12 @@ class Disk(Struct, frozen=True):
 
 
 def plain_disk() -> Disk:
-    """Return the disk as it is."""
+    """Return the functions that read the real disk."""
     return Disk(read_small_file, os.path.isdir, names_in)
 
 
 class Surroundings(Struct, frozen=True):
-    """Where a program would find itself: the parameters of every look-up.
+    """The surroundings of a program: home, environment, current directory, disk.
 
     `projects` are the known directories of projects, whose settings may name further places.
     """
@@ -77,22 +76,22 @@ class Surroundings(Struct, frozen=True):
 
     @classmethod
     def real(cls) -> Surroundings:
-        """Return those of this process."""
+        """Return the surroundings of this process."""
         home = os.path.expanduser("~")
         environ = dict(os.environ)
         try:
             cwd = os.getcwd()
         except FileNotFoundError:
             cwd = environ.get("PWD") or home
-        # The order of Node's os.tmpdir(), by which omp names folders.
+        # This is the order of Node's os.tmpdir(), which omp uses to name folders.
         tmpdir = environ.get("TMPDIR") or environ.get("TMP") or environ.get("TEMP") or "/tmp"
         return cls(home=home, environ=environ, cwd=cwd, platform=sys.platform, tmpdir=tmpdir.rstrip("/") or "/")
 
 
 class RuntimeDirectories(Struct, frozen=True):
-    """Directories in which a running program leaves word of itself, absolute; they need not exist.
+    """Absolute directories in which a running program leaves files about itself; they need not exist.
 
-    `runs` hold `*/clients/*.json`, one file for each process; `terminals` one file for each terminal, which names
+    `runs` hold `*/clients/*.json`, one file for each process; `terminals` hold one file for each terminal, which names
     the session last opened in it.
     """
 
@@ -101,25 +100,25 @@ class RuntimeDirectories(Struct, frozen=True):
 
 
 def no_runtime_directories(_: Surroundings) -> RuntimeDirectories:
-    """Answer for programs that leave no word of themselves."""
+    """Return no directories, for programs that leave no files about themselves."""
     return RuntimeDirectories()
 
 
 def rename_by_entry(name: str, _: bool) -> RenamePlan:
-    """Plan a name, "" for none, for programs that keep it in an entry."""
+    """Return the plan for a new name ("" clears it), for programs that keep the name in an entry."""
     return name_entry(name)
 
 
 class Agent(Struct, frozen=True):
-    """One program: what it is called, and its own rules as functions.
+    """One agent program: its names, and its rules as functions.
 
-    `own_names` are the directory names that tell its stores (`.pi`, `pi`); `project_settings` the settings
-    files it reads below a project's directory; `install` a command that installs it.
+    `own_names` are the directory names of its stores (`.pi`, `pi`); `project_settings` the settings files it reads
+    below a project's directory; `install` a command that installs it.
 
-    `process_names` and `packages` tell its processes. `clean_name` makes a typed name one that the program writes;
-    `rename` plans it ("" clears), told whether the file begins with a title slot; it raises `RefusedWrite` for what
-    the program cannot express. `bears_appends` says that the program goes on saving after somebody else appended a
-    line to the file it has open.
+    `process_names` and `packages` identify its processes. `clean_name` turns a typed name into one that the program
+    writes. `rename` plans a new name ("" clears it) and gets whether the file begins with a title slot; it raises
+    `RefusedWrite` for a name that the program cannot store. `bears_appends`: the program goes on saving after another
+    program appended a line to the file it has open.
     """
 
     name: str
@@ -192,7 +191,7 @@ def configured_path(value: str, home: str) -> str | None:
     path = expand_home(value, home)
     if not path.startswith("file://"):
         return path
-    from urllib.parse import unquote, urlsplit  # 3 ms that few settings need
+    from urllib.parse import unquote, urlsplit  # this import takes 3 ms, and few settings need it
 
     url = urlsplit(path)
     if url.netloc not in ("", "localhost") or re.search(r"%2f", url.path, re.IGNORECASE):
@@ -206,7 +205,7 @@ def dashed_folder(path: str) -> str:
 
 
 def dashes(path: str) -> str:
-    """Replace what no folder name may hold."""
+    """Replace the characters that a folder name may not hold."""
     return re.sub(r"[/\\:]", "-", path)
 
 
@@ -249,9 +248,9 @@ def custom_directories(value: str | None, around: Surroundings) -> Iterator[str]
 def configured_session_directories(
     around: Surroundings, global_settings: Sequence[str], project_settings: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield (directory, source) for the `sessionDir` of every directory a run may start in.
+    """Yield (directory, source) for the `sessionDir` setting of every directory a run may start in.
 
-    Files are given weakest first; a later file that has the key at all decides, `null` and "" mean the
+    Settings files come with the lowest priority first; the last one with the key decides; `null` and "" mean the
     default.
     """
     base = [read_settings(path, around.disk) for path in global_settings]
@@ -271,7 +270,7 @@ def configured_session_directories(
 
 
 def distinct(places: Sequence[Place]) -> list[Place]:
-    """Drop the places that name a directory of the same agent and kind again."""
+    """Drop places whose directory, agent and kind an earlier place has."""
     seen: dict[tuple[str, str, str], Place] = {}
     for place in places:
         seen.setdefault((place.agent, place.root, place.kind), place)
@@ -279,11 +278,11 @@ def distinct(places: Sequence[Place]) -> list[Place]:
 
 
 def no_companions(path: str | Path) -> list[Path]:
-    """Answer for programs whose session is one file."""
+    """Return no companions, for programs whose session is one file."""
     return []
 
 
 def beside(path: str | Path, belongs: Callable[[str], bool]) -> list[Path]:
-    """Return what lies in the session's own folder and belongs to it, sorted."""
+    """Return the files beside a session that belong to it, sorted."""
     folder = Path(path).parent
     return [folder / name for name in names_in(str(folder)) if belongs(name)]

@@ -1,6 +1,6 @@
-"""What a change would write, as values, and the wordings that the programs share. Nothing here writes.
+"""Plans of changes as values, and the rules for names and labels that the programs share.
 
-A program's `rename` answers with a plan; only `store/writer.py` carries plans out.
+A program's `rename` returns a plan; only `store/write/writer.py` carries plans out.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ _SPACES = re.compile(" +")
 
 
 class AppendLine(Struct, frozen=True, kw_only=True):
-    """One entry at the end of the file.
+    """Append one entry to the file.
 
-    `parent_id` unset means the last entry as it is at that moment. `own_first` puts the entry's own keys before its
+    `parent_id` unset means the entry that is the last one at that moment. `own_first` puts the entry's own keys before
+    its
     id, as the programs do for `custom`. `keep_mtime` puts the file's time back afterwards.
     """
 
@@ -45,14 +46,14 @@ class AppendLine(Struct, frozen=True, kw_only=True):
 
 
 class OverwriteSlot(Struct, frozen=True, kw_only=True):
-    """Another title in omp's slot, in place."""
+    """Overwrite omp's title slot in place."""
 
     title: str
     source: Source | None
 
 
 class InsertSlot(Struct, frozen=True, kw_only=True):
-    """A title slot before the first line of a file of omp up to 16.2, which has none."""
+    """Insert a title slot before the first line of a file without one (omp up to 16.2)."""
 
     title: str
     source: Source | None
@@ -73,7 +74,7 @@ def label_entry(target_id: str, label: str | None) -> AppendLine:
 
 
 def checkout_entry(wanted_id: str | None, parent_id: str | None) -> AppendLine:
-    """Plan the entry that makes its parent the place where the program goes on; None: before the first entry."""
+    """Plan an entry that makes the program resume at its parent; None: before the first entry."""
     fields = {"customType": CHECKOUT_TYPE, "data": {"checkout": wanted_id}}
     return AppendLine(type="custom", fields=fields, own_first=True, parent_id=parent_id, keep_mtime=False)
 
@@ -99,5 +100,5 @@ def label_text(text: str) -> str:
 
 
 def whole_characters(text: str) -> str:
-    """Join halves of surrogate pairs; a half that stays alone becomes U+FFFD."""
+    """Join halves of surrogate pairs; a lone half becomes U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

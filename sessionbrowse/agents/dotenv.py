@@ -23,7 +23,7 @@ def parse(content: bytes | None) -> dict[str, str]:
 
 
 def expand(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Replace `$NAME` and `${NAME}` as in a project's `.env`: by the environment, then by earlier lines."""
+    """Replace `$NAME` and `${NAME}` by values of the environment, then of earlier lines, as in a project's `.env`."""
     expanded: dict[str, str] = {}
 
     def replace(reference: re.Match[str]) -> str:

@@ -62,7 +62,7 @@ def places(around: Surroundings) -> list[Place]:
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
-    """Name a project's folder in generation 1: the directory as it stands, not made absolute or tidied."""
+    """Name a project's folder in generation 1: by the directory as given, neither made absolute nor normalised."""
     return dashed_folder(cwd)
 
 

@@ -1,7 +1,7 @@
 """omp (oh-my-pi, `@oh-my-pi/pi-coding-agent`): where its sessions live. Rules of omp 18.2.3.
 
-Profiles, XDG directories and `.env` files take part. Places of every profile are looked at, also those that
-the environment does not lead to now: users lose sessions to a changed variable more than to anything else.
+Profiles, XDG directories and `.env` files decide the places. The places of every profile are scanned, also those that
+the environment does not select now, because a changed variable is the usual reason for lost sessions.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def active_profile(environ: Mapping[str, str]) -> str | None:
 
 
 def profile_name(name: str) -> str | None:
-    """Return a valid profile's name, else None, the default profile, which omp takes an invalid one for."""
+    """Return a valid profile's name, else None for the default profile, which omp uses for an invalid name."""
     name = name.strip()
     if name == "default" or not _PROFILE.fullmatch(name) or _DEVICE_NAME.fullmatch(name):
         return None
@@ -118,14 +118,14 @@ def folder_of(cwd: str, around: Surroundings) -> str:
         below = os.path.relpath(path, _real(start))
         if below == ".":
             return prefix
-        # omp's own test is on the text, so a folder named "..x" counts as outside.
+        # omp compares the text only, so a folder named "..x" counts as outside.
         if not below.startswith(".."):
             return f"{prefix.rstrip('-')}-{dashes(below)}"
     return dashed_folder(path)
 
 
 def owns_folder_form(name: str) -> bool:
-    """Tell whether omp names folders so; all but `--…--` are forms no other program uses."""
+    """Tell whether a folder's name has one of omp's forms; only `--…--` is also used by other programs."""
     return is_dashed_folder(name) or is_omp_folder(name)
 
 
@@ -133,7 +133,7 @@ def companions(path: str | Path) -> list[Path]:
     """Return a session's own artifact folder, rewrite leftovers and lock files; blobs are shared, so none of them."""
     name = re.escape(Path(path).name)
     stem = Path(path).stem
-    # A backup left behind would come back: omp up to 18.2 renames it to the session on its next listing.
+    # A backup must go too: omp up to 18.2 renames it to the session on its next listing.
     leftover = re.compile(rf"\.{name}\.(?:[0-9a-f]{{16}}\.tmp|lock(?:\.os)?)|{name}\.[0-9a-f]{{16}}\.bak")
     return beside(path, lambda other: other == stem or bool(leftover.fullmatch(other)))
 
@@ -174,7 +174,7 @@ def _stores(around: Surroundings) -> list[ProfileDirectories]:
     profile = active_profile(environ)
     without = {name: value for name, value in environ.items() if name not in (AGENT_DIR, DATA_HOME, STATE_HOME)}
     stores = [_store(around, profile, environ), _store(around, None, environ)]
-    # With XDG but no agent directory, and with neither: where sessions lay before those were set.
+    # Also the places that omp used before XDG variables or the agent directory were set.
     stores += [_store(around, None, {**without, **_xdg(environ)}), _store(around, None, without)]
     for name in _profile_names(around):
         stores.append(_store(around, name, environ))
@@ -213,7 +213,7 @@ def _env(
     data_home: str | None,
     environ: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return what leads omp to a store: the variable it was found by, or those that now lead elsewhere."""
+    """Return the variables that make omp use a store, because the environment now selects another one."""
     env: dict[str, str] = {}
     real = around.environ
     if profile:
@@ -243,7 +243,7 @@ def _xdg(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _xdg_directory(around: Surroundings, base: str | None, profile: str | None) -> str | None:
-    """Return omp's directory below an XDG base, which counts only if it is there."""
+    """Return omp's directory below an XDG base, which counts only if it exists."""
     if not base:
         return None
     directory = os.path.join(absolute(base, around.cwd), "omp", *(("profiles", profile) if profile else ()))

@@ -1,4 +1,4 @@
-"""What the Tab key offers in bash, zsh and fish, made from the parser: commands, options, choices, files."""
+"""Completion scripts for bash, zsh and fish, made from the parser: commands, options, choices, files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DIRECTORIES = ("--root", "--cwd")
 
 
 class Option(Struct, frozen=True):
-    """One option: its names, what it does, whether a value follows, and the values there are."""
+    """One option: its names, its help, whether it takes a value, and the possible values."""
 
     names: tuple[str, ...]
     help: str
@@ -24,7 +24,7 @@ class Option(Struct, frozen=True):
 
 
 class WordList(Struct, frozen=True):
-    """What can follow a command: its options, and the words that its arguments may be."""
+    """The completions of a command: its options, and the possible words of its arguments."""
 
     help: str
     options: tuple[Option, ...]
@@ -32,7 +32,7 @@ class WordList(Struct, frozen=True):
 
 
 def completion(parser: argparse.ArgumentParser, shell: str) -> str:
-    """Return the script that teaches `shell` the parser's commands and options."""
+    """Return the completion script of a shell for the parser's commands and options."""
     top, commands = _words(parser, ""), dict(_commands(parser))
     return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](top, commands)
 
@@ -65,7 +65,7 @@ def _flags(words: WordList) -> str:
 
 
 def _values(top: WordList, commands: dict[str, WordList]) -> Iterator[tuple[str, Option]]:
-    """Yield command ("" for any) and option of every option that a value follows."""
+    """Yield (command, option) for every option that takes a value; the command is "" for options of all commands."""
     for name, words in {"": top, **commands}.items():
         shared = {option.names for option in top.options} if name else set()
         for option in words.options:

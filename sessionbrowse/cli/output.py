@@ -1,4 +1,4 @@
-"""How the command line prints: exact JSON, or text for people in which foreign words are made safe."""
+"""Print to the terminal: exact JSON, or readable text in which foreign characters are made safe."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def print_json(document: object) -> None:
 
 
 def print_json_list(documents: Iterable[object]) -> None:
-    """Print a list as `print_json` does, without ever holding all of it."""
+    """Print a list as `print_json` does, one item at a time."""
     write = sys.stdout.buffer.write
     between = b"["
     for document in documents:
@@ -39,12 +39,12 @@ def _json_bytes(document: object) -> bytes:
 
 
 def note(sentence: str) -> None:
-    """Print one sentence that is no data."""
+    """Print one sentence on stderr."""
     print(f"sessionbrowse: {clean(sentence)}", file=sys.stderr)
 
 
 def noting_once() -> Callable[[str], None]:
-    """Return what notes each sentence once, however many ask for the same."""
+    """Return a function that prints each sentence once, however often it is called with it."""
     said: set[str] = set()
 
     def note_once(sentence: str) -> None:
@@ -74,7 +74,7 @@ def print_sessions(summaries: Sequence[Summary], home: str) -> None:
 
 
 def print_hits(hits: Sequence[Hit], home: str) -> None:
-    """Print one row for each hit: whose, where, which entry, who said it, in which branch, and what."""
+    """Print one row for each hit: agent, place, entry, role, branch and text."""
     rows = [
         (
             hit.agent,
@@ -90,7 +90,7 @@ def print_hits(hits: Sequence[Hit], home: str) -> None:
 
 
 def print_keys(rows: Sequence[tuple[str, str, str]]) -> None:
-    """Print one row for each command of the interface: its id, its keys, what it does."""
+    """Print one row for each command of the interface: id, keys, help."""
     _table(("command", "keys", "does"), rows, right=(), stretch=2)
 
 
@@ -112,7 +112,7 @@ def print_projects(documents: Iterable[dict[str, Any]], home: str) -> None:
 
 
 def print_show(document: dict[str, Any]) -> None:
-    """Print what a file holds, shortly."""
+    """Print a short report of a session file."""
     types: dict[str, int] = {}
     for kind in document["entry_types"]:
         types[kind or "(no type)"] = types.get(kind or "(no type)", 0) + 1
@@ -150,7 +150,7 @@ def print_tree(session: Session, filter_name: str, home: str) -> None:
 
 
 def _narrowed(prefix: str) -> str:
-    """Thousands of branches in each other would print thousands of columns: the outermost lines are left out."""
+    """Thousands of nested branches would print thousands of columns, so the outermost lines are left out."""
     return prefix if len(prefix) <= MOST_INDENTATION else "… " + prefix[len(prefix) - MOST_INDENTATION :]
 
 
@@ -177,7 +177,7 @@ def print_context(document: dict[str, Any]) -> None:
 
 
 def print_comparison(document: dict[str, Any]) -> None:
-    """Print what two branches have in common, then what each has of its own."""
+    """Print the number of entries that two branches share, then the entries of each branch."""
     ancestor = document["ancestor"]
     if document["shared_entries"]:
         _print(clean(f"{document['shared_entries']:,} entries in common, up to {ancestor or '(no id)'}"))
@@ -214,7 +214,7 @@ def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:
 
 
 def print_changes(changes: Iterable[tuple[str, int | None, str, str, str, str]]) -> None:
-    """Print one row for each change that can be undone: id, time in ms, verb, what it did, file, agent."""
+    """Print one row for each change that can be undone: id, time in ms, verb, summary, file, agent."""
     now = time.time() * 1000
     rows = [
         (change_id, age(at, now), verb, clean(summary), agent, clean(path))
@@ -230,14 +230,14 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, right: tuple[int, ...], stretch: int) -> None:
-    """Print aligned columns; on a terminal the stretching one takes what is left of the width."""
+    """Print aligned columns; on a terminal one column takes the rest of the width."""
     if not rows:
         note("nothing found")
         return
     # Ids are foreign text too: every cell is made safe here, whatever its column.
     safe = [[clean(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
-        # A pipe gets whole values with tabs between: nothing is cut that a script may want.
+        # A pipe gets whole values with tabs between them, because a script may need them.
         for row in safe:
             _print("\t".join(row))
         return

@@ -16,11 +16,11 @@ def find(arguments: argparse.Namespace) -> catalog.Located:
 
 
 def find_target(arguments: argparse.Namespace) -> Target:
-    """Return the session that REF names, as what a change may write to."""
+    """Return the session that REF names as the target of a change."""
     return target_of(find(arguments), arguments.ref)
 
 
 def find_targets(arguments: argparse.Namespace) -> list[Target]:
-    """Return what every REF names; a REF that names nothing fails the whole command before anything is changed."""
+    """Return the targets that all REFs name; an unknown REF fails the whole command before anything is changed."""
     scope = scope_of(arguments)
     return [target_of(catalog.locate(reference, scope), reference) for reference in arguments.refs]

@@ -1,4 +1,4 @@
-"""A made-up store of all four agents, in which everything can be tried without fear."""
+"""A made-up store with sessions of all four agents, to try everything without risk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["make_demo"]
 
 
 def make_demo(target: Path, now_ms: int | None = None) -> Path:
-    """Write the store below `target`, a folder that is new or empty, and return it.
+    """Write the store into the folder `target`, which is new or empty, and return its path.
 
     Times count back from `now_ms` (default: this moment). The same `target` and `now_ms` give the same bytes.
     """

@@ -1,4 +1,4 @@
-"""Pieces of the demo's files: writing one at a time of the story, pi's first format, a picture."""
+"""Helpers for the demo's files: write one with a given time, convert entries to pi's first format, make a picture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 def write(path: Path, lines: Iterable[bytes], time_ms: int) -> None:
-    """Write a file with its folders, and give it the time of the story."""
+    """Write a file with its parent folders, and set its time of change."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"".join(lines))
     os.utime(path, (time_ms / 1000, time_ms / 1000))
@@ -25,7 +25,7 @@ def as_v1(entry: Json, entries: Sequence[Json]) -> Json:
     v1 = {key: value for key, value in entry.items() if key not in ("id", "parentId", "firstKeptEntryId")}
     if "firstKeptEntryId" in entry:
         ids = [other["id"] for other in entries]
-        v1["firstKeptEntryIndex"] = ids.index(entry["firstKeptEntryId"]) + 1  # the header counts
+        v1["firstKeptEntryIndex"] = ids.index(entry["firstKeptEntryId"]) + 1  # the header is line 0
     return v1
 
 

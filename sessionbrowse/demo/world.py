@@ -1,4 +1,4 @@
-"""The made-up home of the demo: its projects, its agents' directories, its clock."""
+"""The made-up home directory of the demo: projects, agents' directories, and the time of now."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from sessionbrowse.agents import AGENTS, Surroundings
 from sessionbrowse.demo.writer import Story
 
-# Project -> what its README says.
+# Project -> text of its README.
 PROJECTS = {
     "webshop": "A small shop: Python, FastAPI, Postgres, a little TypeScript.",
     "infra": "Terraform, Helm charts and scripts that run the shop.",
@@ -19,16 +19,16 @@ PROJECTS = {
 }
 
 MOVED_PROJECT = "legacy-crm"
-"""A project that has moved away: it has sessions, but its directory is not there."""
+"""A project whose directory was moved away: its sessions name a missing directory."""
 
 MOVED_TO = "clients/legacy-crm"
-"""Where it is now; no session tells that yet."""
+"""Its new directory, which no session names yet."""
 
 _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 class World(Struct, frozen=True):
-    """The folder that holds everything, and the moment at which it is looked at."""
+    """The folder of the whole store, and the time of now."""
 
     target: Path
     now_ms: int

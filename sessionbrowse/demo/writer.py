@@ -1,6 +1,7 @@
-"""One made-up session, told step by step and written in its agent's own form.
+"""Make one session step by step through `SessionManager`, with made-up times, ids and costs.
 
-The clock, the ids and the costs come from the story alone, so the same story gives the same bytes.
+They depend on the story alone, so the same story gives the same bytes. The file is written at the end, when the length
+of the story, and so its beginning, is known.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ _APIS = {
     "google": "google-generative-ai",
     "kimi": "openai-completions",
 }
-_PROMPT_TOKENS = 8_400  # what the agent's own instructions and tools take
+_PROMPT_TOKENS = 8_400  # tokens of the agent's own instructions and tools
 _CALL_PREFIX = {"anthropic": "toolu_01", "openai": "call_", "google": "call_", "kimi": "call_"}
 
 
 class Story:
-    """A session in the making: each verb appends what the agent would append, and returns its entry's id."""
+    """A session in the making: each method appends the entries that the agent would, and returns the last one's id."""
 
     def __init__(
         self,
@@ -72,9 +73,9 @@ class Story:
         )
         self.session = SessionManager.in_memory(cwd, agent=agent, id="later", environment=self._environment)
         self._begins_ms = 0
-        """The moment from which the times of the entries count; the real one is known when the story is told."""
+        """The time at which the session begins, in milliseconds since 1970; 0 until it is known."""
         self._copied = 0
-        """How many entries are another session's, with times of their own."""
+        """The number of entries copied from another session, which keep their times."""
         self._context = _PROMPT_TOKENS
         self._seen = 0
         self._model = model
@@ -170,11 +171,11 @@ class Story:
         """The agent replaces the entries before `keep_from` by a summary."""
         self._tick(15, 40)
         before, self._context = self._context, _PROMPT_TOKENS + len(summary) // 4 + 4_000
-        self._seen = min(self._seen, _PROMPT_TOKENS)  # of what was cached only the instructions are still sent
+        self._seen = min(self._seen, _PROMPT_TOKENS)  # after a compaction only the instructions are still cached
         return self.add(self.session.append_compaction, summary, keep_from, before, **extra)
 
     def leave(self, target_id: str | None, summary: str = "") -> None:
-        """The user goes back to an entry; with `summary` the agent notes what the branch left behind did."""
+        """The user goes back to an entry; with `summary` the agent summarises the branch that was left."""
         self._tick(20, 90)
         if summary:
             self.add(self.session.branch_with_summary, target_id, summary)
@@ -184,21 +185,21 @@ class Story:
             self.session.branch(target_id)
 
     def note(self, custom_type: str, data: Json) -> str:
-        """An extension keeps state that the model never sees."""
+        """An extension stores state that the model never sees."""
         return self.add(self.session.append_custom_entry, custom_type, data)
 
     def remind(self, custom_type: str, content: str, **extra: Any) -> str:
-        """An extension tells the model something."""
+        """An extension adds a message for the model."""
         self._grow(content)
         return self.add(self.session.append_custom_message_entry, custom_type, content, True, **extra)
 
     def pause(self, minutes: float, *, tokens: int = 0) -> None:
-        """Time passes that is not told, in which the context grows by `tokens`."""
+        """Time passes without entries; the context grows by `tokens`."""
         self._clock += int(minutes * 60_000)
         self._context += tokens
 
     def add(self, append: Callable[..., T], *arguments: Any, **extra: Any) -> T:
-        """Append an entry by a method of `session`, a moment later, and return its answer."""
+        """Call a method of `session` that appends an entry, a moment later, and return its result."""
         self._tick(0, 1)
         return append(*arguments, **extra)
 
@@ -251,7 +252,7 @@ class Story:
                     entry["data"][key] = entry["timestamp"]
 
     def message(self, role: str, body: Json, seen: str) -> str:
-        """Append a message, of which the model sees the text `seen`."""
+        """Append a message; the context grows by the text `seen`."""
         self._grow(seen)
         self._tick(0, 1)
         return self.session.append_message({"role": role, **body, "timestamp": self._clock})

@@ -1,1 +1,1 @@
-"""What `SessionManager` is made of: entries in memory, their context, the file, the places and lists of sessions."""
+"""The parts of `SessionManager`: entries in memory, their context, the session file, lists of sessions."""

@@ -1,6 +1,6 @@
 """The part of `SessionManager` that adds entries: one method for each kind that pi, omp and atomic write.
 
-Key order is the programs' own: `customType` and what belongs to it stand before the id, everything else behind.
+Keys have the programs' order: `customType` and its data before the id, all others after it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ Optional = Json | UnsetType
 
 _EDITABLE = frozenset({"user", "assistant", "toolResult"})
 _PUT_BACK = frozenset({"session_info", "label"})
-"""Entries after which the file's time of change is put back: they must not change what `--continue` picks."""
+"""Entry types that keep the file's time of change, so that the programs' `--continue` picks the same session."""
 
 
 class SessionAppender(SessionReader):
     """Adds entries below the leaf and moves it; see `SessionManager`.
 
     Every method that adds raises:
-        RefusedWrite: the file may not be changed (an older format, a link that leads elsewhere, not this program's).
+        RefusedWrite: the file may not be changed (an older format, a link out of its directory, another program's
+        file).
         InUse: an omp may have the session open, which would stop saving; `force` on opening overrides that.
         WriteFailed: the disk refused; neither file nor memory have the entry.
     """
@@ -49,7 +50,7 @@ class SessionAppender(SessionReader):
 
         `message` is an object with the file's keys (`role`, `content`, `timestamp` in milliseconds, …) or a struct of
         `format.entries`. pi writes a new session with its first user or assistant message, the others with the first
-        answer: until then everything stays in memory.
+        answer: until then the entries stay in memory.
         """
         return self._append("message", {"message": plain(message)})
 
@@ -68,8 +69,8 @@ class SessionAppender(SessionReader):
     ) -> str:
         """Record a change of model and return the entry's id.
 
-        omp writes `provider/id` as one text, which may be given as `provider` alone, with a role (default: none) and
-        whether a retry chose the model.
+        omp writes one text `provider/id`, which may be given as `provider` alone. `role` and `is_fallback` (a retry
+        chose the model) are omp's too.
         """
         if self.agent != "omp":
             return self._append("model_change", {"provider": provider, "modelId": model_id})
@@ -173,17 +174,17 @@ class SessionAppender(SessionReader):
     # ---- pi ------------------------------------------------------------------------------------------------
 
     def append_usage(self, kind: str, provider: str, model: str, usage: Json, note: str | None = None) -> EntryObject:
-        """Record what a call outside the conversation cost, and return the entry (pi 0.86)."""
+        """Record the cost of a model call outside the conversation, and return the entry (pi 0.86)."""
         self._only("append_usage", "pi")
         fields = {"kind": kind, "provider": provider, "model": model, "usage": plain(usage)}
         return self._memory.by_id[self._append("usage", fields | ({"note": note} if note else {}))]
 
     def append_context_edit(self, target_id: str, replacement: Json) -> str:
-        """Change what the model sees of an earlier message: None omits it, `{"content": …}` replaces its content.
+        """Hide an earlier message from the model (None), or replace its content (`{"content": …}`); return an id.
 
         Raises:
             NoSuchEntry: the entry is unknown or not on the branch.
-            RefusedWrite: it gives no content that can be edited, or the replacement is neither (pi 0.87).
+            RefusedWrite: the entry has no content that can be edited, or the replacement has another form (pi 0.87).
         """
         self._only("append_context_edit", "pi")
         content = replacement.get("content") if isinstance(replacement, dict) else None
@@ -215,7 +216,7 @@ class SessionAppender(SessionReader):
         return self._append_aside("message", {"message": plain(message)}, parent_id)
 
     def append_model_usage(self, usage: Json, parent_id: str | None) -> str:
-        """Record a call outside the conversation on the branch that caused it; return the entry's id (omp 18).
+        """Record a model call outside the conversation below the entry that caused it; return the entry's id (omp 18).
 
         `usage` has the entry's own keys: `purpose`, `role`, `api`, `provider`, `model`, `usage`, `stopReason`, …
         """
@@ -235,7 +236,7 @@ class SessionAppender(SessionReader):
         return self._append("mode_change", {"mode": mode, **_set(data=data)})
 
     def append_session_init(self, init: dict[str, Json]) -> str:
-        """Record what a subagent began with (`systemPrompt`, `task`, `tools`, …); return the entry's id (omp 8.5)."""
+        """Record a subagent's start (`systemPrompt`, `task`, `tools`, …); return the entry's id (omp 8.5)."""
         self._only("append_session_init", "omp")
         return self._append("session_init", plain(init))
 
@@ -297,7 +298,7 @@ class SessionAppender(SessionReader):
     # ---- moving --------------------------------------------------------------------------------------------
 
     def branch(self, entry_id: str) -> None:
-        """Go to an earlier entry: the next entry becomes its child. Only memory changes.
+        """Move the leaf to an earlier entry: the next entry becomes its child. Only memory changes.
 
         Raises:
             NoSuchEntry: there is no such entry.
@@ -305,7 +306,7 @@ class SessionAppender(SessionReader):
         self._memory.leaf = self._known(entry_id)
 
     def reset_leaf(self) -> None:
-        """Go before the first entry: the next entry becomes a root. Only memory changes."""
+        """Move the leaf before the first entry: the next entry becomes a root. Only memory changes."""
         self._memory.leaf = None
 
     def branch_with_summary(
@@ -316,9 +317,9 @@ class SessionAppender(SessionReader):
         from_hook: bool | UnsetType = UNSET,
         usage: Optional = UNSET,
     ) -> str:
-        """Go to an entry (None: before the first) and record there a summary of what was left; return its id.
+        """Move the leaf to an entry (None: before the first), and append a summary of the branch left; return its id.
 
-        pi's `fromId` is the leaf that was left (0.84.3), the others' the entry gone to; "root" where there is none.
+        In pi `fromId` is the leaf that was left (0.84.3), in the others the new leaf; "root" if there is none.
         omp calls `from_hook` `fromExtension`; `usage` is pi's and atomic's.
 
         Raises:
@@ -391,7 +392,7 @@ class SessionAppender(SessionReader):
         return entry_id
 
     def _reload(self, file: SessionFile) -> None:
-        """Read what other programs wrote; a manager that stood at the end stands at the new end."""
+        """Read the entries that other programs wrote; a leaf that was the last entry becomes the new last entry."""
         stood_at, was_at_end = self._memory.leaf, self._is_at_end()
         self._memory = memory_session_of(open_session(file.path, self.agent))
         file.read()

@@ -29,7 +29,7 @@ from sessionbrowse.model.session.session import Session, build_session
 
 Json = Any
 MessageObject = dict[str, Json]
-"""One message as it stands in a file, or as the program makes it of a summary: keys in camelCase."""
+"""One message as the file has it, or as the program makes it from a summary: keys in camelCase."""
 
 _PI = AGENTS["pi"].rules
 _HEADER: EntryObject = {"type": "session", "version": CURRENT_SESSION_VERSION, "id": "", "timestamp": "", "cwd": ""}
@@ -46,7 +46,7 @@ class ModelChoice(Struct, frozen=True, kw_only=True):
 
 
 class SessionContext(Struct, frozen=True, kw_only=True):
-    """What the model would receive, and the settings at the leaf.
+    """The messages that the model would receive, and the settings at the leaf.
 
     `messages` have the file's keys; summaries have the roles `compactionSummary` and `branchSummary`, and
     `timestamp` in milliseconds. The last five are omp's alone.
@@ -80,7 +80,7 @@ class SessionProjection(Struct, frozen=True, kw_only=True):
 
 
 def context_of(memory: MemorySession) -> SessionContext:
-    """Return what the program would send at the log's leaf, by its own rules."""
+    """Return the context at the leaf by the program's own rules."""
     return _context(memory.rules, memory.header, memory.branch(memory.leaf))
 
 
@@ -117,7 +117,7 @@ def build_context_entries(
 ) -> list[EntryObject]:
     """Return the entries that take part at a leaf: the latest compaction, what it keeps, and what follows.
 
-    `leaf_id` None is the place before the first entry; left away, or unknown, it is the last entry.
+    `leaf_id` None is the place before the first entry; if it is unset or unknown, the last entry is the leaf.
     """
     path = _path(entries, leaf_id, by_id)
     session, _ = session_of(_PI, [_HEADER, *path])
@@ -158,12 +158,12 @@ def build_session_context(
 
 
 def session_entry_to_context_messages(entry: EntryObject) -> list[MessageObject]:
-    """Return the messages that an entry gives on its own: none, one, or a system message before a summary."""
+    """Return the messages of one entry without its context: none, one, or a system message before a summary."""
     return _messages_of(entry, repairs=True)
 
 
 def current_system_message(messages: Iterable[MessageObject]) -> MessageObject | None:
-    """Fold every system message into the one that holds the prompt and tools now (pi 0.86)."""
+    """Merge all system messages into one that holds the current prompt and tools (pi 0.86)."""
     texts: list[str] = []
     sections: dict[str, Json] = {}
     tools: dict[Json, Json] = {}
@@ -278,7 +278,7 @@ def _choice(model: ModelRef | None) -> ModelChoice | None:
 
 
 def session_of(rules: Rules, objects: Iterable[EntryObject]) -> tuple[Session, ReadLine]:
-    """Read objects as that program would read them from a file; also return what reads their lines."""
+    """Return a session made of objects as if they were read from a file, and the function that reads its bytes."""
     content = b"".join(json_line(value) for value in objects)
 
     def read(offset: int, size: int) -> bytes:
@@ -300,7 +300,7 @@ def _objects(session: Session, path: list[EntryObject], messages: Iterable[Conte
 def _object_of(
     session: Session, path: list[EntryObject], message: ContextMessage, edits: Mapping[Json, Json]
 ) -> MessageObject:
-    """Return a message of a context as an object: the file's own where the program sends it unchanged."""
+    """Return a message of a context as an object: the file's own object if the program sends it unchanged."""
     index = message.index
     entry: EntryObject = path[index] if index is not None else {}
     is_pi = session.rules.context == "pi"

@@ -1,4 +1,4 @@
-"""What a session manager needs of the world, as one value: surroundings, clock, chance, processes."""
+"""The environment of a session manager as one value, so that tests can bring their own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sessionbrowse.store.write.in_use import PROC
 
 
 class Environment(Struct, frozen=True, kw_only=True):
-    """Surroundings, clock in milliseconds since 1970, chance, and where processes are listed."""
+    """Surroundings, clock (milliseconds since 1970), source of random bytes, and directory that lists processes."""
 
     around: Surroundings
     now_ms: Callable[[], float]
@@ -29,12 +29,12 @@ class Environment(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def real(cls) -> Environment:
-        """Return those of this process."""
+        """Return the environment of this process."""
         return cls(around=real_surroundings(), now_ms=lambda: time.time() * 1000, random_bytes=os.urandom)
 
     @property
     def context(self) -> ChangeContext:
-        """What changes of whole files are made and noted with."""
+        """The context for changes of whole files, with the journal in the user's state directory."""
         directory = str(state_dir(self.around.environ, Path(self.around.home)))
         return ChangeContext.at(self.around, directory, self.now_ms, lambda: self.random_bytes(4).hex(), self.proc)
 
@@ -64,7 +64,7 @@ def resolved(path: str | os.PathLike[str], around: Surroundings) -> str:
 def default_session_dir(cwd: str, agent: str, around: Surroundings) -> str:
     """Return the folder in which a program keeps this directory's sessions; it need not exist.
 
-    As the programs' own `getDefaultSessionDir`, but nothing is made or moved.
+    Like the programs' own `getDefaultSessionDir`, but no folder is made or moved.
     """
     return os.path.join(sessions_root(agent, around), AGENTS[agent].folder_of(cwd, around))
 

@@ -1,6 +1,6 @@
-"""A session in memory as the programs hold it: header, entries as the file's own JSON objects, tree, labels, leaf.
+"""A session in memory: header, entries as the file's own JSON objects, tree, labels, leaf.
 
-Nothing here touches a disk. Entries are the decoded objects themselves, so that a key nobody knows stays in place.
+It never touches the disk. Entries are the decoded objects themselves, so that unknown keys keep their place.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sessionbrowse.text import parse_time
 
 Json = Any
 EntryObject = dict[str, Json]
-"""One entry as it stands in the file: keys in camelCase, times as ISO 8601 UTC with milliseconds."""
+"""One entry as the file has it: keys in camelCase, times as ISO 8601 UTC with milliseconds."""
 
 CURRENT_SESSION_VERSION = 3
 """The version that all four programs write (pi 0.35 and newer)."""
@@ -27,7 +27,7 @@ CURRENT_SESSION_VERSION = 3
 class SessionTreeNode:
     """One entry of the tree with its children, oldest first.
 
-    A plain class: equality and hash are those of the object, because chains are tens of thousands deep.
+    A plain class with identity as equality, because comparing chains of tens of thousands of nodes would overflow.
     """
 
     __slots__ = ("children", "entry", "label", "label_timestamp")
@@ -43,7 +43,7 @@ class SessionTreeNode:
 
 
 class MemorySession:
-    """Header and entries of one session, kept linked while entries are added."""
+    """Header and entries of one session, with ids, labels and leaf kept up to date while entries are added."""
 
     def __init__(self, rules: Rules, header: EntryObject, entries: Iterable[EntryObject] = ()) -> None:
         self.rules = rules
@@ -57,7 +57,7 @@ class MemorySession:
 
     @property
     def last_id(self) -> str | None:
-        """The id of the last entry in file order, which every program takes for the leaf on loading."""
+        """The id of the last entry in file order, which is the leaf when a program loads the file."""
         return id_of(self.entries[-1]) if self.entries else None
 
     def add(self, entry: EntryObject) -> None:
@@ -133,7 +133,7 @@ class MemorySession:
         return None
 
     def without_last(self) -> Callable[[], None]:
-        """Return what takes back the next `add`, for a program keeps memory in line with the file (pi 1.5)."""
+        """Return a function that undoes the next `add`, for the case that the file cannot be written (pi 1.5)."""
         leaf, labels = self.leaf, dict(self.labels)
 
         def take_back() -> None:
@@ -146,7 +146,7 @@ class MemorySession:
 
 
 def memory_session_of(session: Session) -> MemorySession:
-    """Return what a session file holds, v1 and v2 in migrated form; lines that are no objects are left out."""
+    """Return a session file's content, v1 and v2 in migrated form; lines that are no objects are left out."""
     found = {index: entry for index, entry in session.fields_of_many(range(len(session.ids))) if entry}
     header = dict(_header_object(session))
     generation = _generation(session.version)
@@ -160,19 +160,19 @@ def memory_session_of(session: Session) -> MemorySession:
 
 
 def id_of(entry: EntryObject) -> str | None:
-    """Return an entry's id, None where it has none that is a text."""
+    """Return an entry's id, None if it is missing or not a string."""
     entry_id = entry.get("id")
     return entry_id if isinstance(entry_id, str) else None
 
 
 def role_of(entry: EntryObject) -> str | None:
-    """Return the role of the message that an entry holds, None where it holds none."""
+    """Return the role of an entry's message, None if it has no message."""
     message = entry.get("message") if entry.get("type") == "message" else None
     return message.get("role") if isinstance(message, dict) else None
 
 
 def is_true(value: Json) -> bool:
-    """Tell whether JavaScript takes a value for true: empty objects and lists count."""
+    """Tell whether JavaScript treats a value as true: empty objects and lists count."""
     return bool(value) or isinstance(value, dict | list)
 
 
@@ -192,7 +192,7 @@ def _header_object(session: Session) -> EntryObject:
 
     header: EntryObject = loads(session.header_line) if session.header_line else {}
     if session.rules.name == "title_slot" and session.title_slot is not None:
-        # omp folds the slot into the header: an empty title or a missing source takes the header's away.
+        # omp merges the slot into the header: an empty title or a missing source removes the header's.
         header = {key: value for key, value in header.items() if key not in ("title", "titleSource")}
         if session.title_slot.title:
             header["title"] = session.title_slot.title

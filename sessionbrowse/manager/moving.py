@@ -1,4 +1,4 @@
-"""The part of `SessionManager` that changes files as wholes: forks, moves, atomic's marks and backups."""
+"""The part of `SessionManager` that changes whole files: forks, moves, atomic's marks and backups."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WORKFLOW = ("runId", "stageId", "stageName")
 
 
 class SessionMover(SessionAppender):
-    """Changes a session's file as a whole; see `SessionManager`.
+    """Changes a session's whole file; see `SessionManager`.
 
     Every method raises:
         RefusedWrite: the program has no such thing, or the file may not be changed.
@@ -38,7 +38,7 @@ class SessionMover(SessionAppender):
     """
 
     def fork(self) -> str | None:
-        """Go over to a copy of the whole session, and return its file; None for a session without one (omp).
+        """Switch to a copy of the whole session, and return its file; None for a session without a file (omp).
 
         The copy has an id of its own and names this one's as its parent. `undo` takes it back.
         """
@@ -58,14 +58,14 @@ class SessionMover(SessionAppender):
         return made.path
 
     def move_to(self, new_cwd: str | os.PathLike[str]) -> str | None:
-        """Give the session another working directory, and its file a place there; return that (omp's `/move`).
+        """Move the session to another working directory, and return its new path (omp's `/move`).
 
-        What belongs to the session moves along, and the header remembers the older path. `undo` takes it back.
+        The files that belong to the session move along, and the header records the older path. `undo` takes it back.
         """
         self._only("move_to", "omp")
         cwd = resolved(new_cwd, self._environment.around)
         file = self._file
-        # A folder of the user's own choice stays the session's.
+        # A session in a folder of the user's own choice stays there.
         stays = os.path.dirname(self._dir) != sessions_root(self.agent, self._environment.around)
         folder = self._dir if stays else default_session_dir(cwd, self.agent, self._environment.around)
         if file is None or not file.exists:
@@ -81,7 +81,7 @@ class SessionMover(SessionAppender):
         return self.get_session_file()
 
     def mark_session_internal(self, workflow: dict[str, str]) -> None:
-        """Mark the session as a stage of a workflow, which atomic's list leaves out; header only (atomic).
+        """Mark the session as a workflow stage, which atomic's list hides; only the header changes (atomic).
 
         `workflow` has `runId`, `stageId` and `stageName`.
         """
@@ -97,7 +97,7 @@ class SessionMover(SessionAppender):
             self._memory.header |= {"internal": True, "workflow": names}
 
     def write_backup_snapshot(self, label: str) -> str | None:
-        """Copy the file as it is now beside itself, and return the copy; None for a session without one (atomic).
+        """Copy the session's file beside itself, and return the copy's path; None without a file (atomic).
 
         atomic does so before every compaction; such a copy is in no list.
         """
@@ -130,7 +130,7 @@ class SessionMover(SessionAppender):
             relocate.carry_out([one], folders, self._cwd, cwd, context, "relocate", self.agent)
 
     def _go_over(self, path: str) -> None:
-        """Take the session of another file of ours for this manager's."""
+        """Switch this manager to the session of another file."""
         session = open_session(path, self.agent)
         if session.refusal is not None:
             raise NotASession(f"{path}: {session.agent} {session.refusal}.")

@@ -1,4 +1,4 @@
-"""The part of `SessionManager` that only looks: state, entries, tree, names, context."""
+"""The read-only part of `SessionManager`: state, entries, tree, names, context."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SessionReader:
 
     @property
     def agent(self) -> str:
-        """The program by whose rules the session is kept: pi, omp, atomic or indusagi."""
+        """The program whose rules the session follows: pi, omp, atomic or indusagi."""
         return self._memory.rules.agent
 
     def is_persisted(self) -> bool:
@@ -48,16 +48,16 @@ class SessionReader:
         return self._cwd
 
     def get_recorded_cwd(self) -> str | None:
-        """Return the header's working directory as it stands, None where there is none (omp 17)."""
+        """Return the working directory in the header, None if there is none (omp 17)."""
         cwd = self._memory.header.get("cwd")
         return cwd if isinstance(cwd, str) else None
 
     def get_session_dir(self) -> str:
-        """Return the folder for this session and those made from it; "" for a session in memory."""
+        """Return the folder of this session and of its forks; "" for a session in memory."""
         return self._dir
 
     def uses_default_session_dir(self) -> bool:
-        """Tell whether that folder is the program's own for this working directory (pi, atomic)."""
+        """Tell whether the session's folder is the program's default for its working directory (pi, atomic)."""
         return self._dir == default_session_dir(self._cwd, self.agent, self._environment.around)
 
     def get_session_id(self) -> str:
@@ -69,7 +69,7 @@ class SessionReader:
         return self._file.path if self._file is not None else None
 
     def get_header(self) -> EntryObject:
-        """Return a copy of the header as the file has it, for omp with the title slot folded in."""
+        """Return a copy of the header; for omp the title slot is merged into it."""
         return dict(self._memory.header)
 
     def get_entry_count(self) -> int:
@@ -90,22 +90,23 @@ class SessionReader:
         return self._memory.by_id.get(entry_id)
 
     def get_leaf_id(self) -> str | None:
-        """Return the id of the current place; None before the first entry, or where the last line has no id."""
+        """Return the id of the leaf; None before the first entry, or if the last line has no id."""
         return self._memory.leaf
 
     def get_leaf_entry(self) -> EntryObject | None:
-        """Return the entry at the current place."""
+        """Return the leaf's entry, None if there is none."""
         return self._memory.by_id.get(self._memory.leaf) if self._memory.leaf else None
 
     def get_branch(self, from_id: str | None = None) -> list[EntryObject]:
         """Return the path from the root to an entry, or to the leaf; empty for an unknown id.
 
-        A parent that is missing begins the path. A cycle of parents is cut at the first repeat, where pi never ends.
+        An entry whose parent is missing begins the path. A cycle of parents is cut at the first repeat (pi loops for
+        ever).
         """
         return self._memory.branch(from_id or self._memory.leaf)
 
     def get_children(self, parent_id: str | None) -> list[EntryObject]:
-        """Return an entry's direct children in file order; for None the entries without parent."""
+        """Return an entry's direct children in file order; for None the entries without a parent."""
         return self._memory.children(parent_id)
 
     def get_tree(self) -> list[SessionTreeNode]:
@@ -127,7 +128,7 @@ class SessionReader:
         return self._memory.name()
 
     def get_session_name_state(self) -> str:
-        """Return "named", "cleared" or "unnamed", which atomic 0.9.14 tells apart."""
+        """Return "named", "cleared" or "unnamed", the three states of atomic 0.9.14."""
         if self.get_session_name() is not None:
             return "named"
         return "cleared" if any(entry.get("type") == "session_info" for entry in self._memory.entries) else "unnamed"
@@ -149,7 +150,7 @@ class SessionReader:
         return build_session_projection(self._memory.entries, self._memory.leaf, self._memory.by_id)
 
     def build_session_context(self) -> SessionContext:
-        """Return what the program would send at the leaf, by its own rules: messages, thinking level, model."""
+        """Return the context at the leaf by the program's own rules: messages, thinking level, model."""
         return context_of(self._memory)
 
     # ---- omp -----------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-"""The file of a session manager: made whole at its first line, then appended to by the safe writer.
+"""The file of a session manager: created whole, then appended to by the safe writer.
 
-No descriptor stays open between two calls. What other programs wrote meanwhile is noticed by the file's size.
+No descriptor stays open between two calls. Writes of other programs are noticed by the file's size.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sessionbrowse.text import clean, iso_ms
 
 
 class Placed(Struct, frozen=True):
-    """Where an entry came to stand: its id, its parent's, and whether other programs wrote to the file too."""
+    """The result of an append: the entry's id, its parent's id, and whether other programs wrote to the file too."""
 
     entry_id: str
     parent_id: str | None
@@ -70,7 +70,7 @@ class SessionFile:
         self._opened = None
 
     def changed(self) -> bool:
-        """Tell whether somebody else wrote to the file, or replaced it, since it was read or written here."""
+        """Tell whether another program wrote to the file, or replaced it, since it was read or written here."""
         if self._left is None:
             return False
         try:
@@ -80,13 +80,13 @@ class SessionFile:
         return (now.device, now.inode, now.size) != (self._left.device, self._left.inode, self._left.size)
 
     def read(self) -> None:
-        """Note the file as it stands now as what the manager knows."""
+        """Remember the file's current state as the one that the manager has read."""
         self._left = Fingerprint.of(os.stat(self.path))
         self._opened = None
         self._is_ours = False
 
     def append(self, plan: AppendLine, entry_id: str, timestamp_ms: float) -> Placed:
-        """Append one entry, its parent the file's last entry as it is then, unless the plan names one.
+        """Append one entry; its parent is the file's last entry at that moment, unless the plan names one.
 
         Raises:
             RefusedWrite, InUse: the file may not be changed.
@@ -109,7 +109,7 @@ class SessionFile:
             os.close(descriptor)
             file.descriptor = -1
         parent_id = file.tail.last_id if plan.parent_id is UNSET else plan.parent_id
-        # The tail knows only what others wrote; the next entry hangs on ours.
+        # `tail` was read before our line was written; the next entry's parent is our entry.
         file.tail.last_id, file.tail.last_is_nameless = appended.entry_id, False
         file.tail.ids.add(appended.entry_id)
         self._left = Fingerprint.of(status)
@@ -139,7 +139,7 @@ class SessionFile:
             self._left = Fingerprint.of(os.stat(self.path))
 
     def header_line(self) -> tuple[bytes, int]:
-        """Return the header's line without its newline, and where it begins; see that the file may be rewritten.
+        """Return the header's line without its newline, and its offset, after checking that the file may be rewritten.
 
         Raises:
             RefusedWrite, InUse: it may not.
@@ -170,7 +170,7 @@ class SessionFile:
             self._left = Fingerprint.of(os.stat(self.path))
 
     def _open(self) -> writer.OpenedFile:
-        """Return the file as it was read; on the first change see that it may be changed."""
+        """Return the file as it was read; before the first change check that it may be changed."""
         if self._opened is None:
             with writer.opened(Target(self.path, self._agent.name)) as file:
                 refuse_old_version(file.session)
@@ -209,7 +209,7 @@ def _header_of(file: writer.OpenedFile) -> tuple[bytes, int]:
 
 
 def first_lines(memory: MemorySession, title_updated_at: str) -> Iterator[bytes]:
-    """Yield what a file begins with: the header, for omp the title slot before it."""
+    """Yield the first lines of a file: the header, for omp the title slot before it."""
     if memory.rules.reads_title_slot:
         title, source = memory.header.get("title"), memory.header.get("titleSource")
         yield slot_line(title if isinstance(title, str) else "", source, title_updated_at)

@@ -1,4 +1,4 @@
-"""Structs of the format back into the file's own JSON objects, for messages that were built rather than read."""
+"""Turn structs of the format into the file's own JSON objects, for messages that were built rather than read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sessionbrowse.format.entry_types import type_name
 Json = Any
 
 _LARGEST_PLAIN = 1e21
-"""From here on JavaScript writes whole numbers with an exponent."""
+"""From this number on JavaScript writes whole numbers with an exponent."""
 
 
 def plain(value: Json) -> Json:

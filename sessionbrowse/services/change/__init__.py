@@ -1,1 +1,1 @@
-"""One function for each change of a session."""
+"""The changes of a session, one module for each verb."""

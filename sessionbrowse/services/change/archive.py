@@ -1,6 +1,6 @@
-"""Archive a session: out of its program's lists, still read and searched here, and back at any time.
+"""Archive a session: it leaves its program's lists, but is still listed and searched here, and can come back.
 
-The session and what belongs to it are moved as they are; nothing in them changes.
+The session and the files that belong to it are moved without any change to their content.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sessionbrowse.text import clean
 
 
 class Archived(ChangeResult, frozen=True, kw_only=True):
-    """Where the session lies now (`path`), and where it lay."""
+    """The session's new path (`path`) and its old one."""
 
     was: str
 
@@ -37,9 +37,9 @@ def archive(
     """Take a session out of its program's lists.
 
     Raises:
-        InUse: a program may have it open, and this is not forced.
-        RefusedWrite: it is archived already, or cannot be where it lies, or something of that name is in the way.
-        WriteFailed: the disk refused; it is where it was.
+        InUse: a program may have it open, and the change is not forced.
+        RefusedWrite: it is archived already, or its place has no archive, or another file has the new name.
+        WriteFailed: the disk refused; nothing was moved.
     """
     context = context or ChangeContext.real()
     with changing(context):
@@ -78,7 +78,7 @@ def unarchive(target: Target, *, context: ChangeContext | None = None, group: st
 
 
 def take_back(change: Change, context: ChangeContext) -> Archived:
-    """Move back what a change moved; hold the lock."""
+    """Move the files of a change back; hold the lock."""
     moves = [(target, source) for source, target in change.plan["moves"]]
     source, target = moves[-1]
     if not os.path.lexists(source):
@@ -87,14 +87,14 @@ def take_back(change: Change, context: ChangeContext) -> Archived:
 
 
 def _refuse_link(wanted: str) -> None:
-    """Raise `RefusedWrite` where the folder of a new place, derived from a path without links, is one."""
+    """Raise `RefusedWrite` if the folder of a new place is a link."""
     folder = os.path.dirname(wanted)
     if (real := os.path.realpath(folder)) != folder:
         raise RefusedWrite(f"{clean(folder)} is a link to {clean(real)}. Nothing was changed.")
 
 
 def moves_of(path: str, wanted: str, agent: str) -> list[Move]:
-    """Return what is moved with a session, the session last."""
+    """Return the files that move with a session, the session last."""
     folder = os.path.dirname(wanted)
     own = [str(found) for found in AGENTS[agent].companions(path) if not is_lock(str(found))]
     return [*((found, os.path.join(folder, os.path.basename(found))) for found in own), (path, wanted)]
@@ -131,7 +131,7 @@ def _carry_out(
         recover_change(context, change, error.sentence)
         raise
     notes = noted(context, change, {"path": path}, None)
-    # The folder stays where other archived sessions lie in it.
+    # The folder stays if other archived sessions lie in it.
     with suppress(OSError):
         if os.path.basename(os.path.dirname(was)) == ARCHIVE_FOLDER:
             os.rmdir(os.path.dirname(was))

@@ -1,4 +1,4 @@
-"""Check out an entry: the program resumes there, in the same file. One hidden entry is appended whose parent it is."""
+"""Check out an entry: the program resumes there, in the same file. A hidden entry is appended below it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _NEW_TURN = frozenset({"compaction", "branch_summary", "reset_boundary"})
 
 
 class CheckedOut(ChangeResult, frozen=True, kw_only=True):
-    """The wanted entry, the one at which the program resumes (None: before the first), and the text handed back.
+    """The result of a check out: the wanted entry, the entry at which the program resumes, and a text to send again.
 
-    `leaf_id` is our own entry, which stands at the end of the file now.
+    `at` None is the place before the first entry. `leaf_id` is our own entry, which now ends the file.
     """
 
     entry_id: str | None
@@ -40,7 +40,7 @@ class CheckedOut(ChangeResult, frozen=True, kw_only=True):
 
 
 class CheckoutPoint(Struct, frozen=True):
-    """Where a program stands after going to an entry: the index of that place, and the text it hands back."""
+    """The place at which a program resumes: the index of its entry, and the text of a user message to send again."""
 
     index: int
     text: str | None
@@ -56,11 +56,12 @@ def checkout(
 ) -> CheckedOut:
     """Make the program resume at the entry that an id, the beginning of one or an exact label names.
 
-    As in pi's own tree, a user message (in pi, atomic and indusagi also a custom message) means its parent, and its
-    text comes back, to be changed and sent again.
+    As in pi's own tree, a user message (in pi, atomic and indusagi also a custom message) stands for its parent, and
+    its text is returned, to be changed and sent again.
 
     Raises:
-        UnsafeEntry: between a tool's call and its result no program can go on; it names the nearest entry where it can.
+        UnsafeEntry: the entry lies between a tool call and its result, where no program can go on; the error names the
+        nearest entry where it can.
         InUse: a program may have the session open, and the change is not forced.
         RefusedWrite: the file may not be changed.
         NoSuchEntry, AmbiguousReference: the entry is not found.
@@ -89,7 +90,7 @@ def write_checkout(
     *,
     force: bool,
 ) -> CheckedOut:
-    """Append the entry that makes the program resume at a place of an open file."""
+    """Append the entry that makes the program resume at a given place."""
     session = file.session
     at = session.ids[place.index] if place.index != ROOT else None
     if place.index != ROOT and not at:
@@ -127,7 +128,7 @@ def write_checkout(
 
 
 def standing_at(session: Session) -> int | None:
-    """Return where the program resumes: the leaf, or what our own entry at the end stands for."""
+    """Return the entry at which the program resumes: the leaf, or the entry that our own last entry checked out."""
     leaf = session.leaf
     while leaf is not None and leaf != ROOT and session.kind(leaf).custom_type == CHECKOUT_TYPE:
         leaf = session.parents[leaf]
@@ -135,7 +136,7 @@ def standing_at(session: Session) -> int | None:
 
 
 def place_of(session: Session, index: int) -> CheckoutPoint:
-    """Return where going to an entry leads: to itself, or for what the user said to its parent."""
+    """Return the place that an entry stands for: itself, or for a user message its parent."""
     kind = session.kind(index)
     is_prompt = kind.type == "message" and kind.role == "user"
     if not is_prompt and (kind.type != "custom_message" or session.agent == "omp"):
@@ -163,7 +164,7 @@ def refuse_unsafe(session: Session, index: int, place: CheckoutPoint) -> None:
 
 
 def safe_place(session: Session, index: int) -> int | None:
-    """Return the entry to check out in order to go on at one: itself, or the nearest that can be; None for none."""
+    """Return the entry itself if it can be checked out, else the nearest one that can; None if there is none."""
     return nearest_safe(session, index) if _has_open_calls(session, place_of(session, index).index) else index
 
 

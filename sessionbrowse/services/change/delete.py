@@ -1,7 +1,7 @@
-"""Delete a session: to the trash, with everything that belongs to it, as one unit that comes back as one.
+"""Delete a session: move it to the trash with all files that belong to it, so that they come back together.
 
-What belongs to it goes first and the session last: whatever stops halfway, the session is still where it was, and what
-had gone is brought back.
+The session goes last: if the move stops halfway, the session is still in its place, and the other files are brought
+back.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ToTrash = Callable[[str], None]
 
 
 class Deleted(ChangeResult, frozen=True, kw_only=True):
-    """What was deleted: the session's path first, then what belonged to it; and where it went.
+    """The deleted paths, the session's first, and the trash they went to.
 
     `undo_id` restores it; None where it is gone for good.
     """
@@ -47,9 +47,9 @@ class Deleted(ChangeResult, frozen=True, kw_only=True):
 
 
 class DeletePlan(Struct, frozen=True, kw_only=True):
-    """What deleting a session would take: its file, what belongs to it, and what the user should know.
+    """What a deletion would remove: the session's file and the files that belong to it.
 
-    `size` is of all of it, in bytes; `children` are the sessions that were forked from it, which stay.
+    `size` is the sum in bytes; `children` are the sessions that were forked from it, which stay.
     """
 
     path: str
@@ -61,14 +61,12 @@ class DeletePlan(Struct, frozen=True, kw_only=True):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The session's path first, then what belongs to it."""
+        """All paths, the session's first."""
         return (self.path, *self.companions)
 
 
 def plan_delete(target: Target, context: ChangeContext, summaries: Iterable[Summary] = ()) -> DeletePlan:
-    """Return what deleting a session would take. Nothing is changed.
-
-    `summaries` are the sessions among which forks of it are looked for.
+    """Return what a deletion would remove. Nothing is changed. Forks of the session are looked for in `summaries`.
 
     Raises:
         RefusedWrite: a link leads out of every root, or it is no regular file.
@@ -94,13 +92,13 @@ def delete(
     group: str | None = None,
     to_trash: ToTrash = trash.system_trash,
 ) -> Deleted:
-    """Delete a session with all that belongs to it; never what other sessions share, such as omp's blobs.
+    """Delete a session with the files that belong to it, but not files that sessions share, such as omp's blobs.
 
     Raises:
         NoTrash: the system's trash does not take it; nothing was changed, `into="own"` may do.
-        InUse: a program may have it open, and this is not forced.
-        RefusedWrite, NotASession: it is not there, or is nothing that may be deleted.
-        WriteFailed: the disk refused; the sentence says what is where.
+        InUse: a program may have it open, and the change is not forced.
+        RefusedWrite, NotASession: there is no such file, or it may not be deleted.
+        WriteFailed: the disk refused; the error says where each file is.
     """
     context = context or ChangeContext.real()
     with changing(context):
@@ -149,7 +147,7 @@ def restorable(context: ChangeContext | None = None) -> list[Change]:
 
 
 def agent_of(path: str, target: Target) -> Agent:
-    """Return the program whose session a file is, which need not be readable."""
+    """Return the agent of a session file, which need not be readable."""
     return AGENTS[target.agent or agent_of_path(path)]
 
 
@@ -159,7 +157,7 @@ def is_lock(path: str) -> bool:
 
 
 def take_away(unit: DeletePlan, into: Into, change: Change, context: ChangeContext, to_trash: ToTrash) -> list[Trashed]:
-    """Take everything of a unit away, or nothing; return where it went, the session last."""
+    """Move all files of a session to a trash, or none; return the trashed items, the session last."""
     gone: list[Trashed] = []
     for path in (*unit.companions, unit.path):
         try:

@@ -35,9 +35,10 @@ RandomBytes = Callable[[int], bytes]
 
 
 class Forked(ChangeResult, frozen=True, kw_only=True):
-    """A new session: its file is `path`. `at` is the last entry that it took over, None for all or none of them.
+    """A new session in the file `path`.
 
-    `text` is what the user had said at the chosen entry, to be changed and sent again.
+    `at` is the last entry that was copied, None if all or none were. `text` is the user message at the chosen entry, to
+    be changed and sent again.
     """
 
     source: str
@@ -48,7 +49,7 @@ class Forked(ChangeResult, frozen=True, kw_only=True):
 
 
 class ForkPoint(Struct, frozen=True):
-    """Where a fork ends: the index of the last entry it takes over (`ROOT`: none), and the text handed back."""
+    """The end of a fork: the index of the last entry to copy (`ROOT`: none), and the text to send again."""
 
     index: int
     text: str | None
@@ -68,7 +69,7 @@ def fork(
 ) -> Forked:
     """Fork a session: all branches of it, or with `at` the path up to that entry.
 
-    At a user message the fork ends before it, and its text comes back. `cwd` is the directory of the new session (the
+    At a user message the fork ends before it, and its text is returned. `cwd` is the directory of the new session (the
     source's own if None); its file lies where the program keeps sessions of that directory. `place` is where the
     source was found, `session_dir` a folder of the user's own choice.
 
@@ -128,7 +129,7 @@ def fork(
 
 
 def opened_source(path: str, agent: str | None) -> Session:
-    """Read a session that shall be forked.
+    """Read the session to fork.
 
     Raises:
         NotASession: its program would not open it, or it is of a format that is only read here.
@@ -143,7 +144,7 @@ def opened_source(path: str, agent: str | None) -> Session:
 
 
 def cut_at(session: Session, index: int) -> ForkPoint:
-    """Return where a fork at an entry ends: there, or for what the user said at its parent."""
+    """Return the end of a fork at an entry: the entry itself, or for a user message its parent."""
     kind = session.kind(index)
     if kind.type == "message" and kind.role == "user":
         place = place_of(session, index)
@@ -152,7 +153,7 @@ def cut_at(session: Session, index: int) -> ForkPoint:
 
 
 def refuse_without_answer(session: Session, cut: ForkPoint | None) -> None:
-    """Raise `RefusedWrite` where atomic or indusagi would corrupt the fork: one without an answer of the model.
+    """Raise `RefusedWrite` for a fork without an answer of the model, which atomic or indusagi would corrupt.
 
     atomic 0.9.15 appends such a file to itself with its first answer, and indusagi 0.12 never writes what comes before.
     """
@@ -165,7 +166,7 @@ def refuse_without_answer(session: Session, cut: ForkPoint | None) -> None:
 
 
 def folder_for(session: Session, cwd: str, is_given: bool, place: Place | None, around: Surroundings) -> str:
-    """Return the folder of a new session: where the program looks for sessions of that directory."""
+    """Return the folder of a new session: the one in which the program looks for sessions of that directory."""
     here = os.path.dirname(session.path)
     agent = AGENTS[session.agent]
     if place is None:
@@ -219,7 +220,7 @@ def write_fork(
     *,
     temporary: str | None = None,
 ) -> Fingerprint:
-    """Write a fork, whole or not at all, and return the file as it was left; omp's artifacts come along with all of it.
+    """Write a fork, whole or not at all, and return the file's state; a whole fork of omp also gets its artifacts.
 
     Raises:
         WriteFailed: the disk refused; nothing is there.
@@ -276,7 +277,7 @@ def _entry_id(taken: set[str], *, random_bytes: RandomBytes) -> str:
 
 
 def make_folder(folder: str) -> None:
-    """Make the folder of a new session, with what lies above it.
+    """Make the folder of a new session with its parents.
 
     Raises:
         WriteFailed: it cannot be made.
@@ -293,7 +294,7 @@ def artifacts_of(path: str) -> str:
 
 
 def _copy_artifacts(session: Session, path: str) -> None:
-    """Copy omp's folder of artifacts, so that `artifact://` references in the fork lead somewhere (omp 18).
+    """Copy omp's folder of artifacts, so that `artifact://` references in the fork work (omp 18).
 
     Raises:
         WriteFailed: not all of it could be copied; there is no folder.
@@ -311,7 +312,7 @@ def _copy_artifacts(session: Session, path: str) -> None:
 
 
 def _neither_files_nor_folders(folder: str, names: list[str]) -> set[str]:
-    """Return what cannot be copied: pipes, sockets and devices, of which nothing in a session speaks."""
+    """Return the names that are not copied: pipes, sockets and devices, to which no session refers."""
     found = set()
     for name in names:
         mode = os.lstat(os.path.join(folder, name)).st_mode

@@ -1,4 +1,4 @@
-"""Set or clear the label of an entry: one entry more at the end of the file."""
+"""Set or clear the label of an entry by appending an entry to the file."""
 
 from __future__ import annotations
 

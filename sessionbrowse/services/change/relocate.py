@@ -1,8 +1,7 @@
 """Move the sessions of a project whose directory was moved or renamed: their headers name the new directory.
 
-Chosen by the directory in the header, never by the folder's name, which several directories share. All or nothing:
-every new version is made beside its place first; then each old version is put aside and the new one gets its name;
-only when all of them have, what was put aside goes. A header's line is the only one that changes, by splicing.
+Sessions are chosen by the directory in their header, not by the folder's name, which several directories can share. All
+sessions are moved or none (see `replace_many`). Of a file only the header's line changes.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _MOST_NAMED = 5
 
 
 class Relocation(Struct, frozen=True, kw_only=True):
-    """One session that is moved: where it lies and will lie, its program, its old and new directory."""
+    """One session that is moved: its old and new path, its program, its old and new directory."""
 
     source: str
     target: str
@@ -54,7 +53,7 @@ class Relocation(Struct, frozen=True, kw_only=True):
 
 
 class Relocated(ChangeResult, frozen=True, kw_only=True):
-    """What was moved, or with `dry_run` would be. `mended` are other sessions whose parent is one of these."""
+    """The sessions that were moved, or with `dry_run` would be; `mended` are forks of them, which name the new path."""
 
     sessions: tuple[Relocation, ...]
     mended: tuple[str, ...]
@@ -86,8 +85,8 @@ def relocate(
 
     Raises:
         RefusedWrite: there are none, or something is in the way; nothing was changed.
-        InUse: one of them may be in use, and this is not forced; nothing was changed.
-        WriteFailed: the disk refused; everything is as it was, or the sentence says what is where.
+        InUse: one of them may be in use, and the change is not forced; nothing was changed.
+        WriteFailed: the disk refused; nothing was changed, or the error says where each file is.
     """
     context = context or ChangeContext.real()
     old, new = (os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(path))) for path in (old, new))
@@ -121,9 +120,9 @@ def relocate(
 
 
 def candidates(old: str, directories: Sequence[str], context: ChangeContext | None = None) -> list[Candidate]:
-    """Return where a directory that is gone may be now: the same repository by what was noted, else the same name.
+    """Return the directories to which a missing one may have moved: clones of the same repository, else the same name.
 
-    `directories` are those of other sessions. The disk is asked about many; call it aside.
+    `directories` are those of other sessions. Many directories are read, so call it in a background thread.
     """
     context = context or ChangeContext.real()
     old = os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(old)))
@@ -131,7 +130,7 @@ def candidates(old: str, directories: Sequence[str], context: ChangeContext | No
 
 
 def take_back(change: Change, context: ChangeContext) -> ChangeResult:
-    """Put every session back to where it was, its header as it stood; hold the lock."""
+    """Move every session back and restore its header; hold the lock."""
     moved = [(source, target) for source, target in change.plan["folders"]]
     replacements = [replacement.inverse(moved) for replacement in replace_many.replacements_of(change.plan)]
     for replacement in replacements:
@@ -144,7 +143,7 @@ def take_back(change: Change, context: ChangeContext) -> ChangeResult:
 
 
 def moved_directory(cwd: str, old: str, new: str) -> str | None:
-    """Return what a directory becomes when `old` becomes `new`; None where it is neither it nor below it."""
+    """Return the new path of a directory when `old` becomes `new`; None if it is not `old` or below it."""
     if cwd.rstrip("/") == old or cwd == old:
         return new
     start = old.rstrip("/") + "/"
@@ -179,7 +178,7 @@ def _owner(file: FoundFile, override: str | None, marks: Marks) -> str:
 
 
 def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, context: ChangeContext) -> _Plan:
-    """Say what becomes of every session: which are moved, and which only name a moved one as their parent."""
+    """Plan the changes: the sessions to move, and the sessions that only name a moved one as their parent."""
     targets = {one.file.path: _target(one, old, new, context) for one in moving if not one.file.hidden}
     folders: list[tuple[str, str]] = []
     for path, target in targets.items():
@@ -196,7 +195,7 @@ def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, 
         final = where[one.file.path]
         if line == one.line:
             continue
-        # A session in a moved folder is changed where it is; the folder is moved behind that.
+        # A session in a moved folder is changed in its old place; the folder is moved afterwards.
         target = targets.get(one.file.path, one.file.path)
         replacements.append(Replacement(one.file.path, target, one.offset, one.line, line))
         cwd = moved_directory(one.header.cwd or "", old, new)
@@ -216,7 +215,7 @@ def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, 
 
 
 def _target(session: _Session, old: str, new: str, context: ChangeContext) -> str:
-    """Return where a session lies then: in the folder of its new directory, if its store has folders for them."""
+    """Return a session's new path: in the folder of its new directory, if its store has a folder for each."""
     folder, name = os.path.split(session.file.path)
     cwd = moved_directory(session.header.cwd or "", old, new)
     assert cwd is not None
@@ -229,13 +228,13 @@ def _target(session: _Session, old: str, new: str, context: ChangeContext) -> st
         return session.file.path
     target = os.path.join(root, AGENTS[session.agent].folder_of(cwd, context.around), *below[1:], name)
     if not is_path(target):
-        return session.file.path  # what a header says need not be a directory that a disk can hold
+        return session.file.path  # the header may name a path that no disk can hold
     refuse_outside(os.path.dirname(target), root)
     return target
 
 
 def _through(path: str, folders: Iterable[tuple[str, str]]) -> str:
-    """Return where a path leads when folders are moved."""
+    """Return a path after folders were moved."""
     for source, target in folders:
         if path.startswith(source + "/"):
             return target + path.removeprefix(source)
@@ -259,7 +258,7 @@ def _new_line(session: _Session, old: str, new: str, where: dict[str, str]) -> b
 
 
 def _refuse_links(sessions: list[_Session]) -> None:
-    """Raise `RefusedWrite` for a file that a link leads to: what lies outside the roots is never changed."""
+    """Raise `RefusedWrite` for a link: files outside the roots are never changed."""
     for one in sessions:
         place = one.place
         root = place.root if place is not None and place.kind != "registry" else os.path.dirname(one.file.path)
@@ -321,10 +320,10 @@ def carry_out(
     *,
     undoes: str | None = None,
 ) -> tuple[str, tuple[str, ...]]:
-    """Replace files and move folders, noted in the journal; hold the lock. Return the change's id and sentences.
+    """Replace files and move folders, recorded in the journal; hold the lock. Return the change's id and notes.
 
     Raises:
-        RefusedWrite: something is in the way, or a file changed meanwhile; nothing was changed.
+        RefusedWrite: a target exists, or a file changed meanwhile; nothing was changed.
         WriteFailed: the disk refused; everything is as it was, or the sentence says what is where.
     """
     for target in [one.target for one in replacements if one.target != one.source] + [to for _, to in folders]:
@@ -347,8 +346,8 @@ def carry_out(
         raise WriteFailed(f"The sessions could not be moved ({error.strerror or error}).") from error
     for folder in dict.fromkeys(os.path.dirname(one.source) for one in replacements):
         with suppress(OSError):
-            os.rmdir(folder)  # only an empty one goes
+            os.rmdir(folder)  # removes a folder only if it is empty
     if left:
-        # Not noted as done: whoever changes something next finds it complete and tries again to remove them.
+        # The change stays pending: the next change finds it complete and tries again to remove the old versions.
         return change.id, (f"Hidden older versions could not be removed, {clean(left[0])} among them.",)
     return change.id, noted(context, change, {"old": old, "new": new}, None)

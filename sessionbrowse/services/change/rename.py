@@ -31,7 +31,7 @@ from sessionbrowse.store.write.writer import OMP_TICK_NS, OpenedFile, opened, ov
 from sessionbrowse.text import clean, iso_ms
 
 MAX_NAME = 4096
-"""Characters of a name or label; more is a mistake, and every list would have to read it."""
+"""The most characters of a name or label; a longer one is a mistake, and every list would have to read it."""
 
 MAY_BE_TITLED_AGAIN = "omp may give an unnamed session a title by itself again."
 
@@ -53,8 +53,8 @@ def rename(
 ) -> Renamed:
     """Name a session; `clear` takes its name away.
 
-    The name is cleaned as its program does. For omp only the title slot is overwritten, in place; a file without one
-    must be rewritten, which nobody may be using then, unless `force`.
+    The name is cleaned as its program does. For omp only the title slot is overwritten, in place. A file without a slot
+    must be rewritten, and must not be in use then, unless `force`.
 
     Raises:
         RefusedWrite: the name is empty or too long, the program cannot express it, or the file may not be changed.
@@ -85,7 +85,7 @@ def cleaned(file: OpenedFile, name: str) -> str:
 
 
 def refuse_too_long(text: str, what: str) -> None:
-    """Raise `RefusedWrite` for a text that nobody means as a name or label."""
+    """Raise `RefusedWrite` for a text that is too long for a name or label."""
     if len(text) > MAX_NAME:
         raise RefusedWrite(f"A {what} of {len(text):,} characters is too long; {MAX_NAME:,} are the most.")
 
@@ -120,7 +120,7 @@ def write_name(file: OpenedFile, wanted: str, context: ChangeContext, origin: Or
 
 
 def write_slot(file: OpenedFile, new: bytes, context: ChangeContext, origin: Origin) -> Renamed:
-    """Put a slot in the place of the one that an open file has."""
+    """Overwrite the title slot of an open file."""
     old = file.first_bytes()
     used = usage_of(file, context)
     shown = _title(new)
@@ -151,7 +151,7 @@ def _append_name(file: OpenedFile, plan: AppendLine, wanted: str, context: Chang
 
 
 def _insert_slot(file: OpenedFile, plan: InsertSlot, context: ChangeContext, origin: Origin, *, force: bool) -> Renamed:
-    """Give a file of an older omp a slot before its first line; everything behind it is copied as bytes."""
+    """Insert a title slot before the first line of a file of an older omp; the rest is copied byte for byte."""
     if file.session.title_slot is not None:
         raise RefusedWrite(f"The first line of {file.name} is a title of another size than omp's; it is left alone.")
     notes = consent_to_append(file, usage_of(file, context), "the new name", asks=False, force=force)

@@ -1,4 +1,4 @@
-"""Bring a deleted session back from the trash to where it was, byte for byte and with its time; never over anything."""
+"""Restore a deleted session from the trash to its old place, byte for byte; nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sessionbrowse.text import clean
 
 
 class Restored(ChangeResult, frozen=True, kw_only=True):
-    """What came back: the session's path first, then what belongs to it."""
+    """The restored paths, the session's first."""
 
     paths: tuple[str, ...]
 
@@ -26,7 +26,7 @@ def restore(change_id: str | None = None, *, context: ChangeContext | None = Non
     """Restore the session that was deleted last, or that a change's id or the session's path names.
 
     Raises:
-        CannotUndo: there is none, or it cannot come back; the sentence says why and what can be done instead.
+        CannotUndo: there is none, or it cannot come back; the error says why and what can be done instead.
         WriteFailed: the disk refused; it is still in the trash.
     """
     context = context or ChangeContext.real()
@@ -52,7 +52,7 @@ def take_back(change: Change, context: ChangeContext) -> Restored:
         elif not os.path.lexists(item.original):
             notes.append(reason)
         else:
-            # Somebody's thing of that name must not be mixed with ours.
+            # A new folder of that name, made by somebody else, must not be mixed with ours.
             raise CannotUndo(reason)
     new = context.journal.begin(
         "restore", change.agent, change.path, session_id=change.session_id, undoes=change.id, plan={"kind": "restore"}
@@ -69,7 +69,7 @@ def take_back(change: Change, context: ChangeContext) -> Restored:
 
 
 def _bring_back(items: list[Trashed]) -> None:
-    """Bring all items back, or none."""
+    """Restore all items, or none."""
     done: list[Trashed] = []
     try:
         for item in items:

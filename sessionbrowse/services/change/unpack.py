@@ -1,7 +1,7 @@
-"""Bring a session that omp packed back into omp's list: unpacked where it lay, the packed file into the trash.
+"""Unpack a session that omp packed, in its old place, and move the packed file to the trash.
 
-It counts as done from the moment in which the unpacked session has its name: everything before is taken back, and
-what is left to do is only to put the packed file away.
+The change is done when the unpacked session has its name: a failure before that is rolled back, and afterwards only the
+packed file has to be put away.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Json = Any
 
 
 def unpack(path: str, wanted: str, agent: str, context: ChangeContext, group: str | None) -> ChangeResult:
-    """Unpack to where the session lay; hold the lock. Where no trash takes the packed file, it stays.
+    """Unpack a session to its old place; hold the lock. The packed file stays if no trash takes it.
 
     Raises:
-        RefusedWrite: something is in the way.
+        RefusedWrite: a file of that name exists.
         WriteFailed: the disk refused, or the content is damaged; the packed session is as it was.
     """
     if os.path.lexists(wanted):
@@ -79,11 +79,11 @@ def unpack(path: str, wanted: str, agent: str, context: ChangeContext, group: st
 
 
 def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
-    """Take an unpacking back: the packed file to its place, the unpacked one into the trash; hold the lock.
+    """Undo an unpacking: move the packed file to its place and the unpacked one to the trash; hold the lock.
 
     Raises:
-        CannotUndo: the session went on since, or the packed file is gone.
-        WriteFailed: the disk refused; the sentence says what is where.
+        CannotUndo: the session has new entries since, or the packed file is gone.
+        WriteFailed: the disk refused; the error says where each file is.
     """
     name = shown_name(change.path)
     try:
