@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sessionbrowse.agents import AGENTS
+from sessionbrowse.cli.list_commands import summary_document
 from sessionbrowse.errors import NotASession
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.model.context import build
@@ -19,7 +20,6 @@ from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree import rows
 from sessionbrowse.model.tree.row_text import row_text, search_text
 from sessionbrowse.services.inspect import documents as inspect
-from sessionbrowse.services.list.documents import summary_document
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.text import json_exact

@@ -26,8 +26,8 @@ from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.relocate import candidates, relocate
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.change.restore import restore
-from sessionbrowse.services.list import catalog
-from sessionbrowse.services.list.find import header_of
+from sessionbrowse.services.list.gather import gather_summaries
+from sessionbrowse.services.list.locate import all_files, header_of
 from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.services.transaction.bulk import in_bulk
 from sessionbrowse.services.transaction.change import ChangeResult
@@ -91,7 +91,7 @@ def run_delete(arguments: argparse.Namespace) -> int:
     targets = find_targets(arguments)
     context = ChangeContext.real()
     if not arguments.yes:
-        summaries = [] if arguments.json else catalog.all_summaries(_whole_scope(arguments))
+        summaries = [] if arguments.json else gather_summaries(_whole_scope(arguments))
         plans = [delete_service.plan_delete(target, context, summaries) for target in targets]
         if not _confirmed(plans, arguments.permanent):
             raise RefusedWrite("Nothing was deleted. On a terminal you are asked; elsewhere name --yes.")
@@ -184,7 +184,7 @@ def run_undo(arguments: argparse.Namespace) -> int:
 
 def _print_candidates(arguments: argparse.Namespace, scope: Scope) -> int:
     """Print the directories to which the old one may have been moved, for a `relocate` without a new one."""
-    directories = sorted({header_of(file.path).cwd or "" for file in catalog.all_files(scope)} - {""})
+    directories = sorted({header_of(file.path).cwd or "" for file in all_files(scope)} - {""})
     found = candidates(arguments.old, directories)
     if arguments.json:
         output.print_json({"old": arguments.old, "candidates": msgspec.to_builtins(found)})

@@ -1,4 +1,4 @@
-"""The command `index`: make it current, or anew, or away with it."""
+"""The command `index`: update, rebuild, describe or delete the index."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from sessionbrowse.cli import output
 from sessionbrowse.cli.scoping import scope_of, settings_in_force, warn
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import Unreadable
-from sessionbrowse.services.list import index_access, indexed
-from sessionbrowse.store.index.index import Progress, Status
-from sessionbrowse.store.index.schema import IndexBusy, is_locked, locked, remove_files
+from sessionbrowse.services.list.gather import update_index
+from sessionbrowse.store.index.index import Status, UpdateProgress, open_index
+from sessionbrowse.store.index.schema import is_locked, locked, remove_files
 from sessionbrowse.text import clean, size
 
 PROGRESS_SECONDS = 0.5
 
 
 def run_index(arguments: argparse.Namespace) -> int:
-    """`index`: bring it up to date, and say what it holds."""
+    """`index`: bring it up to date and print what it holds."""
     directory = cache_dir()
     if arguments.clear:
         _clear(directory)
         return _print({"cleared": True}, arguments.json, "The index is deleted.")
     if arguments.status:
-        existing = index_access.open_if_there(directory, output.note)
+        existing = open_index(directory, output.note)
         if existing is None:
             return _print({"path": None, "sessions": 0}, arguments.json, "There is no index.")
         return _print_status(existing.status(), arguments.json)
     if arguments.rebuild:
         _clear(directory)
-    index = index_access.open_or_create(directory, output.note)
+    index = open_index(directory, output.note, create=True)
     if index is None:
         raise Unreadable("There can be no index here; lists and searches read the files themselves.")
     settings = settings_in_force()
@@ -43,17 +43,7 @@ def run_index(arguments: argparse.Namespace) -> int:
     tools = True if arguments.tools or settings.index_tools else None
     shown = _ProgressLine()
     try:
-        indexed.gather(
-            scope,
-            index,
-            skipped=warn,
-            note=_fail,
-            tools=tools,
-            everything=True,
-            may_fork=True,
-            progress=shown,
-            busy=_raise,
-        )
+        update_index(scope, index, tools=tools, processes=True, skipped=warn, progress=shown)
     except sqlite3.Error as error:
         why = "another program holds it" if is_locked(error) else str(error)
         raise Unreadable(f"The index could not be read ({why}).") from error
@@ -72,14 +62,14 @@ def _clear(directory: Path) -> None:
 
 
 class _ProgressLine:
-    """Shows counts and rate on stderr, if that is a terminal, not more often than anybody can read."""
+    """Shows counts and rate on stderr if it is a terminal, twice a second at most."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
         self._next = self._begin + PROGRESS_SECONDS
         self._shown = False
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: UpdateProgress) -> None:
         now = time.monotonic()
         if now < self._next or not sys.stderr.isatty():
             return
@@ -92,14 +82,6 @@ class _ProgressLine:
     def clear(self) -> None:
         if self._shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-
-def _raise(error: IndexBusy) -> None:
-    raise error
-
-
-def _fail(sentence: str) -> None:
-    raise Unreadable(sentence)
 
 
 def _print_status(status: Status, as_json: bool) -> int:

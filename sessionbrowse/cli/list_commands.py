@@ -1,4 +1,4 @@
-"""The commands that list sessions: by the index where it can tell, which needs little, and otherwise with all care."""
+"""The commands `list`, `projects` and `labels`. The shapes of their JSON are a contract (README, "Command line")."""
 
 from __future__ import annotations
 
@@ -6,50 +6,52 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.scoping import scope_of, warn
-from sessionbrowse.config import INDEX_FILE, cache_dir, state_dir
-from sessionbrowse.services.list.documents import project_documents, summary_document
-from sessionbrowse.services.list.first_messages import with_first_messages
+from sessionbrowse.config import cache_dir, state_dir
+from sessionbrowse.services.list.gather import gather_with_texts, newest, open_listing, select, unpack
 from sessionbrowse.store.find.slow_disks import exists_many
+from sessionbrowse.text import is_time, iso_ms
 
 if TYPE_CHECKING:
     from sessionbrowse.model.listing.summary import Summary
+    from sessionbrowse.services.list.gather import Listed
     from sessionbrowse.services.list.scope import Scope
-    from sessionbrowse.store.index.overview import Brief
 
 _NOTING_SECONDS = 0.3
 
 
 def run_list(arguments: argparse.Namespace) -> int:
-    """`list`: every session, or those a query finds in names, ids, directories and what was said."""
+    """`list`: every session, or those a query finds in names, ids, directories and messages."""
     scope = scope_of(arguments, hidden=arguments.hidden)
-    note = output.noting_once()
-    is_plain = not "".join(arguments.query).strip() and arguments.sort in (None, "recent")
-    found = None
-    if is_plain and _has_index():
-        from sessionbrowse.cli.quick_lists import newest
-
-        found = newest(scope, arguments, note)
-    if found is None:
-        from sessionbrowse.cli.careful_lists import listed
-
-        found = listed(scope, arguments, note)
-    chosen, cut = found
-    if arguments.json:
-        output.print_json_list(map(summary_document, with_first_messages(chosen, cut)))
+    query = " ".join(arguments.query)
+    cwd = os.path.abspath(arguments.cwd) if arguments.cwd is not None else None
+    filters = {"cwd": cwd, "named": arguments.named, "limit": arguments.limit}
+    if query.strip():
+        summaries = _found_by_query(scope, query, arguments.sort or "relevance", filters)
     else:
-        output.print_sessions(chosen, home=scope.around.home)
+        with open_listing(scope, cache_dir(), skipped=warn, note=output.noting_once(), processes=True) as listing:
+            chosen: Sequence[Listed]
+            if arguments.sort in (None, "recent", "relevance"):
+                chosen = newest(listing.sessions, **filters)
+            else:
+                chosen = select(unpack(listing, listing.sessions), sort=arguments.sort, **filters)
+            summaries = unpack(listing, chosen, whole=arguments.json)
+    if arguments.json:
+        output.print_json_list(map(summary_document, summaries))
+    else:
+        output.print_sessions(summaries, home=scope.around.home)
     return 0
 
 
 def run_projects(arguments: argparse.Namespace) -> int:
-    """`projects`: directories are asked for off the main thread, with a limit in time."""
+    """`projects`: the working directories; the disk is asked in other threads, with a limit in time."""
     scope = scope_of(arguments)
-    sessions = _in_brief(scope, output.noting_once())
+    with open_listing(scope, cache_dir(), skipped=warn, note=output.noting_once(), processes=True) as listing:
+        sessions = listing.sessions
     exists = exists_many({session.cwd for session in sessions if session.cwd})
     documents = project_documents(sessions, exists)
     if arguments.json:
@@ -67,10 +69,11 @@ def run_labels(arguments: argparse.Namespace) -> int:
 
     scope = scope_of(arguments)
     opener = Opener(cache_dir(), worth_bytes=0)
+    with open_listing(scope, cache_dir(), skipped=warn, note=output.noting_once(), processes=True) as listing:
+        labelled = [session for session in listing.sessions if session.labels]
     documents = [
         document
-        for session in _in_brief(scope, output.noting_once())
-        if session.labels
+        for session in labelled
         for document in inspect.label_documents(opener.open(session.path, session.agent), scope.around.home)
     ]
     documents.sort(key=lambda document: str(document["time"] or ""), reverse=True)
@@ -81,32 +84,88 @@ def run_labels(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def summary_document(summary: Summary) -> dict[str, Any]:
+    """Return one row of `list --json`; times are ISO 8601 UTC with milliseconds."""
+    document: dict[str, Any] = {
+        "agent": summary.agent,
+        "path": summary.path,
+        "id": summary.id,
+        "cwd": summary.cwd,
+        "name": summary.name,
+        "created": _iso(summary.created),
+        "modified": _iso(summary.modified),
+        "message_count": summary.message_count,
+        "first_message": summary.first_message,
+        "parent_session": summary.parent_session,
+        "parent_path": summary.parent_path,
+        "bytes": summary.bytes,
+        "hidden": summary.hidden,
+        "archived": summary.archived,
+        "entry_count": summary.entry_count,
+        "branch_count": summary.branch_count,
+        "label_count": summary.label_count,
+        "tokens": summary.tokens,
+        "cost": summary.cost,
+        "model": summary.model,
+        "problem": summary.problem,
+        "problem_count": summary.problem_count,
+        "left_behind": summary.left_behind,
+    }
+    if summary.first_message_cut:
+        document["first_message_cut"] = True
+    return document
+
+
+def project_documents(sessions: Iterable[Listed], exists: dict[str, bool | None]) -> list[dict[str, Any]]:
+    """Return the rows of `projects --json`: the working directories, newest activity first."""
+    by_cwd: dict[str, list[Listed]] = {}
+    for session in sessions:
+        by_cwd.setdefault(session.cwd, []).append(session)
+    documents: list[dict[str, Any]] = []
+    for cwd, own in by_cwd.items():
+        latest = max((session.modified for session in own if session.modified is not None), default=None)
+        documents.append(
+            {
+                "cwd": cwd,
+                "agents": sorted({session.agent for session in own}),
+                "sessions": len(own),
+                "named": sum(1 for session in own if session.name),
+                "modified": _iso(latest),
+                "exists": exists.get(cwd) if cwd else None,
+            }
+        )
+    return sorted(documents, key=lambda document: document["modified"] or "", reverse=True)
+
+
+def _iso(milliseconds: float | None) -> str | None:
+    return iso_ms(milliseconds) if milliseconds is not None and is_time(milliseconds) else None
+
+
+def _found_by_query(scope: Scope, text: str, sort: str, filters: dict[str, Any]) -> list[Summary]:
+    """Return the sessions that a query finds, which is asked of all their messages."""
+    from sessionbrowse.model.listing.picker import fields_of, parse_query, score
+
+    query = parse_query(text)
+    found: dict[str, str] = {}
+
+    def matches(summary: Summary, said: str) -> bool:
+        fits = score(query, fields_of(summary, said)) is not None
+        if fits:
+            found[summary.path] = said
+        return fits
+
+    summaries = gather_with_texts(scope, matches, skipped=warn)
+    return select(summaries, query=text, sort=sort, texts=found, **filters)
+
+
 def _note_projects(directories: Sequence[str]) -> None:
-    """Note what tells these repositories, for the day when one is moved; the answer is printed already."""
+    """Note by what these repositories can be recognised if they are moved; the answer is already printed."""
     sys.stdout.flush()
     if directories:
         from sessionbrowse.store.find import moved_projects
 
         until = time.monotonic() + _NOTING_SECONDS
         moved_projects.note(directories, str(state_dir()), lambda: time.monotonic() > until, _NOTING_SECONDS)
-
-
-def _in_brief(scope: Scope, note: Callable[[str], None]) -> Sequence[Summary | Brief]:
-    """What is known of all sessions, and no more of it than the index has at hand."""
-    sessions: Sequence[Summary | Brief] | None = None
-    if _has_index():
-        from sessionbrowse.services.list.overview import sessions_in_brief
-
-        sessions = sessions_in_brief(scope, cache_dir(), skipped=warn, note=note)
-    if sessions is None:
-        from sessionbrowse.cli.careful_lists import summaries
-
-        sessions = summaries(scope, note)[0]
-    return sessions
-
-
-def _has_index() -> bool:
-    return os.path.exists(cache_dir() / INDEX_FILE)
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 
 from sessionbrowse.cli.scoping import scope_of
-from sessionbrowse.services.list import catalog
+from sessionbrowse.services.list.locate import Located, locate
 from sessionbrowse.services.transaction.change import target_of
 from sessionbrowse.store.write.admission import Target
 
 
-def find(arguments: argparse.Namespace) -> catalog.Located:
+def find(arguments: argparse.Namespace) -> Located:
     """Return the session that REF names: its file, its agent, and the place that leads to it."""
-    return catalog.locate(arguments.ref, scope_of(arguments))
+    return locate(arguments.ref, scope_of(arguments))
 
 
 def find_target(arguments: argparse.Namespace) -> Target:
@@ -23,4 +23,4 @@ def find_target(arguments: argparse.Namespace) -> Target:
 def find_targets(arguments: argparse.Namespace) -> list[Target]:
     """Return the targets that all REFs name; an unknown REF fails the whole command before anything is changed."""
     scope = scope_of(arguments)
-    return [target_of(catalog.locate(reference, scope), reference) for reference in arguments.refs]
+    return [target_of(locate(reference, scope), reference) for reference in arguments.refs]

@@ -10,7 +10,7 @@ from sessionbrowse.cli import output
 from sessionbrowse.cli.references import find
 from sessionbrowse.config import load_settings
 from sessionbrowse.errors import CannotResume, InUse
-from sessionbrowse.services.list import catalog
+from sessionbrowse.services.list.locate import Located
 from sessionbrowse.services.resume.before_resume import before_resume
 from sessionbrowse.services.resume.plan import ResumeCommand, plan
 from sessionbrowse.services.resume.run_agent import run_agent
@@ -54,7 +54,7 @@ def run_resume(arguments: argparse.Namespace) -> int:
         raise CannotResume(f"{command.argv[0]} could not be started: {error.strerror or error}") from error
 
 
-def _check_out(arguments: argparse.Namespace, located: catalog.Located) -> None:
+def _check_out(arguments: argparse.Namespace, located: Located) -> None:
     from sessionbrowse.services.change.checkout import checkout
 
     # The user was asked about a running program already; only omp loses data when a line is added to its open file.

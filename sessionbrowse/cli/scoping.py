@@ -1,4 +1,4 @@
-"""Where the arguments and the settings say that a command looks."""
+"""The scope and the settings of a command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sessionbrowse.text import clean
 def scope_of(
     arguments: argparse.Namespace, settings: Settings | None = None, *, hidden: bool = False, archived: bool = False
 ) -> Scope:
-    """Return where a command looks; the settings are read if they are not known."""
+    """Return the scope that the arguments name; the settings are read if they are not given."""
     return Scope(
         around=real_surroundings(),
         roots=tuple(arguments.roots or ()),
@@ -27,7 +27,7 @@ def scope_of(
 
 
 def settings_in_force() -> Settings:
-    """Return the user's settings; what is wrong with them is said on stderr."""
+    """Return the user's settings; print problems with them on stderr."""
     loaded = load_settings()
     for problem in loaded.problems:
         output.note(problem)
@@ -35,5 +35,5 @@ def settings_in_force() -> Settings:
 
 
 def warn(skipped: Skipped) -> None:
-    """Say on stderr what was not looked at."""
+    """Print on stderr why a file or directory was skipped."""
     output.note(f"{clean(skipped.path)}: {skipped.reason}")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.agents import AGENTS, Surroundings
+from sessionbrowse.cli.list_commands import summary_document
 from sessionbrowse.format.codec import from_json
 from sessionbrowse.format.entries import PlainEntry, UnknownBlock, UnknownEntry, UnknownMessage, Value
 from sessionbrowse.format.entry_types import unknown_keys
@@ -17,8 +18,7 @@ from sessionbrowse.model.tree import rows
 from sessionbrowse.model.tree.row_text import row_text
 from sessionbrowse.model.usage import totals
 from sessionbrowse.services.inspect import documents as inspect
-from sessionbrowse.services.list.catalog import all_summaries
-from sessionbrowse.services.list.documents import summary_document
+from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.text import json_exact
@@ -83,7 +83,7 @@ def test_every_key_of_every_real_line_is_known(paths: list[Path]):
 def test_list_show_tree_and_context_of_every_real_session_agree(corpus: Path):
     roots = [str(corpus / name) for name in AGENTS if (corpus / name).is_dir()]
     around = Surroundings(home="/home/nobody", environ={}, cwd="/")
-    summaries = all_summaries(Scope(around=around, roots=tuple(roots)))
+    summaries = gather_summaries(Scope(around=around, roots=tuple(roots)))
     assert summaries
     for summary in summaries:
         session = open_session(summary.path, summary.agent)

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from sessionbrowse.agents import Surroundings
+from sessionbrowse.cli.list_commands import summary_document
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import (
     BadLine,
@@ -26,10 +27,8 @@ from sessionbrowse.format.entries import (
 from sessionbrowse.format.entry_types import type_name
 from sessionbrowse.model.tree import rows
 from sessionbrowse.services.inspect import documents as inspect
-from sessionbrowse.services.list import choose, documents
-from sessionbrowse.store.find.roots import find_places
-from sessionbrowse.store.find.scan_passes import Scan
-from sessionbrowse.store.read.scan import scan
+from sessionbrowse.services.list.gather import gather_summaries, select
+from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
 
@@ -64,7 +63,7 @@ class Ours:
         self.session = open_session(path, agent)
         summary = summarise_path(str(path), lambda _: agent)
         assert summary is not None
-        self.listing: Document = documents.summary_document(summary)
+        self.listing: Document = summary_document(summary)
         self.show: Document = inspect.show_document(self.session)
         self._contexts: dict[int | None, Document] = {}
         self._digests: dict[int, str | None] = {}
@@ -192,13 +191,8 @@ def message_line(
 def list_folder(root: Path, agent: str, sort: str = "recent") -> list[Document]:
     """Return our list of a sessions folder."""
     around = Surroundings(home=str(root), environ={}, cwd=str(root))
-    places = find_places(around, [str(root)], [agent])
-    summaries = {}
-    for batch in scan(Scan(around=around, places=tuple(places), override=agent, follow_projects=False)):
-        for summary in batch.summaries:
-            summaries[summary.path] = summary
-    chosen = choose.select(summaries.values(), sort=sort)
-    return [documents.summary_document(summary) for summary in chosen]
+    scope = Scope(around=around, roots=(str(root),), agents=(agent,))
+    return [summary_document(summary) for summary in select(gather_summaries(scope), sort=sort)]
 
 
 def _as_json(value: Any) -> Any:

@@ -21,7 +21,7 @@ from textual._compositor import Compositor, LayoutUpdate
 from textual.strip import Strip
 
 from sessionbrowse.config import CustomCommand, Settings
-from sessionbrowse.store.read.scan import Batch
+from sessionbrowse.services.list.scan import Batch
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.shell.app import BrowseApp

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.model.search.query import parse_search
-from sessionbrowse.services.list import catalog, first_messages, index_access, indexed
-from sessionbrowse.services.list.snapshot import Gathered
+from sessionbrowse.services.list import gather
+from sessionbrowse.services.list.snapshot import Snapshot, take_snapshot
 from sessionbrowse.services.search.search import Searcher
 from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.packed_entries import unpack
@@ -30,17 +30,18 @@ SESSIONS = 60
 CHILD = """
 import os, sys
 from pathlib import Path
-from sessionbrowse.services import index_access, indexed
-from sessionbrowse.store import parallel
-from sessionbrowse.store.index import index, write
-from tests.index_support import scope_of
+from sessionbrowse.services.list.gather import update_index
+from sessionbrowse.store.index import index, writer
+from sessionbrowse.store.index.index import open_index
+from sessionbrowse.store.read import worker_processes
+from tests.support.index_support import scope_of
 if sys.argv[3] == "bulk":
     index.BULK_BYTES = 1
-    parallel.CHUNK_BYTES = 20_000
-    write.workers_for = lambda total: 2
-opened = index_access.open_or_create(Path(sys.argv[2]), print)
+    worker_processes.CHUNK_BYTES = 20_000
+    writer.workers_for = lambda total: 2
+opened = open_index(Path(sys.argv[2]), print, create=True)
 print("begun", flush=True)
-indexed.gather(scope_of(Path(sys.argv[1])), opened, everything=True, may_fork=True)
+update_index(scope_of(Path(sys.argv[1])), opened, processes=True)
 print("done", flush=True)
 """
 
@@ -89,13 +90,15 @@ def test_killed_at_any_moment_the_next_start_equals_a_fresh_index(tmp_path: Path
 
 def assert_like_fresh(root: Path, cache: Path, other: Path) -> None:
     said: list[str] = []
-    expected = {summary.path: summary for summary in catalog.all_summaries(scope_of(root))}
+    expected = {summary.path: summary for summary in gather.gather_summaries(scope_of(root))}
     contents = []
     for directory in (cache, other):
-        index = index_access.open_or_create(directory, said.append)
+        index = open_index(directory, said.append, create=True)
         assert index is not None
-        found = gathered(root, index)
-        summaries = first_messages.with_first_messages(found.summaries, found.cut)
+        gathered(root, index)
+        listing = gather.gather(scope_of(root), index)
+        summaries = gather.unpack(listing, listing.sessions, whole=True)
+        found = take_snapshot(scope_of(root), index)
         assert {summary.path: summary for summary in summaries} == expected
         contents.append((entries_of(index), hits_in(index, found, "word7"), hits_in(index, found, "turn1")))
         index.close()
@@ -103,30 +106,31 @@ def assert_like_fresh(root: Path, cache: Path, other: Path) -> None:
     assert said == []
 
 
-def gathered(root: Path, index: Index) -> Gathered:
+def gathered(root: Path, index: Index) -> None:
     """Bring the index up to date, when the last worker of a process that was killed has found out and lets go of it."""
     end = time.monotonic() + PATIENCE_SECONDS
     while True:
-        busy: list[IndexBusy] = []
-        found = indexed.gather(scope_of(root), index, everything=True, busy=busy.append)
-        if not busy:
-            return found
-        # The list is right all the same.
-        assert {summary.path for summary in found.summaries} == found.files.keys()
-        assert time.monotonic() < end, busy
-        os.sched_yield()
+        try:
+            gather.update_index(scope_of(root), index)
+            return
+        except IndexBusy:
+            # The list is right all the same.
+            listing = gather.gather(scope_of(root), index)
+            assert {session.path for session in listing.sessions} == listing.files.keys()
+            assert time.monotonic() < end
+            os.sched_yield()
 
 
 def entries_of(index: Index) -> dict[str, object]:
     found: dict[str, object] = {}
-    for path, row in index.held().items():
+    for row in index.rows():
         columns = unpack(index.entry_parts(row))
         kinds = [columns.kind(number) for number in range(len(columns))]
-        found[path] = (columns.ids, columns.parent_ids, kinds, columns.lines, columns.offsets, columns.sizes)
+        found[row.path] = (columns.ids, columns.parent_ids, kinds, columns.lines, columns.offsets, columns.sizes)
     return found
 
 
-def hits_in(index: Index, found: Gathered, word: str) -> set[tuple[str, int | None]]:
+def hits_in(index: Index, found: Snapshot, word: str) -> set[tuple[str, int | None]]:
     """Every entry that the index leads to for a word, as path and number."""
     assert found.rows.keys() == {summary.path for summary in found.summaries}
     return {(hit.path, hit.entry_index) for hit in Searcher(found, index).find(parse_search(word))}

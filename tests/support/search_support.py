@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from sessionbrowse.services.background.channel import Channel
 from sessionbrowse.services.background.search_messages import SearchAnswer, SearchRequest
 from sessionbrowse.services.background.search_server import SearchServer
-from sessionbrowse.services.list import index_access, indexed
+from sessionbrowse.services.list.gather import update_index
 from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.store.find.roots import real_surroundings
+from sessionbrowse.store.index.index import open_index
 from sessionbrowse.tui.shell.options import BrowseOptions
 from sessionbrowse.tui.shell.source import Source
 from sessionbrowse.tui.shell.sources import source_of
@@ -39,9 +40,9 @@ def scope_below(root: Path) -> Scope:
 
 def index_of(root: Path, directory: Path) -> None:
     """Make the index of the sessions below a directory."""
-    index = index_access.open_or_create(directory, print)
+    index = open_index(directory, print, create=True)
     assert index is not None
-    indexed.gather(scope_below(root), index, everything=True)
+    update_index(scope_below(root), index)
     index.close()
 
 

@@ -16,7 +16,7 @@ from sessionbrowse.demo import make_demo
 from sessionbrowse.errors import CannotResume
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.store.read.scan import Batch
+from sessionbrowse.services.list.scan import Batch
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.shell.app import BrowseApp
 from sessionbrowse.tui.shell.command_screen import CommandScreen

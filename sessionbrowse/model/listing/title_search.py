@@ -63,7 +63,7 @@ class Titles:
                 yield summary
 
     def _first_message(self, summary: Summary) -> str | None:
-        return summary.first_message if self._first_messages is None else self._first_messages.get(summary.path)
+        return summary.first_message or (self._first_messages or {}).get(summary.path)
 
     @cached_property
     def _first_messages(self) -> Mapping[str, str] | None:

@@ -39,13 +39,12 @@ from sessionbrowse.services.background.monitor_messages import (
     SessionsGone,
     SessionsInUse,
 )
-from sessionbrowse.services.list.scope import Scope, scan_of
-from sessionbrowse.services.list.summary_cache import Readings
+from sessionbrowse.services.list.scope import Scope, places_of, scan_passes
+from sessionbrowse.services.list.summary_cache import SummaryCache
 from sessionbrowse.store.find.discover import FoundFile, Skipped, is_session_name, newest_first
 from sessionbrowse.store.find.parent_links import link_parents
 from sessionbrowse.store.find.roots import real_surroundings
-from sessionbrowse.store.find.scan_passes import turns
-from sessionbrowse.store.index.overview import Brief
+from sessionbrowse.store.index.rows import ListRow
 from sessionbrowse.store.own.remembered_views import recall, scope_key
 from sessionbrowse.store.watch import Watcher
 from sessionbrowse.store.write.sessions_in_use import sessions_in_use
@@ -83,7 +82,7 @@ class DiskMonitor:
             agents=tuple(request.agents),
         )
         self._inbox: queue.Queue[Message] = queue.Queue()
-        self._readings = Readings(Path(request.cache), self._scope.override, self._notify)
+        self._summaries = SummaryCache(Path(request.cache), self._scope.override, self._notify)
         self._files: dict[str, FoundFile] = {}
         self._sent: dict[str, Summary] = {}
         self._places: tuple[Place, ...] = ()
@@ -119,13 +118,13 @@ class DiskMonitor:
         Raises:
             NotFound: a root is no directory, or an agent none of the four.
         """
-        self._places = scan_of(self._scope).places
+        self._places = places_of(self._scope)
         is_listed = _listed(self._places)
         order = self._first_order()
         are_sent = order == "recent" and self._send_newest(is_listed)
         if are_sent:
             self._wait_for_paint()
-        summaries = [summary for summary in self._readings.remember(is_listed) if self._is_wanted(summary)]
+        summaries = [summary for summary in self._summaries.load(is_listed) if self._is_wanted(summary)]
         if not summaries:
             return
         known = {summary.path: summary for summary in summaries}
@@ -148,9 +147,9 @@ class DiskMonitor:
 
     def _send_newest(self, is_listed: Callable[[str], bool]) -> bool:
         """Send the newest rows and the counts without reading all summaries; return False if there are none."""
-        briefs = [brief for brief in self._readings.briefs(is_listed) if self._is_wanted(brief)]
+        briefs = [brief for brief in self._summaries.rows(is_listed) if self._is_wanted(brief)]
         newest = sorted(briefs, key=lambda brief: (-(brief.modified or 0), -brief.mtime_ns))[:FIRST_ROWS]
-        rows = self._readings.recall(newest)
+        rows = self._summaries.summaries(newest)
         if rows:
             self._send(FirstRows(tuple(rows), _directories(briefs), len(briefs)))
         return bool(rows)
@@ -213,14 +212,14 @@ class DiskMonitor:
         skipped: list[Skipped] = []
         found: dict[str, Summary] = {}
         files: dict[str, FoundFile] = {}
-        for places, scanned in turns(scan_of(self._scope), found.values, skipped=skipped.append):
+        for places, scanned in scan_passes(self._scope, found.values, skipped=skipped.append):
             if places and places[0] not in self._places:
                 self._places = (*self._places, *places)
                 self._watch()
             files.update({file.path: file for file in scanned})
             self._read(newest_first(scanned), found)
         self._files = files
-        self._readings.forget([path for path in self._readings.paths() if path not in files])
+        self._summaries.forget([path for path in self._summaries.paths() if path not in files])
         self._send_gone([path for path in self._sent if path not in found])
         self._send_changed(link_parents(found.values()))
         self._send(ScanComplete(tuple([(each.path, each.reason) for each in skipped])))
@@ -241,7 +240,7 @@ class DiskMonitor:
         stale: list[FoundFile] = []
         known: list[Summary] = []
         for file in files:
-            summary = self._readings.get(file)
+            summary = self._summaries.get(file)
             if summary is None:
                 stale.append(file)
             elif self._is_wanted(summary):
@@ -253,7 +252,7 @@ class DiskMonitor:
         # A screen full of rows, not one: the browser needs this time anyway to lay out its screen.
         deadline = time.monotonic() + BATCH_SECONDS
         before_long = {file.path for file, following in pairwise(stale) if following.size >= LONG_BYTES}
-        for file, summary in self._readings.read(stale):
+        for file, summary in self._summaries.read(stale):
             done += 1
             if summary is not None and self._is_wanted(summary):
                 found[file.path] = summary
@@ -265,13 +264,13 @@ class DiskMonitor:
                 deadline = time.monotonic() + BATCH_SECONDS
         self._send_changed(pending, done, len(files))
 
-    def _is_wanted(self, summary: Summary | Brief) -> bool:
+    def _is_wanted(self, summary: Summary | ListRow) -> bool:
         scope = self._scope
         return (scope.hidden or not summary.hidden) and (not scope.agents or summary.agent in scope.agents)
 
     def _index_unindexed(self) -> None:
-        files, self._readings.unindexed = self._readings.unindexed, []
-        if files and self._readings.has_index:
+        files, self._summaries.unindexed = self._summaries.unindexed, []
+        if files and self._summaries.has_index:
             request = IndexFiles(
                 cache=self._request.cache, files=files, override=self._scope.override, tools=self._request.tools
             )
@@ -302,14 +301,14 @@ class DiskMonitor:
                 continue
             file = _at(file, status)
             self._files[path] = file
-            if self._readings.get(file) is None:
+            if self._summaries.get(file) is None:
                 stale.append(file)
-        for file, summary in self._readings.read(stale):
+        for file, summary in self._summaries.read(stale):
             if summary is not None and self._is_wanted(summary):
                 found.append(self._with_parent(summary))
             elif file.path in self._sent:
                 gone.append(file.path)
-        self._readings.forget(gone)
+        self._summaries.forget(gone)
         self._send_gone([path for path in gone if path in self._sent])
         self._send_changed(found)
         self._index_unindexed()
@@ -384,8 +383,8 @@ def _listed(places: Sequence[Place]) -> Callable[[str], bool]:
     return listed
 
 
-def _directories(summaries: Sequence[Summary] | Sequence[Brief]) -> tuple[DirectoryCount, ...]:
-    by_cwd: dict[str, list[Summary | Brief]] = {}
+def _directories(summaries: Sequence[Summary] | Sequence[ListRow]) -> tuple[DirectoryCount, ...]:
+    by_cwd: dict[str, list[Summary | ListRow]] = {}
     for summary in summaries:
         by_cwd.setdefault(summary.cwd, []).append(summary)
     return tuple(

@@ -11,9 +11,8 @@ from msgspec import Struct
 
 from sessionbrowse.services.background.channel import Channel, start_program
 from sessionbrowse.services.background.monitor_messages import IndexProgress
-from sessionbrowse.services.list.index_access import open_or_create
 from sessionbrowse.store.find.discover import FoundFile
-from sessionbrowse.store.index.index import Progress
+from sessionbrowse.store.index.index import UpdateProgress, open_index
 from sessionbrowse.store.index.schema import IndexUnavailable
 
 PROGRAM = "sessionbrowse.services.background"
@@ -61,11 +60,11 @@ def run_indexer(channel: Channel[IndexFiles]) -> None:
         return
     os.nice(NICENESS)
 
-    def report(step: Progress) -> None:
+    def report(step: UpdateProgress) -> None:
         if not channel.send(IndexProgress(step.files_done, step.files)):
             os._exit(0)
 
-    index = open_or_create(Path(request.cache), lambda sentence: None)
+    index = open_index(Path(request.cache), create=True)
     if index is not None:
         with suppress(IndexUnavailable):
             tools = True if request.tools else None

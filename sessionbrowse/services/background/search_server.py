@@ -35,15 +35,14 @@ from sessionbrowse.services.background.search_messages import (
     SearchStatus,
     StopSearch,
 )
-from sessionbrowse.services.list import index_access, indexed
-from sessionbrowse.services.list.scope import Scope, scan_of
-from sessionbrowse.services.list.snapshot import Gathered
+from sessionbrowse.services.list.scan import scan
+from sessionbrowse.services.list.scope import Scope
+from sessionbrowse.services.list.snapshot import Snapshot, indexed_snapshot, take_snapshot
 from sessionbrowse.services.search.checkpoints import CheckpointCache
 from sessionbrowse.services.search.hits import Checkpoint, Hit
 from sessionbrowse.services.search.search import Searcher, is_outdated
 from sessionbrowse.store.find.roots import real_surroundings
-from sessionbrowse.store.index.index import Index
-from sessionbrowse.store.read.scan import scan
+from sessionbrowse.store.index.index import Index, open_index
 
 FIRST_PAGE_SECONDS = 0.008
 """The first page is sent after this time; later pages are larger."""
@@ -73,12 +72,12 @@ class SearchServer:
         self._stopped = -1
         self._ended = False
         self._patterns = PatternWorker()
-        self._searcher = Searcher(Gathered([], {}, {}, {}))
+        self._searcher = Searcher(Snapshot([]))
         self._checkpoints = CheckpointCache()
         self._index: Index | None = None
         self._note: str | None = None
         self._is_scanning = False
-        self._scanned: tuple[Gathered | None, bool] | None = None
+        self._scanned: tuple[Snapshot | None, bool] | None = None
         self._scanner: threading.Thread | None = None
         self._scan_again = False
         self._current: Find | None = None
@@ -258,13 +257,13 @@ class SearchServer:
         """Search the sessions of the index until the disk is scanned."""
         self._open_index()
         if self._index is not None:
-            self._use(indexed.as_known(self._scope, self._index))
+            self._use(indexed_snapshot(self._scope, self._index))
         self._is_scanning = True
         self._send_status()
 
     def _open_index(self) -> None:
         if self._index is None:
-            self._index = index_access.open_if_there(self._directory, self._set_note)
+            self._index = open_index(self._directory, self._set_note)
 
     def _set_note(self, sentence: str) -> None:
         self._note = sentence
@@ -296,27 +295,27 @@ class SearchServer:
             return
         summaries: dict[str, Summary] = {}
         enough = 100
-        for batch in scan(scan_of(self._scope), cancelled=lambda: self._ended):
+        for batch in scan(self._scope, cancelled=lambda: self._ended):
             summaries.update({each.path: each for each in batch.summaries})
             if len(summaries) >= enough:
                 # Each time twice as many, so that all repeated searches together cost no more than a full one.
                 enough = len(summaries) * 2
-                self._deliver(Gathered(list(summaries.values()), {}, {}, {}), last=False)
-        self._deliver(Gathered(list(summaries.values()), {}, {}, {}), last=True)
+                self._deliver(Snapshot(list(summaries.values())), last=False)
+        self._deliver(Snapshot(list(summaries.values())), last=True)
 
-    def _scan_through_index(self) -> Gathered | None:
-        index = index_access.open_if_there(self._directory, self._set_note)
+    def _scan_through_index(self) -> Snapshot | None:
+        index = open_index(self._directory, self._set_note)
         if index is None:
             return None
         try:
-            return None if index.is_empty() else indexed.gathered_by(self._scope, index, note=self._set_note)
+            return None if index.is_empty() else take_snapshot(self._scope, index, note=self._set_note)
         except sqlite3.Error:
             # Another program has locked the index: the files are read instead.
             return None
         finally:
             index.close()
 
-    def _deliver(self, gathered: Gathered | None, *, last: bool) -> None:
+    def _deliver(self, gathered: Snapshot | None, *, last: bool) -> None:
         """Pass sessions to the answering thread; None if the scan failed and the known ones stay."""
         self._scanned = (gathered, last)
         # Wakes the answering thread.
@@ -351,7 +350,7 @@ class SearchServer:
                 replace(self._current, limit=max(self._current.limit, self._sent_hits)), at_least=self._sent_hits
             )
 
-    def _use(self, gathered: Gathered) -> None:
+    def _use(self, gathered: Snapshot) -> None:
         self._searcher = Searcher(
             gathered, self._index if gathered.rows else None, self._searcher, find_first=self._patterns.first_spans
         )

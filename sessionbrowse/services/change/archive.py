@@ -12,7 +12,7 @@ from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import InUse, RefusedWrite, SessionBrowseError
 from sessionbrowse.services.change.delete import agent_of, is_lock
 from sessionbrowse.services.change.unpack import unpack
-from sessionbrowse.services.list.find import header_of
+from sessionbrowse.services.list.locate import header_of
 from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.move_together import Move, move_all

@@ -17,7 +17,7 @@ from msgspec import Struct
 from sessionbrowse.agents import AGENTS, Agent
 from sessionbrowse.errors import InUse, LostForGood, RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.list.find import header_of
+from sessionbrowse.services.list.locate import header_of
 from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover import recover_change

@@ -21,7 +21,7 @@ from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.services.change.delete import is_lock
-from sessionbrowse.services.list.catalog import all_files
+from sessionbrowse.services.list.locate import all_files
 from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
 from sessionbrowse.services.transaction.change_context import ChangeContext

@@ -1,4 +1,4 @@
-"""Opening a session by way of the index, which has what takes long to read of a large file."""
+"""Open a session with the entries that the index has; reading a large file takes longer."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from pathlib import Path
 
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.services.list.index_access import open_if_there
-from sessionbrowse.store.index.index import Index
+from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.indexed_session import session_from_index
 from sessionbrowse.store.read.session_file import open_session
 
 WORTH_BYTES = 1024 * 1024
-"""A single smaller file is read as fast as it is looked up."""
+"""A smaller file is read as fast as its entries are fetched from the index."""
 
 
 class Opener:
-    """Opens sessions, from several threads; the index of a directory stays open between them."""
+    """Opens sessions, also from several threads; the index stays open between the calls."""
 
     def __init__(
         self,
@@ -55,11 +54,11 @@ class Opener:
         with self._lock:
             inode = _inode(self._directory / INDEX_FILE)
             if self._index is not None and inode != self._inode:
-                # It was made anew meanwhile.
+                # Another process has built it anew.
                 self._index.close()
                 self._index = None
             if self._index is None and inode:
-                self._index, self._inode = open_if_there(self._directory, lambda _: None), inode
+                self._index, self._inode = open_index(self._directory), inode
             return session_from_index(self._index, path, agent) if self._index is not None else None
 
 

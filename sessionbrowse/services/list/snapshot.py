@@ -1,27 +1,93 @@
-"""Every session that a command looks at, and what the index holds of it, as one value."""
+"""The sessions that a search covers, with the rows of the index that lead to their texts."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.list.first_messages import CutMessages
-from sessionbrowse.store.find.discover import FoundFile
-from sessionbrowse.store.index.file_row import Held
+from sessionbrowse.services.list.gather import Listed, Listing, gather, unpack
+from sessionbrowse.services.list.scope import Scope, places_of
+from sessionbrowse.store.find.discover import Skipped
+from sessionbrowse.store.index.index import Index, Note
+from sessionbrowse.store.index.rows import FileRow
 
 
-class Gathered(Struct, frozen=True):
-    """Every session of a scope, parents linked, and what the index holds of it (nothing if it is read each time).
+class Snapshot(Struct, frozen=True):
+    """The sessions of a scope at one moment. `rows` are by path; files without a row are searched line by line.
 
-    `generation` is the index's when it told. Where the summaries are without first messages, `first_messages` tells
-    those that the index has, by path.
+    `generation` is the index's, to notice that the rows are outdated. `first_messages` returns the first messages that
+    the index has, by path; it is there where the summaries have none.
     """
 
     summaries: list[Summary]
-    cut: CutMessages
-    rows: dict[str, Held]
-    files: dict[str, FoundFile]
+    rows: Mapping[str, FileRow] = {}
     generation: int = 0
     first_messages: Callable[[], Mapping[str, str]] | None = None
+
+
+def take_snapshot(
+    scope: Scope,
+    index: Index | None,
+    *,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+    note: Note = lambda _: None,
+    brief: bool = False,
+) -> Snapshot:
+    """Gather the sessions of a scope for a search.
+
+    In a `brief` snapshot the summaries of indexed sessions have only the fields that a search uses, because unpacking
+    10,000 summaries takes longer than a search.
+
+    Raises:
+        NotFound: a root is no directory, or there is no such agent.
+        sqlite3.Error: the index cannot be read at all.
+    """
+    # Before the rows: they are outdated if another process builds the index anew from here on.
+    generation = index.generation if index is not None else 0
+    listing = gather(scope, index, skipped=skipped, note=note)
+    rows = _rows(listing.sessions)
+    if not brief or listing.index is None:
+        return Snapshot(unpack(listing, listing.sessions), rows, generation)
+    return Snapshot([_brief(each) for each in listing.sessions], rows, generation, listing.index.first_messages)
+
+
+def indexed_snapshot(scope: Scope, index: Index) -> Snapshot:
+    """Return the sessions of a scope as the index knows them, without asking the disk; none if the index is damaged.
+
+    Raises:
+        NotFound: a root is no directory, or there is no such agent.
+    """
+    roots = tuple([place.root.rstrip("/") + "/" for place in places_of(scope)])
+    try:
+        generation = index.generation
+        rows: list[Listed] = [
+            row for row in index.rows() if row.path.startswith(roots) and (scope.hidden or not row.hidden)
+        ]
+    except sqlite3.Error:
+        # The next gathering notices the damage, and says so.
+        return Snapshot([])
+    listing = Listing(scope, rows, {}, index)
+    return Snapshot(unpack(listing, listing.sessions), _rows(listing.sessions), generation)
+
+
+def _rows(sessions: list[Listed]) -> dict[str, FileRow]:
+    return {session.path: session for session in sessions if isinstance(session, FileRow)}
+
+
+def _brief(session: Listed) -> Summary:
+    if isinstance(session, Summary):
+        return session
+    return Summary(
+        agent=session.agent,
+        path=session.path,
+        id=session.id,
+        cwd=session.cwd,
+        name=session.name,
+        modified=session.modified,
+        bytes=session.size,
+        labels=session.labels,
+        mtime_ns=session.mtime_ns,
+    )

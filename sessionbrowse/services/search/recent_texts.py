@@ -14,7 +14,7 @@ from sessionbrowse.model.search.query import SearchQuery
 from sessionbrowse.model.search.words import literal
 from sessionbrowse.services.search.entry_lines import lines_at
 from sessionbrowse.services.search.session_trees import SessionTree
-from sessionbrowse.store.index.file_row import Held
+from sessionbrowse.store.index.rows import FileRow
 
 
 class RecentText(Struct, frozen=True):
@@ -31,14 +31,14 @@ class RecentTexts:
     """The texts of some sessions, each valid for one row of the index."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, tuple[Held, list[RecentText]]] = {}
+        self._texts: dict[str, tuple[FileRow, list[RecentText]]] = {}
 
-    def has(self, path: str, row: Held) -> bool:
+    def has(self, path: str, row: FileRow) -> bool:
         """Whether the texts of a session are in memory, in the version of the index."""
         texts = self._texts.get(path)
         return texts is not None and texts[0] == row
 
-    def read(self, path: str, row: Held, tree: SessionTree) -> None:
+    def read(self, path: str, row: FileRow, tree: SessionTree) -> None:
         """Read the texts of a session, the last entry first."""
         entries: list[RecentText] = []
         try:

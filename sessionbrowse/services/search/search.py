@@ -16,7 +16,7 @@ from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_fa
 from sessionbrowse.model.search.patterns import FindFirst, MatchSpan, first_spans
 from sessionbrowse.model.search.query import SearchQuery, has_words, may_be_in, word_spans
 from sessionbrowse.model.search.words import literal
-from sessionbrowse.services.list.snapshot import Gathered
+from sessionbrowse.services.list.snapshot import Snapshot
 from sessionbrowse.services.search.candidates import Candidates, WordIndex
 from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
 from sessionbrowse.services.search.hits import (
@@ -30,8 +30,8 @@ from sessionbrowse.services.search.hits import (
 )
 from sessionbrowse.services.search.recent_texts import RecentTexts
 from sessionbrowse.services.search.session_trees import SessionTreeCache
-from sessionbrowse.store.index.file_row import Held
 from sessionbrowse.store.index.index import Index
+from sessionbrowse.store.index.rows import FileRow
 
 PATTERN_TEXTS, PATTERN_CHARACTERS = 100, 200_000
 """Size of a batch of texts that a pattern is searched in: asking another process takes 0.1 ms."""
@@ -51,7 +51,7 @@ class Searcher:
 
     def __init__(
         self,
-        gathered: Gathered,
+        snapshot: Snapshot,
         index: Index | None = None,
         before: Searcher | None = None,
         *,
@@ -59,14 +59,14 @@ class Searcher:
     ) -> None:
         self._index = index
         self._find_first = find_first
-        self._rows = gathered.rows if index is not None else {}
-        self._generation = gathered.generation
-        self.summaries = sorted(gathered.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
+        self._rows = snapshot.rows if index is not None else {}
+        self._generation = snapshot.generation
+        self.summaries = sorted(snapshot.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
         self._labelled = [summary for summary in self.summaries if summary.labels]
         self._words = WordIndex(index) if index is not None else None
         self.trees: SessionTreeCache = SessionTreeCache(index, before.trees if before else None)
         self._recent: RecentTexts = before._recent if before else RecentTexts()
-        self._titles = Titles(self.summaries, gathered.first_messages)
+        self._titles = Titles(self.summaries, snapshot.first_messages)
         self._by_path: dict[str, Summary] | None = None
 
     @property
@@ -212,7 +212,7 @@ class Searcher:
         self,
         query: SearchQuery,
         summary: Summary,
-        row: Held,
+        row: FileRow,
         candidates: Candidates | None,
         tools: bool,
         cancelled: Cancelled,

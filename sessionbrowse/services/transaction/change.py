@@ -17,8 +17,7 @@ from msgspec import Struct
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.agents.change_plans import AppendLine
 from sessionbrowse.errors import ChangedMeanwhile, InUse, RefusedWrite, SessionBrowseError, WriteFailed
-from sessionbrowse.services.list.catalog import Located
-from sessionbrowse.services.list.find import looks_like_path
+from sessionbrowse.services.list.locate import Located, looks_like_path
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.store.own.state_directory import only_one

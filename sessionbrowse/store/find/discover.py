@@ -29,18 +29,15 @@ ARCHIVE_FOLDER = "archive"
 NO_SESSION_FOLDERS = frozenset({"subagent-artifacts", "tool-results"})
 NO_SESSION_FILES = frozenset({"run-history.jsonl"})
 
-File: TypeAlias = tuple[str, int, int, int, int, int]
-"""Name, size, `mtime_ns`, `ctime_ns`, inode, device."""
-Listing: TypeAlias = tuple[list[File], list[str]]
+_NamedFile: TypeAlias = tuple[str, os.stat_result]
+_Directory: TypeAlias = tuple[list[_NamedFile], list[str]]
 """The files of a directory that may be sessions, and its folders, both sorted by name."""
 
 
-class FoundFile(Struct, frozen=True, gc=False):
-    """A file that lies where sessions lie. Times are nanoseconds since 1970, `size` is bytes.
+class FileStamp(Struct, frozen=True, gc=False):
+    """The identity of one version of a file: a file with an equal stamp has the same content.
 
-    `places` are all places that lead to it, in the order of owners. `folder` is its project folder's name, ""
-    in a flat directory. `parent_path` is the session below which a nested one lies. `problem` says why the
-    agent itself does not list it.
+    Times are nanoseconds since 1970, `size` is bytes.
     """
 
     path: str
@@ -49,6 +46,32 @@ class FoundFile(Struct, frozen=True, gc=False):
     ctime_ns: int
     inode: int
     device: int
+
+    def has_stamp_of(self, other: FileStamp) -> bool:
+        """Tell whether both stamps are of the same version of the same file."""
+        return (
+            self.size == other.size
+            and self.mtime_ns == other.mtime_ns
+            and self.ctime_ns == other.ctime_ns
+            and self.inode == other.inode
+            and self.device == other.device
+            and self.path == other.path
+        )
+
+
+def stamp_of(path: str, status: os.stat_result) -> FileStamp:
+    """Return the stamp of the file at `path` whose `os.stat` result is given."""
+    return FileStamp(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
+
+
+class FoundFile(FileStamp, frozen=True, gc=False):
+    """A file found where sessions lie.
+
+    `places` are all places that lead to it, in the order of owners. `folder` is its project folder's name, ""
+    in a flat directory. `parent_path` is the session below which a nested one lies. `problem` says why the
+    agent itself does not list it.
+    """
+
     places: tuple[Place, ...]
     folder: str = ""
     parent_path: str | None = None
@@ -210,7 +233,7 @@ class _Walk:
     def _loose(
         self,
         root: str,
-        files: list[File],
+        files: list[_NamedFile],
         places: tuple[Place, ...],
         flat: tuple[Place, ...],
     ) -> Iterator[FoundFile]:
@@ -282,12 +305,12 @@ class _Walk:
             if status is None:
                 self._skip(path, _why(status))
             elif isinstance(status, os.stat_result) and stat.S_ISREG(status.st_mode):
-                yield from self._found(os.path.dirname(path), _file_of(os.path.basename(path), status), places, "")
+                yield from self._found(os.path.dirname(path), (os.path.basename(path), status), places, "")
 
     def _found(
         self,
         directory: str,
-        found: File,
+        found: _NamedFile,
         places: tuple[Place, ...],
         folder: str,
         *,
@@ -303,7 +326,7 @@ class _Walk:
     def _new(
         self,
         prefix: str,
-        file: File,
+        file: _NamedFile,
         places: tuple[Place, ...],
         folder: str,
         parent_path: str | None = None,
@@ -311,19 +334,19 @@ class _Walk:
         archived: bool = False,
         problem: str | None = None,
     ) -> FoundFile | None:
-        name, size, mtime_ns, ctime_ns, inode, device = file
-        identity = device, inode
+        name, status = file
+        identity = status.st_dev, status.st_ino
         if identity in self._files:
             return None
         self._files.add(identity)
         # By position: with ten thousand files the names of the fields would cost as much as the disk.
         return FoundFile(
             prefix + name,
-            size,
-            mtime_ns,
-            ctime_ns,
-            inode,
-            device,
+            status.st_size,
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+            status.st_ino,
+            status.st_dev,
             places,
             folder,
             parent_path,
@@ -332,8 +355,8 @@ class _Walk:
             problem,
         )
 
-    def _listing(self, directory: str) -> Listing:
-        files: list[File] = []
+    def _listing(self, directory: str) -> _Directory:
+        files: list[_NamedFile] = []
         folders: list[str] = []
         links: list[str] = []
         try:
@@ -343,7 +366,7 @@ class _Walk:
                     if name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
                         # Most entries are this; their directory told already what they are.
                         try:
-                            files.append(_file_of(name, entry.stat(follow_symlinks=False)))
+                            files.append((name, entry.stat(follow_symlinks=False)))
                         except OSError as error:
                             self._skip(entry.path, _why(error))
                     elif entry.is_symlink():
@@ -362,9 +385,9 @@ class _Walk:
                 self._keep_regular(path, status, files)
         return sorted(files), sorted(folders)
 
-    def _keep_regular(self, path: str, status: os.stat_result | OSError | None, files: list[File]) -> None:
+    def _keep_regular(self, path: str, status: os.stat_result | OSError | None, files: list[_NamedFile]) -> None:
         if isinstance(status, os.stat_result) and stat.S_ISREG(status.st_mode):
-            files.append(_file_of(os.path.basename(path), status))
+            files.append((os.path.basename(path), status))
         elif isinstance(status, os.stat_result):
             self._skip(path, "it is not a regular file")
         else:
@@ -412,10 +435,6 @@ def _is_session_name(name: str, places: Sequence[Place]) -> bool:
 
 def _takes_transcript(place: Place, name: str) -> bool:
     return name.endswith(TRANSCRIPT_SUFFIX) and (place.agent == "indusagi" or place.source == "--root")
-
-
-def _file_of(name: str, status: os.stat_result) -> File:
-    return name, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
 
 
 def _why(error: OSError | None) -> str:

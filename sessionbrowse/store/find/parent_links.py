@@ -1,9 +1,10 @@
-"""What the places of files say of their sessions: which are hidden or archived, and which file is whose parent."""
+"""Facts that follow from where files lie: which sessions are hidden or archived, and which file is whose parent."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -11,14 +12,28 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.find.discover import FoundFile
 
 
-def is_out_of_place(file: FoundFile) -> bool:
-    """Whether the place of a file says something about it."""
-    return file.parent_path is not None or file.hidden or file.archived or file.problem is not None
+class Named(Protocol):
+    """A session that others may name as their parent."""
+
+    @property
+    def path(self) -> str:
+        """The session file."""
+        ...
+
+    @property
+    def agent(self) -> str:
+        """The agent it belongs to."""
+        ...
+
+    @property
+    def id(self) -> str | None:
+        """The id in its header."""
+        ...
 
 
 def placed(summary: Summary, file: FoundFile) -> Summary:
-    """Add what the place of a file says about it."""
-    if not is_out_of_place(file):
+    """Return a summary with what the place of its file adds: parent, hidden, archived, and a problem."""
+    if file.parent_path is None and not file.hidden and not file.archived and file.problem is None:
         return summary
     problem = summary.problem or (file.problem and f"{file.problem[:1].lower()}{file.problem[1:]}") or None
     return replace(
@@ -30,27 +45,28 @@ def placed(summary: Summary, file: FoundFile) -> Summary:
     )
 
 
-def link_parents(summaries: Iterable[Summary]) -> list[Summary]:
-    """Return the summaries whose parent session was found, with its path.
+def link_parents(summaries: Iterable[Summary], among: Iterable[Named] | None = None) -> list[Summary]:
+    """Return those summaries whose parent session is `among` the given sessions (else: the summaries), with its path.
 
-    pi, atomic and indusagi name the parent's file, omp its file or its id; a file that moved is found by its name.
+    pi, atomic and indusagi name the parent's file, omp its file or its id; a file that was moved is found by its name.
     """
-    everyone = list(summaries)
-    by_path = {summary.path: summary.path for summary in everyone}
+    children = list(summaries)
+    by_path: set[str] = set()
     by_id: dict[tuple[str, str], str] = {}
     by_name: dict[str, str] = {}
-    for summary in everyone:
-        if summary.id:
-            by_id.setdefault((summary.agent, summary.id), summary.path)
-        by_name.setdefault(os.path.basename(summary.path), summary.path)
+    for session in children if among is None else among:
+        by_path.add(session.path)
+        if session.id:
+            by_id.setdefault((session.agent, session.id), session.path)
+        by_name.setdefault(os.path.basename(session.path), session.path)
     linked: list[Summary] = []
-    for summary in everyone:
+    for summary in children:
         named = summary.parent_session
         if not named or summary.parent_path is not None:
             continue
         parent = (
-            by_path.get(named)
-            or by_path.get(_real_path(named))
+            (named if named in by_path else None)
+            or (real if (real := _real_path(named)) in by_path else None)
             or by_id.get((summary.agent, named))
             or (by_name.get(os.path.basename(named)) if "/" in named else None)
         )
@@ -60,7 +76,7 @@ def link_parents(summaries: Iterable[Summary]) -> list[Summary]:
 
 
 def _real_path(named: str) -> str:
-    """Return where a path leads; as it stands if it can be none (NUL, half a surrogate pair)."""
+    """Return a path with its links resolved; unchanged if it cannot be a path (NUL, half a surrogate pair)."""
     try:
         return os.path.realpath(named) if "/" in named else named
     except (ValueError, OSError):

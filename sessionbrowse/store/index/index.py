@@ -12,19 +12,31 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from sessionbrowse.config import INDEX_FILE
-from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.find.discover import FoundFile
-from sessionbrowse.store.index.file_row import Held, held_of, unread_bytes
-from sessionbrowse.store.index.overview import Brief, read_overview, renew_overview
-from sessionbrowse.store.index.packed_summary import first_message, unpack_summary
+from sessionbrowse.store.index import facts
+from sessionbrowse.store.index.rows import (
+    FILE_COLUMNS,
+    FileRow,
+    ListRow,
+    PackedSummary,
+    file_row,
+    first_message,
+    read_overview,
+    read_rows,
+    renew_overview,
+    unpack_summary,
+    unread_bytes,
+)
 from sessionbrowse.store.index.schema import (
     SHARD_PREFIX,
     TEXT_TABLES,
+    IndexBusy,
     IndexUnavailable,
     is_locked,
     locked,
     open_main,
     open_shard,
+    remove_files,
 )
 
 if TYPE_CHECKING:
@@ -40,16 +52,16 @@ A few rows never matter.
 MAX_SHARDS = 8
 """Beyond so many shards everything is built anew: SQLite attaches ten, and each costs a little in every search."""
 
-_COLUMNS = "id, path, size, mtime_ns, ctime_ns, inode, device, agent, marks, kind, shard, has_tools"
 _PUT = f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 16)})"
-_FEW = 100
-"""So many files are looked up one by one, instead of reading all rows."""
+_FEW = 500
+"""Up to this many rows are fetched one by one; for more, the whole table is read."""
 
-Report = Callable[[str], None]
+Note = Callable[[str], None]
+"""Takes a sentence for the user."""
 
 
 class Status(Struct, frozen=True):
-    """What `index --status` tells."""
+    """Size and contents of an index."""
 
     path: str
     sessions: int
@@ -59,8 +71,8 @@ class Status(Struct, frozen=True):
     shards: int
 
 
-class Progress(Struct, frozen=True):
-    """How far an update is."""
+class UpdateProgress(Struct, frozen=True):
+    """Progress of an update, in files and bytes."""
 
     files_done: int
     files: int
@@ -85,74 +97,56 @@ class Index:
 
     # ---- reading -------------------------------------------------------------------------------------------
 
-    def held(self) -> dict[str, Held]:
-        """Return every file that the index knows, by path.
+    def rows(self) -> list[ListRow]:
+        """Return a row for every file, in no order.
+
+        They come from the overview, which is renewed first if it is outdated and no other process is writing.
 
         Raises:
-            sqlite3.DatabaseError: it is damaged.
+            sqlite3.DatabaseError: the index is damaged.
         """
-        rows = self.connection.execute(f"SELECT {_COLUMNS} FROM files")
-        return {held.path: held for held in map(held_of, rows)}
-
-    def row_of(self, path: str) -> Held | None:
-        """Return what the index knows of one file, None if nothing."""
-        row = self.connection.execute(f"SELECT {_COLUMNS} FROM files WHERE path = ?", (os.fsencode(path),)).fetchone()
-        return held_of(row) if row is not None else None
-
-    def _held_of(self, files: Iterable[FoundFile]) -> dict[str, Held]:
-        rows = {file.path: self.row_of(file.path) for file in files}
-        return {path: row for path, row in rows.items() if row is not None}
-
-    def summaries(self, held: Iterable[Held]) -> Iterator[tuple[Held, Summary, tuple[int, int] | None]]:
-        """Yield what the index knows of files: the summary, and where a first message that was cut stands."""
-        wanted = {each.row: each for each in held}
-        if len(wanted) > 500:
-            rows = self.connection.execute("SELECT id, summary FROM files")
-        else:
-            marks = ",".join("?" * len(wanted))
-            rows = self.connection.execute(f"SELECT id, summary FROM files WHERE id IN ({marks})", tuple(wanted))
-        for identity, blob in rows:
-            row = wanted.get(identity)
-            if row is not None:
-                summary, first_at = unpack_summary(row.path, blob)
-                yield row, summary, first_at
-
-    def overview(self) -> list[Brief] | None:
-        """Return every session in brief, brought up to date if need be; None if another process is writing now."""
-        found = read_overview(self.connection)
-        if found is None:
-            try:
-                with self._writing():
-                    renew_overview(self.connection)
-            except (IndexUnavailable, UnicodeEncodeError):
-                return None
+        try:
             found = read_overview(self.connection)
-        return found
+            if found is None:
+                with suppress(IndexUnavailable, UnicodeEncodeError), self._writing():
+                    renew_overview(self.connection)
+                found = read_overview(self.connection)
+            return found if found is not None else read_rows(self.connection)
+        except ValueError as error:
+            raise sqlite3.DatabaseError(f"a row is damaged: {error}") from error
 
-    def summaries_of(self, briefs: Sequence[Brief]) -> dict[str, tuple[Summary, tuple[int, int] | None]]:
-        """Return by path what the index knows of some sessions, and where a first message that was cut stands.
+    def row_of(self, path: str) -> FileRow | None:
+        """Return the row of one file, None if the index does not have it."""
+        ask = f"SELECT {FILE_COLUMNS} FROM files WHERE path = ?"
+        row = self.connection.execute(ask, (os.fsencode(path),)).fetchone()
+        return file_row(row) if row is not None else None
 
-        Raises:
-            sqlite3.OperationalError: another process has dropped one of them meanwhile.
-        """
-        found: dict[str, tuple[Summary, tuple[int, int] | None]] = {}
-        for brief in briefs:
-            row = self.connection.execute("SELECT summary FROM files WHERE id = ?", (brief.row,)).fetchone()
-            if row is None:
-                raise sqlite3.OperationalError(f"no row {brief.row}")
-            found[brief.path] = unpack_summary(brief.path, row[0])
+    def summaries(self, rows: Sequence[FileRow]) -> dict[str, PackedSummary]:
+        """Return the summaries of these rows by path, without those that are damaged or no longer in the index."""
+        wanted = {row.row: row.path for row in rows}
+        ask = "SELECT id, summary FROM files"
+        found: dict[str, PackedSummary] = {}
+        with suppress(sqlite3.Error, ValueError):
+            if len(wanted) > _FEW:
+                packed = self.connection.execute(ask)
+            else:
+                marks = ",".join("?" * len(wanted))
+                packed = self.connection.execute(f"{ask} WHERE id IN ({marks})", tuple(wanted))
+            for identity, summary in packed:
+                if identity in wanted:
+                    found[wanted[identity]] = unpack_summary(wanted[identity], summary)
         return found
 
     def first_messages(self) -> dict[str, str]:
-        """Return by path how the sessions begin."""
+        """Return the first messages by path; long ones are cut."""
         rows = self.connection.execute("SELECT path, summary FROM files")
         return {os.fsdecode(path): first_message(packed) for path, packed in rows}
 
-    def entry_parts(self, held: Held) -> list[Part]:
+    def entry_parts(self, row: FileRow) -> list[Part]:
         """Return the packed entries of a file, in order."""
-        return [(places, packed) for _, places, packed in self._parts(held, "first, places, packed")]
+        return [(places, packed) for _, places, packed in self._parts(row, "first, places, packed")]
 
-    def places(self, held: Held) -> Places:
+    def places(self, row: FileRow) -> Places:
         """Return where the entries of a file lie.
 
         Raises:
@@ -160,18 +154,18 @@ class Index:
         """
         from sessionbrowse.store.index.packed_entries import unpack_places
 
-        return unpack_places([places for _, places in self._parts(held, "first, places")])
+        return unpack_places([places for _, places in self._parts(row, "first, places")])
 
-    def _parts(self, held: Held, columns: str) -> list[tuple[Any, ...]]:
+    def _parts(self, row: FileRow, columns: str) -> list[tuple[Any, ...]]:
         query = f"SELECT {columns} FROM entries WHERE file = ?"
-        parts = self.connection.execute(query, (held.row,)).fetchall()
-        if held.shard:
-            parts += self.shard(held.shard).execute(query, (held.row,)).fetchall()
+        parts = self.connection.execute(query, (row.row,)).fetchall()
+        if row.shard:
+            parts += self.shard(row.shard).execute(query, (row.row,)).fetchall()
         return sorted(parts, key=lambda part: part[0])
 
-    def state(self, held: Held) -> bytes | None:
+    def state(self, row: FileRow) -> bytes | None:
         """Return what is needed to go on reading a file at its old end."""
-        found = self.connection.execute("SELECT state FROM files WHERE id = ?", (held.row,)).fetchone()
+        found = self.connection.execute("SELECT state FROM files WHERE id = ?", (row.row,)).fetchone()
         return found[0] if found is not None else None
 
     def shards(self) -> list[tuple[int, str]]:
@@ -181,14 +175,12 @@ class Index:
     @property
     def has_tools(self) -> bool:
         """Whether tool calls and results are searchable."""
-        found = self.connection.execute("SELECT value FROM facts WHERE name = 'tools'").fetchone()
-        return found is not None and found[0] == "1"
+        return facts.has_tools(self.connection)
 
     @property
     def generation(self) -> int:
-        """A number that is another one in another index, and when texts were dropped: rows of before find nothing."""
-        found = self.connection.execute("SELECT value FROM facts WHERE name = 'generation'").fetchone()
-        return int(found[0]) if found is not None else 0
+        """Number that differs between indexes, and changes when texts are dropped: older rows are then invalid."""
+        return facts.generation(self.connection)
 
     def is_empty(self) -> bool:
         """Whether nothing was indexed yet."""
@@ -234,8 +226,8 @@ class Index:
         *,
         tools: bool | None = None,
         may_fork: bool = False,
-        gone: Iterable[Held] = (),
-        progress: Callable[[Progress], None] = lambda _: None,
+        gone: Iterable[FileRow] = (),
+        progress: Callable[[UpdateProgress], None] = lambda _: None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
         """Read what changed of these files into the index, and drop the rows of files that are gone.
@@ -247,49 +239,38 @@ class Index:
             IndexUnavailable: the disk is full, or refuses.
         """
         with self._writing():
-            held = self._held_of(files) if len(files) <= _FEW else self.held()
+            rows = [row for file in files if (row := self.row_of(file.path)) is not None]
+            known = {row.path: row for row in rows}
             if tools is None:
                 tools = self.has_tools
-            changed = [file for file in files if not _is_kept(held.get(file.path), file, override, tools)]
+            changed = [file for file in files if not _is_kept(known.get(file.path), file, override, tools)]
             dropped = list(gone)
             self._drop(dropped)
+            total = sum(unread_bytes(known.get(file.path), file) for file in changed)
             if changed:
-                self._read(changed, held, override, tools, may_fork, progress, cancelled)
-            touched = [*dropped, *[held[file.path] for file in changed if file.path in held]]
+                facts.set_tools(self.connection, tools)
+            if changed and may_fork and total >= BULK_BYTES and len(self.shards()) < MAX_SHARDS:
+                self._update_in_bulk(changed, known, override, tools, progress)
+            else:
+                self._update_one_by_one(changed, known, override, tools, progress, cancelled, total)
+            touched = [*dropped, *[known[file.path] for file in changed if file.path in known]]
             if any(row.shard for row in touched):
                 self._drop_empty_shards(touched)
-
-    def _read(
-        self,
-        changed: Sequence[FoundFile],
-        held: dict[str, Held],
-        override: str | None,
-        tools: bool,
-        may_fork: bool,
-        progress: Callable[[Progress], None],
-        cancelled: Callable[[], bool],
-    ) -> None:
-        self._set_tools(tools)
-        total = sum(unread_bytes(held.get(file.path), file) for file in changed)
-        if may_fork and total >= BULK_BYTES and len(self.shards()) < MAX_SHARDS:
-            self._update_in_bulk(changed, held, override, tools, progress)
-        else:
-            self._update_one_by_one(changed, held, override, tools, progress, cancelled, total)
 
     def _update_one_by_one(
         self,
         changed: Sequence[FoundFile],
-        held: dict[str, Held],
+        known: dict[str, FileRow],
         override: str | None,
         tools: bool,
-        progress: Callable[[Progress], None],
+        progress: Callable[[UpdateProgress], None],
         cancelled: Callable[[], bool],
         total: int,
     ) -> None:
-        from sessionbrowse.store.index.writer import Known, Writer
+        from sessionbrowse.store.index.writer import Writer
 
         run = self.connection.execute
-        next_id = self._next_id()
+        next_id = facts.next_id(self.connection)
         unread = 0
         for number, file in enumerate(changed):
             if cancelled():
@@ -297,11 +278,10 @@ class Index:
             run("BEGIN IMMEDIATE")
             # Made anew for each file: a transaction that is rolled back takes its rows with it.
             writer = Writer(self.connection, 0, tools=tools)
-            old = held.get(file.path)
+            old = known.get(file.path)
             row = None
-            if old is not None and file.size > old.size and _is_same_file(old, file) and bool(old.has_tools) == tools:
-                known = Known(old.row, old.agent, tuple(old.marks.split()), self.state(old), old.shard)
-                row = writer.growth(file, override, known, self.entry_parts(old))
+            if old is not None and _may_have_grown(old, file) and bool(old.has_tools) == tools:
+                row = writer.growth(file, override, old, self.state(old), self.entry_parts(old))
             if row is None:
                 if old is not None:
                     self._forget(old)
@@ -311,19 +291,19 @@ class Index:
                 run(_PUT, row)
             run("COMMIT")
             unread += unread_bytes(old, file)
-            progress(Progress(number + 1, len(changed), unread, total))
+            progress(UpdateProgress(number + 1, len(changed), unread, total))
 
     def _update_in_bulk(
         self,
         changed: Sequence[FoundFile],
-        held: dict[str, Held],
+        known: dict[str, FileRow],
         override: str | None,
         tools: bool,
-        progress: Callable[[Progress], None],
+        progress: Callable[[UpdateProgress], None],
     ) -> None:
         from sessionbrowse.store.index.writer import write_shards
 
-        first_id = self._next_id()
+        first_id = facts.next_id(self.connection)
         numbered = [(file, first_id + number) for number, file in enumerate(changed)]
         sizes = {identity: file.size for file, identity in numbered}
         first_number = max((number for number, _ in self.shards()), default=0) + 1
@@ -339,18 +319,18 @@ class Index:
                 if row is not None:
                     read += sizes[row[0]]
                     found.append((*row[:_SHARD_COLUMN], number, *row[_SHARD_COLUMN + 1 :]))
-            progress(Progress(done, len(changed), read, total))
+            progress(UpdateProgress(done, len(changed), read, total))
         run = self.connection.execute
         run("BEGIN IMMEDIATE")
         for file in changed:
-            old = held.get(file.path)
+            old = known.get(file.path)
             if old is not None:
                 self._forget(old)
         self.connection.executemany("INSERT INTO shards VALUES (?, ?)", [(n, name) for name, n in numbers.items()])
         self.connection.executemany(_PUT, found)
         run("COMMIT")
 
-    def _drop(self, gone: Sequence[Held]) -> None:
+    def _drop(self, gone: Sequence[FileRow]) -> None:
         if not gone:
             return
         self.connection.execute("BEGIN IMMEDIATE")
@@ -358,7 +338,7 @@ class Index:
             self._forget(row)
         self.connection.execute("COMMIT")
 
-    def _drop_empty_shards(self, touched: Iterable[Held]) -> None:
+    def _drop_empty_shards(self, touched: Iterable[FileRow]) -> None:
         """Delete the shards of these files that hold nothing of any file now: they would only wear the index."""
         is_empty = "NOT EXISTS (SELECT 1 FROM files WHERE shard = :number)"
         run = self.connection.execute
@@ -367,13 +347,10 @@ class Index:
         for number in {row.shard for row in touched if row.shard}:
             deleted += run(f"DELETE FROM shards WHERE number = :number AND {is_empty}", {"number": number}).rowcount
         if deleted:
-            self._begin_generation()
+            facts.begin_generation(self.connection)
         run("COMMIT")
         if deleted:
             self._remove_stray_shards()
-
-    def _begin_generation(self) -> None:
-        self.connection.execute("INSERT OR REPLACE INTO facts VALUES ('generation', ?)", (str(self.generation + 1),))
 
     def is_worn(self) -> bool:
         """Tell whether so many rows of texts belong to no file any more that it is better built anew."""
@@ -395,42 +372,24 @@ class Index:
         """
         with self._writing():
             run = self.connection.execute
-            next_id = self._next_id()
+            next_id = facts.next_id(self.connection)
             run("BEGIN IMMEDIATE")
             for table in ("files", "entries", "shards", *[f"{table}_rows" for table in TEXT_TABLES]):
                 run(f"DELETE FROM {table}")
             for table in TEXT_TABLES:
                 run(f"INSERT INTO {table}({table}) VALUES ('delete-all')")
             # Who reads the old shards at this moment must not take new files for theirs.
-            self._reserve(next_id)
-            self._begin_generation()
+            facts.reserve_ids_below(self.connection, next_id)
+            facts.begin_generation(self.connection)
             run("COMMIT")
             self._remove_stray_shards()
 
-    def _forget(self, held: Held) -> None:
+    def _forget(self, row: FileRow) -> None:
         """Drop a file; its texts stay, and are no longer anyone's, until the index is built anew."""
         run = self.connection.execute
-        if held.row >= self._reserved_id():
-            self._reserve(held.row + 1)
-        run("DELETE FROM files WHERE id = ?", (held.row,))
-        run("DELETE FROM entries WHERE file = ?", (held.row,))
-
-    def _next_id(self) -> int:
-        """Return an id that no file has or had: texts of files that are gone still bear theirs."""
-        highest = self.connection.execute("SELECT max(id) FROM files").fetchone()[0] or 0
-        used = [self.connection.execute(f"SELECT max(file) FROM {table}_rows").fetchone()[0] for table in TEXT_TABLES]
-        return max(self._reserved_id(), highest + 1, *[(each or 0) + 1 for each in used])
-
-    def _reserved_id(self) -> int:
-        """Return an id below which none is given again, whoever has it."""
-        found = self.connection.execute("SELECT value FROM facts WHERE name = 'next_id'").fetchone()
-        return int(found[0]) if found is not None else 1
-
-    def _reserve(self, next_id: int) -> None:
-        self.connection.execute("INSERT OR REPLACE INTO facts VALUES ('next_id', ?)", (str(next_id),))
-
-    def _set_tools(self, tools: bool) -> None:
-        self.connection.execute("INSERT OR REPLACE INTO facts VALUES ('tools', ?)", (str(int(tools)),))
+        facts.reserve_ids_below(self.connection, row.row + 1)
+        run("DELETE FROM files WHERE id = ?", (row.row,))
+        run("DELETE FROM entries WHERE file = ?", (row.row,))
 
     def _remove_stray_shards(self) -> None:
         """Delete shards that are entered no more, or that a process left behind before it could enter them."""
@@ -463,19 +422,31 @@ _SHARD_COLUMN = 11
 """Where `shard` stands among the columns of `files`."""
 
 
-def open_index(directory: Path, *, create: bool = False, report: Report = lambda _: None) -> Index | None:
-    """Open the index of a cache directory; None if there is none and `create` is false.
+def open_index(directory: Path, note: Note = lambda _: None, *, create: bool = False) -> Index | None:
+    """Open the index of a cache directory; None if there is none, or none that can be used.
 
-    Raises:
-        IndexUnavailable: there can be none, with the sentence why.
+    With `create` a missing index is made. `note` gets the reason why there can be none, or why it is made anew.
     """
-    connection = open_main(directory, create=create, report=report)
+    try:
+        connection = open_main(directory, create=create, report=note)
+    except IndexBusy:
+        return None
+    except IndexUnavailable as error:
+        note(error.sentence)
+        return None
     return Index(directory, connection) if connection is not None else None
 
 
-def _is_kept(held: Held | None, file: FoundFile, override: str | None, tools: bool) -> bool:
-    return held is not None and held.is_current(file, override) and bool(held.has_tools) >= tools
+def discard_index(index: Index, error: Exception, note: Note) -> None:
+    """Delete an index that is damaged; the next update makes it anew."""
+    note(f"The index {index.directory} is damaged ({error}): it was deleted and will be built anew.")
+    with suppress(IndexUnavailable, OSError), locked(index.directory):
+        remove_files(index.directory)
 
 
-def _is_same_file(held: Held, file: FoundFile) -> bool:
-    return held.inode == file.inode and held.device == file.device
+def _is_kept(row: FileRow | None, file: FoundFile, override: str | None, tools: bool) -> bool:
+    return row is not None and row.is_current(file, override) and bool(row.has_tools) >= tools
+
+
+def _may_have_grown(row: FileRow, file: FoundFile) -> bool:
+    return file.size > row.size and (row.inode, row.device) == (file.inode, file.device)

@@ -8,17 +8,16 @@ from itertools import chain
 
 import msgspec
 
-from sessionbrowse.agents import Marks
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session, session_of
-from sessionbrowse.store.find.discover import agent_of_path
-from sessionbrowse.store.index.file_row import ORDINARY, Held
+from sessionbrowse.store.find.discover import agent_of_path, stamp_of
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.packed_entries import PackedColumns, unpack
 from sessionbrowse.store.index.read_state import State
+from sessionbrowse.store.index.rows import ORDINARY, FileRow
 from sessionbrowse.store.read.content import SHORT_HEAD_BYTES, file_blocks, open_regular, read_at
 
 _decode_state = msgspec.msgpack.Decoder(State).decode
@@ -45,7 +44,7 @@ def session_from_index(index: Index, path: str, agent: str | None = None) -> Ses
     except Unreadable:
         return None
     try:
-        if not _is_unchanged(row, os.fstat(descriptor)):
+        if not row.has_stamp_of(stamp_of(path, os.fstat(descriptor))):
             return None
         return _session(descriptor, path, row, state, entries)
     except OSError:
@@ -54,7 +53,7 @@ def session_from_index(index: Index, path: str, agent: str | None = None) -> Ses
         os.close(descriptor)
 
 
-def _session(descriptor: int, path: str, row: Held, state: State, entries: PackedColumns) -> Session | None:
+def _session(descriptor: int, path: str, row: FileRow, state: State, entries: PackedColumns) -> Session | None:
     reader = Reader(RULES[row.agent])
     # The header is all that is wanted, and it stands, as a rule, at the very beginning.
     head = min(SHORT_HEAD_BYTES, row.size)
@@ -80,15 +79,5 @@ def _session(descriptor: int, path: str, row: Held, state: State, entries: Packe
     )
 
 
-def _is_read_as(row: Held, path: str, agent: str | None) -> bool:
-    return row.agent == (agent or agent_of_path(path, Marks(frozenset(row.marks.split()))))
-
-
-def _is_unchanged(row: Held, status: os.stat_result) -> bool:
-    return (row.size, row.mtime_ns, row.ctime_ns, row.inode, row.device) == (
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-        status.st_ino,
-        status.st_dev,
-    )
+def _is_read_as(row: FileRow, path: str, agent: str | None) -> bool:
+    return row.agent == (agent or agent_of_path(path, row.found_marks()))

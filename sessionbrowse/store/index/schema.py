@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.store.index import overview
+from sessionbrowse.store.index.rows import OVERVIEW_TABLES
 
 APPLICATION_ID = 0x5E551085
 SCHEMA_VERSION = 6
@@ -37,7 +37,7 @@ _SHARD_SETTINGS = (
     # Pages are written once, one behind the other: there is nothing to be kept.
     "cache_size = -500",
 )
-STORED_FIELDS = "4abe393606c4a78c"
+STORED_FIELDS = "1a2e90adc37a9018"
 """Digest of the names of all stored fields, in their order: other fields are another schema.
 
 They are declared where session files are read, which a list by the index does without; a test compares.
@@ -208,7 +208,7 @@ def _create(path: Path) -> sqlite3.Connection:
         os.chmod(temporary, 0o600)
         for setting in ("page_size = 8192", "journal_mode = OFF", "synchronous = OFF"):
             connection.execute(f"PRAGMA {setting}")
-        connection.executescript(f"BEGIN; {TABLES} {MAIN_TABLES} {overview.TABLES} COMMIT;")
+        connection.executescript(f"BEGIN; {TABLES} {MAIN_TABLES} {OVERVIEW_TABLES} COMMIT;")
         connection.execute("INSERT INTO facts VALUES ('fields', ?)", (STORED_FIELDS,))
         # The number of no other index: who had one open that was deleted meanwhile takes its rows for no other's.
         generation = int.from_bytes(os.urandom(7), "big")

@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from sessionbrowse.agents import Marks
 from sessionbrowse.model.search.words import fold_foreign
 from sessionbrowse.model.session.columns import Columns, joined
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.index.packed_entries import Part, pack, pack_row_entries, unpack
-from sessionbrowse.store.index.packed_summary import pack_summary
 from sessionbrowse.store.index.read_file import IndexedFile, read_for_index, read_growth
 from sessionbrowse.store.index.read_state import State
+from sessionbrowse.store.index.rows import FileRow, pack_summary
 from sessionbrowse.store.index.schema import SHARD_PREFIX, TEXT_TABLES, complete_shard, create_shard
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 
@@ -38,16 +37,6 @@ Row = tuple[Any, ...]
 """The values of one row of `files`, in the order of its columns."""
 
 
-class Known(Struct, frozen=True):
-    """What the index holds of a file, as far as it decides how to read it again."""
-
-    id: int
-    agent: str
-    marks: tuple[str, ...]
-    state: bytes | None
-    shard: int
-
-
 class Writer:
     """Writes entries and texts into one database; the caller keeps the rows of `files`, begins and commits."""
 
@@ -64,18 +53,20 @@ class Writer:
         )
         return self._keep(file, found, identity, self._shard, ())
 
-    def growth(self, file: FoundFile, override: str | None, known: Known, parts: Sequence[Part]) -> Row | None:
+    def growth(
+        self, file: FoundFile, override: str | None, known: FileRow, packed_state: bytes | None, parts: Sequence[Part]
+    ) -> Row | None:
         """Read what was appended to a file and return its new row; None if it must be read from its beginning."""
-        if known.state is None:
+        if packed_state is None:
             return None
         try:
-            state, entries = _decode_state(known.state), unpack(parts)
+            state, entries = _decode_state(packed_state), unpack(parts)
         except (msgspec.MsgspecError, ValueError):
             return None
         found = read_growth(
             file.path,
             known.agent,
-            Marks(frozenset(known.marks)),
+            known.found_marks() or Marks(),
             agent_of(file, override),
             state,
             entries,
@@ -85,7 +76,7 @@ class Writer:
         if found is None:
             self._restart()
             return None
-        return self._keep(file, found, known.id, known.shard, parts)
+        return self._keep(file, found, known.row, known.shard, parts)
 
     def _keep(
         self, file: FoundFile, found: IndexedFile | None, identity: int, shard: int, before: Sequence[Part]

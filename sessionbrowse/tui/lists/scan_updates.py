@@ -46,7 +46,7 @@ class Arrivals:
 
     def take_scan(self, outcome: Outcome) -> None:
         """Take a batch of sessions, or the end of the scan."""
-        from sessionbrowse.store.read.scan import Batch
+        from sessionbrowse.services.list.scan import Batch
 
         screen = self._screen
         if outcome.error is not None:

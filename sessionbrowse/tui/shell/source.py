@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from sessionbrowse.model.session.session import Session
     from sessionbrowse.services.background.channel import Channel
     from sessionbrowse.services.background.search_messages import SearchAnswer
+    from sessionbrowse.services.list.scan import Batch
     from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.store.find.discover import Skipped
-    from sessionbrowse.store.read.scan import Batch
 
 Cancelled = Callable[[], bool]
 Exists = Callable[[Iterable[str]], dict[str, bool | None]]

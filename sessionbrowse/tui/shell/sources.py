@@ -12,7 +12,8 @@ from sessionbrowse.services.background.programs import start_job
 from sessionbrowse.services.background.search_messages import SearchAnswer, SearchSessions
 from sessionbrowse.services.list.open_session import Opener
 from sessionbrowse.services.list.repositories import moved, repositories_of
-from sessionbrowse.services.list.scope import Scope, scan_of
+from sessionbrowse.services.list.scan import Batch, scan
+from sessionbrowse.services.list.scope import Scope, places_of
 from sessionbrowse.services.resume import plan
 from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.store.find import moved_projects
@@ -20,7 +21,6 @@ from sessionbrowse.store.find.discover import Skipped
 from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.store.find.slow_disks import exists_many
 from sessionbrowse.store.own.pins import read_pins, set_pin
-from sessionbrowse.store.read.scan import Batch, scan
 from sessionbrowse.tui.shell.jobs import Job, Lane
 from sessionbrowse.tui.shell.options import BrowseOptions
 from sessionbrowse.tui.shell.source import Cancelled, Exists, Source, place_of
@@ -37,14 +37,15 @@ def source_of(options: BrowseOptions) -> Source:
         around, home=options.home or around.home, environ=options.environ or around.environ
     )
     roots, agents, extra_roots = tuple(options.roots), tuple(options.agents), tuple(options.settings.roots)
-    what = scan_of(Scope(around=around, roots=roots, extra_roots=extra_roots, agents=agents))
+    scope = Scope(around=around, roots=roots, extra_roots=extra_roots, agents=agents)
+    places = places_of(scope)
     cache, state = options.cache, str(options.state)
     skipped: list[Skipped] = []
 
     def scan_all(cancelled: Cancelled, include_hidden: bool) -> Iterator[Batch]:
         skipped.clear()
-        wanted_scan = msgspec.structs.replace(what, include_hidden=include_hidden, include_archived=include_hidden)
-        for batch in scan(wanted_scan, cancelled=cancelled, skipped=skipped.append):
+        wanted_scope = msgspec.structs.replace(scope, hidden=include_hidden, archived=include_hidden)
+        for batch in scan(wanted_scope, cancelled=cancelled, skipped=skipped.append):
             wanted = [summary for summary in batch.summaries if not agents or summary.agent in agents]
             yield Batch(wanted, batch.done, batch.total)
 
@@ -53,7 +54,7 @@ def source_of(options: BrowseOptions) -> Source:
             summary.path,
             summary.agent,
             around,
-            place=place_of(summary, what.places),
+            place=place_of(summary, places),
             settings_command=options.settings.agents.get(summary.agent),
             directory=directory,
         )
@@ -80,10 +81,10 @@ def source_of(options: BrowseOptions) -> Source:
         exists_many=exists_many if roots else noting_projects(exists_many, state),
         repositories=repositories_of,
         moved=lambda missing, known: moved(missing, known, state),
-        pins=lambda: read_pins(state, what.places),
+        pins=lambda: read_pins(state, places),
         set_pin=set_pin_of,
         plan_resume=plan_resume,
-        places=what.places,
+        places=places,
         skipped=lambda: tuple(skipped),
     )
 

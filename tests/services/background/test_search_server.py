@@ -29,11 +29,11 @@ from sessionbrowse.services.background.search_messages import (
     StopSearch,
 )
 from sessionbrowse.services.background.search_server import SearchServer
-from sessionbrowse.services.list import index_access, indexed
-from sessionbrowse.services.list.snapshot import Gathered
+from sessionbrowse.services.list.gather import update_index
+from sessionbrowse.services.list.snapshot import Snapshot, take_snapshot
 from sessionbrowse.services.search.hits import Hit
 from sessionbrowse.services.search.search import Searcher
-from sessionbrowse.store.index.index import Index
+from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.schema import remove_files
 from tests.support.index_support import answer, append, entry, folder, header, scope_of, user, write
 
@@ -97,9 +97,9 @@ def many(store: Path, sessions: int = 30) -> None:
 def indexed_store(tmp_path: Path) -> tuple[Path, Path]:
     store, cache = tmp_path / "store", tmp_path / "cache"
     many(store)
-    index = index_access.open_or_create(cache, print)
+    index = open_index(cache, print, create=True)
     assert index is not None
-    indexed.gather(scope_of(store), index, everything=True, may_fork=True)
+    update_index(scope_of(store), index, processes=True)
     index.close()
     return store, cache
 
@@ -161,14 +161,13 @@ def test_who_asks_again_and_again_waits_for_one_look_at_the_disk_after_the_other
     store, cache = indexed_store(tmp_path)
     looks: queue.Queue[bool] = queue.Queue()
     may_end = threading.Semaphore(0)
-    gathered_by = indexed.gathered_by
 
-    def waiting(*args: Any, **kwargs: Any) -> Gathered:
+    def waiting(*args: Any, **kwargs: Any) -> Snapshot:
         looks.put(True)
         assert may_end.acquire(timeout=PATIENCE)
-        return gathered_by(*args, **kwargs)
+        return take_snapshot(*args, **kwargs)
 
-    monkeypatch.setattr(indexed, "gathered_by", waiting)
+    monkeypatch.setattr("sessionbrowse.services.background.search_server.take_snapshot", waiting)
     with asking(store, cache) as asked:
         looks.get(timeout=PATIENCE)
         for _ in range(5):
@@ -210,11 +209,11 @@ def test_what_was_appended_is_found_after_a_fresh_look_at_the_disk(tmp_path: Pat
 
 def anew(index: Index, store: Path) -> None:
     index.empty()
-    indexed.gather(scope_of(store), index, everything=True)
+    update_index(scope_of(store), index)
 
 
 def with_tools(index: Index, store: Path) -> None:
-    indexed.gather(scope_of(store), index, everything=True, tools=True)
+    update_index(scope_of(store), index, tools=True)
 
 
 @pytest.mark.parametrize("made", [anew, with_tools])
@@ -227,7 +226,7 @@ def test_an_index_that_is_made_anew_while_it_is_searched_loses_no_hit(
     store, cache = indexed_store(tmp_path)
     with asking(store, cache) as asked:
         asked.until(SearchStatus, lambda status: not status.reading)
-        index = index_access.open_or_create(cache, print)
+        index = open_index(cache, print, create=True)
         assert index is not None
         made(index, store)
         index.close()
@@ -386,9 +385,9 @@ def test_an_index_that_was_deleted_and_made_again_is_the_one_that_is_asked(
         remove_files(cache)
         for number in range(5):
             write(folder(store) / f"00-{number}.jsonl", header(f"n{number}"), user("1", None, "zebra"))
-        index = index_access.open_or_create(cache, print)
+        index = open_index(cache, print, create=True)
         assert index is not None
-        indexed.gather(scope_of(store), index, everything=True)
+        update_index(scope_of(store), index)
         index.close()
         asked.ask(Refresh())
         asked.until(SearchStatus, lambda status: not status.reading)

@@ -26,12 +26,12 @@ from sessionbrowse.model.search.query import (
     word_spans,
 )
 from sessionbrowse.model.search.words import fold, fold_foreign, literal, original_offsets, words_of
-from sessionbrowse.services.list import catalog, index_access, indexed
-from sessionbrowse.services.list.searchable import searchable
-from sessionbrowse.services.list.snapshot import Gathered
+from sessionbrowse.services.list.gather import gather_summaries, update_index
+from sessionbrowse.services.list.snapshot import Snapshot, take_snapshot
 from sessionbrowse.services.search.checkpoints import CheckpointCache
 from sessionbrowse.services.search.hits import Hit
 from sessionbrowse.services.search.search import Searcher
+from sessionbrowse.store.index.index import open_index
 from tests.support.index_support import answer, append, entry, folder, header, line_of, result, scope_of, user, write
 
 VOCABULARY = [
@@ -157,23 +157,22 @@ def of_entries(hits: list[Hit]) -> set[tuple[str, int]]:
 def test_every_answer_is_that_of_a_scan_over_the_decoded_files(tmp_path: Path, seed: int, queries: int) -> None:
     dice = random.Random(seed)
     random_store(tmp_path / "store", dice)
-    index = index_access.open_or_create(tmp_path / "cache", pytest.fail)
+    index = open_index(tmp_path / "cache", pytest.fail, create=True)
     assert index is not None
     with_tools = bool(seed % 2)
-    gathered = indexed.gather(scope_of(tmp_path / "store"), index, everything=True, tools=with_tools)
+    update_index(scope_of(tmp_path / "store"), index, tools=with_tools)
     # What was appended later stands in another segment of the index.
     for path in list((tmp_path / "store").rglob("*.jsonl"))[::3]:
         append(path, user("late", "e0", random_text(dice)), answer("later", "late", random_text(dice)))
-    gathered = indexed.gather(scope_of(tmp_path / "store"), index)
+    gathered = take_snapshot(scope_of(tmp_path / "store"), index)
     assert len(gathered.rows) == 12
     from_index = Searcher(gathered, index)
     in_memory = Searcher(gathered, index)
     for each in gathered.summaries[::2]:
         in_memory.hold_recent(each)
-    in_brief = searchable(scope_of(tmp_path / "store"), index)
-    assert in_brief is not None
+    in_brief = take_snapshot(scope_of(tmp_path / "store"), index, brief=True)
     from_overview = Searcher(in_brief, index)
-    from_files = Searcher(Gathered(catalog.all_summaries(scope_of(tmp_path / "store")), {}, {}, {}))
+    from_files = Searcher(Snapshot(gather_summaries(scope_of(tmp_path / "store"))))
     some = 0
     for number in range(queries):
         text = random_query(dice)
@@ -209,9 +208,9 @@ def story(tmp_path: Path) -> Searcher:
         entry("compaction", "c", "b", summary="We spoke of pages", firstKeptEntryId="b", tokensBefore=9),
         entry("session_info", "d", "c", name="Authentication for the blog"),
     )
-    index = index_access.open_or_create(tmp_path / "cache", pytest.fail)
+    index = open_index(tmp_path / "cache", pytest.fail, create=True)
     assert index is not None
-    return Searcher(indexed.gather(scope_of(tmp_path / "store"), index), index)
+    return Searcher(take_snapshot(scope_of(tmp_path / "store"), index), index)
 
 
 def test_hits_are_entries_with_role_branch_and_the_match_marked(tmp_path: Path) -> None:
@@ -281,9 +280,9 @@ def test_a_file_that_becomes_shorter_while_it_is_searched_gives_no_hit_twice(tmp
     searcher = story(tmp_path)
     path = folder(tmp_path / "store") / "old.jsonl"
     write(path, header("old"), *[user(str(number), None, "zebra" + " and more" * 40) for number in range(40)])
-    index = index_access.open_or_create(tmp_path / "cache", print)
+    index = open_index(tmp_path / "cache", print, create=True)
     assert index is not None
-    searcher = Searcher(indexed.gather(scope_of(tmp_path / "store"), index, everything=True), index)
+    searcher = Searcher(take_snapshot(scope_of(tmp_path / "store"), index), index)
     hits = searcher.find(parse_search("zebra"))
     first = next(hits)
     write(path, header("old"), *[user(str(number), None, "zebra") for number in range(40)])
@@ -304,14 +303,14 @@ def test_what_omp_packed_is_known_and_found_as_it_is_without_an_index(tmp_path: 
     (place / "2026-08-13T08-00-00-000Z_s1.jsonl.gz").write_bytes(gzip.compress(plain.read_bytes()))
     scope = scope_of(tmp_path, archived=True)
     scope = replace(scope, roots=(), around=replace(scope.around, home=str(tmp_path)))
-    index = index_access.open_or_create(tmp_path / "cache", pytest.fail)
+    index = open_index(tmp_path / "cache", pytest.fail, create=True)
     assert index is not None
-    read = catalog.all_summaries(scope)
-    known = indexed.gather(scope, index)
+    read = gather_summaries(scope)
+    known = take_snapshot(scope, index)
     assert [(each.agent, each.message_count, each.problem) for each in read] == [("omp", 1, None)]
     assert known.summaries == read
     assert known.rows
-    for searcher in (Searcher(known, index), Searcher(Gathered(read, {}, {}, {}))):
+    for searcher in (Searcher(known, index), Searcher(Snapshot(read))):
         assert [hit.entry_id for hit in hits_of(searcher, "packed login")] == ["1"]
         assert [hit.entry_id for hit in hits_of(searcher, "re:log.n")] == ["1"]
         assert [mark.label for mark in CheckpointCache().of(read[0], searcher.trees)] == ["mark"]
@@ -445,9 +444,9 @@ def test_what_an_odd_entry_says_is_found_by_the_index_as_in_the_file(tmp_path: P
     path = write(folder(tmp_path / "root") / "a.jsonl", header("s"), user("u", None, "hay"), odd)
     with path.open("ab") as file:
         file.write(escaped.replace(b'"message"', b'"\\u006dessage"'))
-    index = index_access.open_or_create(tmp_path / "cache", pytest.fail)
+    index = open_index(tmp_path / "cache", pytest.fail, create=True)
     assert index is not None
-    gathered = indexed.gather(scope_of(tmp_path / "root"), index, everything=True)
+    gathered = take_snapshot(scope_of(tmp_path / "root"), index)
     for searcher in (Searcher(gathered, index), Searcher(gathered)):
         assert {hit.entry_id for hit in hits_of(searcher, "needle")} == {"c", "n"}
     index.close()

@@ -25,13 +25,13 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.columns import Columns, Kind, joined
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows as tree
-from sessionbrowse.services.list import catalog, first_messages, index_access, indexed
+from sessionbrowse.services.list import gather
 from sessionbrowse.store.index import index as index_module
-from sessionbrowse.store.index.index import Index, open_index
+from sessionbrowse.store.index.index import Index, Note, open_index
 from sessionbrowse.store.index.indexed_session import session_from_index
-from sessionbrowse.store.index.overview import Brief
 from sessionbrowse.store.index.packed_entries import pack, unpack
 from sessionbrowse.store.index.read_file import read_for_index
+from sessionbrowse.store.index.rows import ListRow
 from sessionbrowse.store.index.schema import (
     HASH_BYTES,
     STORED_FIELDS,
@@ -48,17 +48,24 @@ from tests.support.index_support import answer, append, entry, folder, header, l
 
 
 def indexed_summaries(root: Path, cache: Path, **more: Any) -> dict[str, Summary]:
-    index = index_access.open_or_create(cache, pytest.fail)
+    index = open_index(cache, pytest.fail, create=True)
     assert index is not None
     try:
-        found = indexed.gather(scope_of(root), index, note=pytest.fail, everything=True, **more)
-        return {summary.path: summary for summary in first_messages.with_first_messages(found.summaries, found.cut)}
+        with suppress(IndexBusy):
+            gather.update_index(scope_of(root), index, **more)
+        return listed(root, index)
     finally:
         index.close()
 
 
+def listed(root: Path, index: Index | None, note: Note = pytest.fail, **more: Any) -> dict[str, Summary]:
+    """The list by an index as it is, with whole first messages."""
+    found = gather.gather(scope_of(root, **more), index, note=note)
+    return {summary.path: summary for summary in gather.unpack(found, found.sessions, whole=True)}
+
+
 def summaries_from_files(root: Path) -> dict[str, Summary]:
-    return {summary.path: summary for summary in catalog.all_summaries(scope_of(root))}
+    return {summary.path: summary for summary in gather.gather_summaries(scope_of(root))}
 
 
 def open_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -97,12 +104,12 @@ def test_files_that_did_not_change_are_not_opened(tmp_path: Path, monkeypatch: p
     paths = small_store(tmp_path / "store")
     indexed_summaries(tmp_path / "store", tmp_path / "cache")
     opened = open_files(monkeypatch)
-    index = index_access.open_if_there(tmp_path / "cache", pytest.fail)
+    index = open_index(tmp_path / "cache", pytest.fail)
     assert index is not None
-    indexed.gather(scope_of(tmp_path / "store"), index)
+    gather.gather(scope_of(tmp_path / "store"), index)
     assert opened == []
     append(paths[0], user("3", "2", "more"))
-    indexed.gather(scope_of(tmp_path / "store"), index)
+    gather.gather(scope_of(tmp_path / "store"), index)
     assert set(opened) == {str(paths[0])}
 
 
@@ -130,7 +137,7 @@ def test_a_file_that_was_rewritten_is_read_from_its_old_end_when_it_grows(
     lines = [user(str(n), str(n - 1) if n else None, "some words " * 50) for n in range(400)]
     for name in ("first", "second"):
         write(path, header(name), *lines)
-        indexed_summaries(tmp_path / "store", tmp_path / "cache", may_fork=True)
+        indexed_summaries(tmp_path / "store", tmp_path / "cache", processes=True)
     append(path, answer("last", "399", "The end"))
     read = bytes_read(monkeypatch)
     found = indexed_summaries(tmp_path / "store", tmp_path / "cache")
@@ -144,12 +151,12 @@ def test_a_file_that_was_rewritten_is_read_from_its_old_end_when_it_grows(
 def test_a_shard_that_is_dropped_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_module, "BULK_BYTES", 1)
     path = write(folder(tmp_path / "store") / "a.jsonl", header("first"), user("1", None, "some words"))
-    index = index_access.open_or_create(tmp_path / "cache", pytest.fail)
+    index = open_index(tmp_path / "cache", pytest.fail, create=True)
     assert index is not None
-    indexed.gather(scope_of(tmp_path / "store"), index, everything=True, may_fork=True)
+    gather.update_index(scope_of(tmp_path / "store"), index, processes=True)
     _, shard = index.databases()[1]
     write(path, header("second"), user("1", None, "other words"))
-    indexed.gather(scope_of(tmp_path / "store"), index, everything=True, may_fork=True)
+    gather.update_index(scope_of(tmp_path / "store"), index, processes=True)
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         shard.execute("SELECT 1")
     index.close()
@@ -248,12 +255,11 @@ def test_another_root_does_not_empty_the_index(tmp_path: Path) -> None:
 def test_a_file_of_another_agent_now_is_read_as_that_one(tmp_path: Path) -> None:
     path = small_store(tmp_path / "store")[0]
     indexed_summaries(tmp_path / "store", tmp_path / "cache")
-    index = index_access.open_if_there(tmp_path / "cache", pytest.fail)
+    index = open_index(tmp_path / "cache", pytest.fail)
     assert index is not None
     scope = scope_of(tmp_path / "store", agents=("atomic",))
-    found = indexed.gather(scope, index)
-    summaries = {summary.path: summary for summary in first_messages.with_first_messages(found.summaries, found.cut)}
-    assert summaries == {summary.path: summary for summary in catalog.all_summaries(scope)}
+    summaries = listed(tmp_path / "store", index, agents=("atomic",))
+    assert summaries == {summary.path: summary for summary in gather.gather_summaries(scope)}
     assert summaries[str(path)].agent == "atomic"
 
 
@@ -307,7 +313,7 @@ def of_another_version(path: Path) -> None:
 
 
 def test_the_schema_is_another_one_when_other_fields_are_stored() -> None:
-    names = [name for struct in (Envelope, Kind, Summary, Brief) for name in struct.__struct_fields__]
+    names = [name for struct in (Envelope, Kind, Summary, ListRow) for name in struct.__struct_fields__]
     assert blake2b(",".join(names).encode(), digest_size=8).hexdigest() == STORED_FIELDS
 
 
@@ -321,7 +327,7 @@ def test_an_index_that_cannot_be_used_is_built_anew_and_said_once(
         (tmp_path / "cache" / (INDEX_FILE + name)).unlink(missing_ok=True)
     damage(tmp_path / "cache" / INDEX_FILE)
     said: list[str] = []
-    index = index_access.open_or_create(tmp_path / "cache", said.append)
+    index = open_index(tmp_path / "cache", said.append, create=True)
     assert index is not None
     assert len(said) == 1
     assert "built anew" in said[0]
@@ -333,14 +339,14 @@ def test_an_index_that_cannot_be_used_is_built_anew_and_said_once(
 def test_a_cache_directory_that_is_read_only_means_no_index_and_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir(mode=0o500)
     said: list[str] = []
-    assert index_access.open_or_create(tmp_path / "cache", said.append) is None
+    assert open_index(tmp_path / "cache", said.append, create=True) is None
     assert len(said) == 1
 
 
 def test_a_cache_directory_that_cannot_be_one_means_no_index_and_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     said: list[str] = []
-    assert index_access.open_or_create(tmp_path / "file" / "cache", said.append) is None
+    assert open_index(tmp_path / "file" / "cache", said.append, create=True) is None
     assert len(said) == 1
 
 
@@ -348,22 +354,20 @@ def test_an_index_that_cannot_be_finished_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sessionbrowse.store.index.schema.MAIN_TABLES", "as on a full disk")
-    assert index_access.open_or_create(tmp_path / "cache", lambda _: None) is None
+    assert open_index(tmp_path / "cache", lambda _: None, create=True) is None
     assert os.listdir(tmp_path / "cache") == []
 
 
 def test_a_full_disk_leaves_the_list_as_it_is_and_says_one_sentence(tmp_path: Path) -> None:
     paths = small_store(tmp_path / "store")
     indexed_summaries(tmp_path / "store", tmp_path / "cache")
-    index = index_access.open_if_there(tmp_path / "cache", pytest.fail)
+    index = open_index(tmp_path / "cache", pytest.fail)
     assert index is not None
     pages = index.connection.execute("PRAGMA page_count").fetchone()[0]
     index.connection.execute(f"PRAGMA max_page_count = {pages}")
     append(paths[0], *[user(f"n{n}", "2", " ".join(f"w{n}x{k}" for k in range(300))) for n in range(200)])
     said: list[str] = []
-    found = indexed.gather(scope_of(tmp_path / "store"), index, note=said.append)
-    summaries = first_messages.with_first_messages(found.summaries, found.cut)
-    assert {summary.path: summary for summary in summaries} == summaries_from_files(tmp_path / "store")
+    assert listed(tmp_path / "store", index, said.append) == summaries_from_files(tmp_path / "store")
     assert len(said) == 1
     assert "full" in said[0]
 
@@ -381,9 +385,8 @@ def test_damage_behind_the_first_page_is_said_once_and_the_list_is_right(tmp_pat
         content[at : at + 200] = b"\xaa" * 200
     database.write_bytes(content)
     said: list[str] = []
-    found = indexed.all_sessions(scope_of(tmp_path / "store"), tmp_path / "cache", note=said.append)
-    summaries = first_messages.with_first_messages(found.summaries, found.cut)
-    assert {summary.path: summary for summary in summaries} == summaries_from_files(tmp_path / "store")
+    index = open_index(tmp_path / "cache", said.append)
+    assert listed(tmp_path / "store", index, said.append) == summaries_from_files(tmp_path / "store")
     assert len(said) == 1
     assert "damaged" in said[0]
 
@@ -408,7 +411,7 @@ def test_shards_written_by_several_processes_give_the_same(tmp_path: Path, monke
     monkeypatch.setattr(index_module, "BULK_BYTES", 1)
     monkeypatch.setattr("sessionbrowse.store.index.writer.workers_for", lambda total: 2)
     monkeypatch.setattr("sessionbrowse.store.read.worker_processes.CHUNK_BYTES", 500)
-    assert indexed_summaries(tmp_path / "store", tmp_path / "cache", may_fork=True) == summaries_from_files(
+    assert indexed_summaries(tmp_path / "store", tmp_path / "cache", processes=True) == summaries_from_files(
         tmp_path / "store"
     )
     index = open_index(tmp_path / "cache")
@@ -443,7 +446,7 @@ def test_what_a_process_left_that_died_while_it_filled_its_shard_is_read_again(
     monkeypatch.setattr(index_module, "BULK_BYTES", 1)
     monkeypatch.setattr("sessionbrowse.store.index.writer.workers_for", lambda total: 2)
     monkeypatch.setattr("sessionbrowse.store.read.worker_processes.CHUNK_BYTES", 500)
-    found = indexed_summaries(tmp_path / "store", tmp_path / "cache", may_fork=True)
+    found = indexed_summaries(tmp_path / "store", tmp_path / "cache", processes=True)
     assert found == summaries_from_files(tmp_path / "store")
     index = open_index(tmp_path / "cache")
     assert index is not None
@@ -475,20 +478,18 @@ def test_word_lists_that_were_written_in_parts_are_one_in_the_end(
 def test_a_shard_that_is_gone_does_not_break_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = small_store(tmp_path / "store")
     monkeypatch.setattr(index_module, "BULK_BYTES", 1)
-    indexed_summaries(tmp_path / "store", tmp_path / "cache", may_fork=True)
+    indexed_summaries(tmp_path / "store", tmp_path / "cache", processes=True)
     for shard in (tmp_path / "cache").glob("text-*"):
         shard.unlink()
     append(paths[0], user("3", "2", "more"))
-    index = index_access.open_if_there(tmp_path / "cache", pytest.fail)
+    index = open_index(tmp_path / "cache", pytest.fail)
     assert index is not None
-    found = indexed.gather(scope_of(tmp_path / "store"), index)
-    summaries = first_messages.with_first_messages(found.summaries, found.cut)
-    assert {summary.path: summary for summary in summaries} == summaries_from_files(tmp_path / "store")
+    assert listed(tmp_path / "store", index, print) == summaries_from_files(tmp_path / "store")
 
 
 def assert_entries_are_those_of_the_files(index: Index, root: Path) -> None:
-    for path, row in index.held().items():
-        agent = row.agent
+    for row in index.rows():
+        path, agent = row.path, row.agent
         fresh = read_for_index(path, partial(same, agent), lambda *_: None, tools=False, restart=lambda: None)
         expected = fresh.entries if fresh is not None else Columns()
         assert facts(unpack(index.entry_parts(row))) == facts(expected), path
@@ -619,7 +620,10 @@ def test_an_index_full_of_texts_that_are_no_longer_anyone_s_is_built_anew(
 def held_open(tmp_path: Path, *, everything: bool) -> Index:
     index = open_index(tmp_path / "cache")
     assert index is not None
-    indexed.gather(scope_of(tmp_path / "root"), index, note=pytest.fail, everything=everything)
+    if everything:
+        gather.update_index(scope_of(tmp_path / "root"), index)
+    else:
+        listed(tmp_path / "root", index)
     return index
 
 
@@ -683,9 +687,9 @@ def test_a_link_in_the_place_of_the_index_is_refused_and_what_it_leads_to_stays_
     before = foreign_database(tmp_path / "photos.db")
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / name).symlink_to(tmp_path / "photos.db")
-    for open_it in (index_access.open_if_there, index_access.open_or_create):
+    for create in (False, True):
         said: list[str] = []
-        assert open_it(tmp_path / "cache", said.append) is None
+        assert open_index(tmp_path / "cache", said.append, create=create) is None
         assert said == [f"No index: {tmp_path / 'cache' / name} cannot be used (it is a link; move it away)."]
     assert (tmp_path / "photos.db").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "photos.db", "store"]
@@ -696,7 +700,7 @@ def test_a_database_of_another_program_is_known_before_anything_is_written_to_it
     before = foreign_database(tmp_path / "photos.db")
     os.link(tmp_path / "photos.db", tmp_path / "cache" / INDEX_FILE)
     said: list[str] = []
-    index = index_access.open_if_there(tmp_path / "cache", said.append)
+    index = open_index(tmp_path / "cache", said.append)
     assert index is not None
     index.close()
     assert "is not ours" in said[0]
@@ -710,8 +714,7 @@ def test_what_is_no_file_in_the_place_of_the_index_is_said_once(
     small_store(tmp_path / "store")
     (tmp_path / "cache").mkdir()
     make(tmp_path / "cache" / INDEX_FILE)
-    for module in ("list_commands", "quick_lists", "careful_lists"):
-        monkeypatch.setattr(f"sessionbrowse.cli.{module}.cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setattr("sessionbrowse.cli.list_commands.cache_dir", lambda: tmp_path / "cache")
     for command in ("list", "projects"):
         assert main([command, "--root", str(tmp_path / "store")]) == 0
         out, err = capfd.readouterr()
@@ -735,7 +738,7 @@ def test_index_fails_with_a_sentence_while_another_program_holds_it(
     small_store(tmp_path / "store")
     monkeypatch.setattr("sessionbrowse.cli.index_command.cache_dir", lambda: tmp_path / "cache")
     monkeypatch.setattr("sessionbrowse.store.index.schema._WAIT_S", 0.01)
-    made = index_access.open_or_create(tmp_path / "cache", pytest.fail)
+    made = open_index(tmp_path / "cache", pytest.fail, create=True)
     assert made is not None
     made.close()
     holder = sqlite3.connect(tmp_path / "cache" / INDEX_FILE, isolation_level=None)
@@ -757,11 +760,10 @@ def test_an_index_that_another_program_holds_is_not_thrown_away(
     index = open_index(tmp_path / "cache")
     assert index is not None
 
-    def held() -> dict[str, Any]:
+    def rows() -> list[ListRow]:
         raise sqlite3.OperationalError("database is locked")
 
-    monkeypatch.setattr(index, "held", held)
-    found = indexed.gathered_by(scope_of(tmp_path / "store"), index, note=pytest.fail)
-    assert {summary.path: summary for summary in found.summaries} == summaries_from_files(tmp_path / "store")
+    monkeypatch.setattr(index, "rows", rows)
+    assert listed(tmp_path / "store", index) == summaries_from_files(tmp_path / "store")
     assert (tmp_path / "cache" / INDEX_FILE).exists()
     index.close()

@@ -12,7 +12,7 @@ from textual import events
 from textual.widgets import Input
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.store.read.scan import Batch
+from sessionbrowse.services.list.scan import Batch
 from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
 
 

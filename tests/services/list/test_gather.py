@@ -1,4 +1,4 @@
-"""The list by the index's overview is the list that reads everything, whatever happened to the files."""
+"""The list by the index is the list that reads every file, whatever happened to the files."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from sessionbrowse.cli.list_commands import project_documents
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.list import catalog, choose, documents, first_messages, index_access, indexed, overview
+from sessionbrowse.services.list import gather
 from sessionbrowse.services.list.scope import Scope
-from sessionbrowse.store.index.index import Index
+from sessionbrowse.store.index.index import Index, open_index
+from sessionbrowse.store.index.rows import ListRow
 from tests.support.index_support import answer, append, entry, folder, header, scope_of, user, write
 from tests.support.story_support import StoryHome
 
@@ -35,26 +37,24 @@ def store(tmp_path: Path) -> Path:
         ]
         path = write(made / f"s{number}.jsonl", *lines)
         os.utime(path, (1_786_600_000 + number % 3,) * 2)
-    gathered(root, tmp_path / "cache")
+    index_all(scope_of(root), tmp_path / "cache")
     return root
 
 
-def gathered(root: Path, cache: Path) -> None:
-    index = index_access.open_or_create(cache, print)
+def index_all(scope: Scope, cache: Path) -> None:
+    index = open_index(cache, print, create=True)
     assert index is not None
-    indexed.gather(scope_of(root), index, everything=True)
+    gather.update_index(scope, index)
     index.close()
 
 
-def quick(root: Path, cache: Path, *, hidden: bool = False, **chosen: Any) -> list[Summary] | None:
-    found = overview.newest_sessions(
-        scope_of(root, hidden=hidden), cache, lambda found: documents.newest(found.briefs, **chosen), note=print
-    )
-    return first_messages.with_first_messages(*found) if found is not None else None
+def by_index(root: Path, cache: Path, *, hidden: bool = False, **chosen: Any) -> list[Summary]:
+    with gather.open_listing(scope_of(root, hidden=hidden), cache, skipped=print, note=print) as listing:
+        return gather.unpack(listing, gather.newest(listing.sessions, **chosen), whole=True)
 
 
-def careful(root: Path, *, hidden: bool = False, **chosen: Any) -> list[Summary]:
-    return choose.select(catalog.all_summaries(scope_of(root, hidden=hidden)), **chosen)
+def by_files(root: Path, *, hidden: bool = False, **chosen: Any) -> list[Summary]:
+    return gather.select(gather.gather_summaries(scope_of(root, hidden=hidden)), **chosen)
 
 
 CHOICES: list[dict[str, Any]] = [
@@ -69,55 +69,51 @@ CHOICES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("chosen", CHOICES, ids=str)
 def test_it_gives_the_list_that_reads_everything(store: Path, tmp_path: Path, chosen: dict[str, Any]) -> None:
-    assert quick(store, tmp_path / "cache", **chosen) == careful(store, **chosen)
+    assert by_index(store, tmp_path / "cache", **chosen) == by_files(store, **chosen)
 
 
 def test_what_happened_to_the_files_is_in_the_next_list(store: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    assert quick(store, cache) == careful(store)
+    assert by_index(store, cache) == by_files(store)
     files = sorted(store.rglob("*.jsonl"))
     append(files[0], user("later", "a", "one more", ms=1_786_609_000_000))
-    assert quick(store, cache, limit=3) == careful(store, limit=3)
+    assert by_index(store, cache, limit=3) == by_files(store, limit=3)
     files[1].unlink()
-    assert quick(store, cache) == careful(store)
+    assert by_index(store, cache) == by_files(store)
     write(files[2].with_name("new.jsonl"), header("new"), user("u", None, "new"))
-    assert quick(store, cache) == careful(store)
+    assert by_index(store, cache) == by_files(store)
     status = files[3].stat()
     files[3].write_bytes(files[3].read_bytes().replace(b"answer", b"ANSWER", 1))
     os.utime(files[3], ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert quick(store, cache) == careful(store)
+    assert by_index(store, cache) == by_files(store)
     nested = files[4].with_suffix("")
     nested.mkdir()
     write(nested / "child.jsonl", header("child"), user("u", None, "hidden"))
     for hidden in (False, True):
-        assert quick(store, cache, hidden=hidden) == careful(store, hidden=hidden)
+        assert by_index(store, cache, hidden=hidden) == by_files(store, hidden=hidden)
 
 
 def test_a_list_that_only_asks_the_files_opens_none(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = careful(store)
+    expected = by_files(store)
 
     def refuse(*_: object) -> None:
         raise AssertionError("a file was read")
 
-    assert quick(store, tmp_path / "cache") == expected
+    assert by_index(store, tmp_path / "cache") == expected
     monkeypatch.setattr("sessionbrowse.store.index.writer.read_for_index", refuse)
     monkeypatch.setattr(Index, "update", refuse)
-    assert quick(store, tmp_path / "cache") == expected
+    assert by_index(store, tmp_path / "cache") == expected
 
 
 def test_a_file_that_goes_while_the_list_is_made_takes_no_other_with_it(store: Path, tmp_path: Path) -> None:
     long = write(next(store.rglob("*.jsonl")).with_name("long.jsonl"), header("long"), user("u", None, "word " * 3_000))
-    gathered(store, tmp_path / "cache")
-    found = overview.newest_sessions(
-        scope_of(store), tmp_path / "cache", lambda found: documents.newest(found.briefs), note=print
-    )
-    assert found is not None
-    assert set(found[1]) == {str(long)}
-    long.unlink()
-    listed = first_messages.with_first_messages(*found)
-    assert len(listed) == len(careful(store)) + 1
+    index_all(scope_of(store), tmp_path / "cache")
+    with gather.open_listing(scope_of(store), tmp_path / "cache", skipped=print, note=print) as listing:
+        long.unlink()
+        listed = gather.unpack(listing, listing.sessions, whole=True)
+    assert len(listed) == len(by_files(store)) + 1
     gone = next(one for one in listed if one.path == str(long))
     assert gone.first_message is not None
     assert gone.first_message.startswith("word word")
@@ -128,63 +124,52 @@ def test_a_session_that_says_nothing_is_found_where_its_folder_was_moved_to(tmp_
     root, cache = tmp_path / "store", tmp_path / "cache"
     made = folder(root, "--old--")
     write(made / "silent.jsonl", header("silent"))
-    gathered(root, cache)
-    assert quick(root, cache) == careful(root)
+    index_all(scope_of(root), cache)
+    assert by_index(root, cache) == by_files(root)
     # By all that its row tells it is the same file: its number must not be given again.
     made.rename(made.with_name("--new--"))
-    gathered(root, cache)
-    assert quick(root, cache) == careful(root)
+    index_all(scope_of(root), cache)
+    assert by_index(root, cache) == by_files(root)
 
 
 def test_a_session_that_another_process_reads_anew_meanwhile_is_in_the_list(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held, overview_of = Index.held, overview.overview_of
+    rows = Index.rows
 
-    def read_anew() -> None:
-        monkeypatch.setattr(Index, "held", held)
-        monkeypatch.setattr(overview, "overview_of", overview_of)
-        other = index_access.open_if_there(tmp_path / "cache", print)
+    def built_anew_behind_them(index: Index) -> list[ListRow]:
+        found = rows(index)
+        monkeypatch.setattr(Index, "rows", rows)
+        other = open_index(tmp_path / "cache", print)
         assert other is not None
         other.empty()
         other.close()
-        gathered(store, tmp_path / "cache")
-
-    def before(index: Index) -> Any:
-        found = held(index)
-        read_anew()
+        index_all(scope_of(store), tmp_path / "cache")
         return found
 
-    def before_the_summaries(*arguments: Any) -> Any:
-        found = overview_of(*arguments)
-        read_anew()
-        return found
-
-    monkeypatch.setattr(Index, "held", before)
-    assert len(indexed.all_sessions(scope_of(store), tmp_path / "cache").summaries) == 12
-    monkeypatch.setattr(overview, "overview_of", before_the_summaries)
-    # It cannot tell, and whoever gathers all looks again.
-    assert quick(store, tmp_path / "cache") is None
-    assert quick(store, tmp_path / "cache") == careful(store)
+    expected = by_files(store)
+    monkeypatch.setattr(Index, "rows", built_anew_behind_them)
+    assert by_index(store, tmp_path / "cache") == expected
+    assert Index.rows is rows
 
 
 def test_projects_are_those_of_the_sessions_that_are_read(store: Path, tmp_path: Path) -> None:
-    briefs = overview.sessions_in_brief(scope_of(store), tmp_path / "cache", note=print)
-    assert briefs is not None
-    assert documents.project_documents(briefs, {}) == documents.project_documents(careful(store), {})
+    with gather.open_listing(scope_of(store), tmp_path / "cache", skipped=print, note=print) as listing:
+        assert all(isinstance(session, ListRow) for session in listing.sessions)
+        assert project_documents(listing.sessions, {}) == project_documents(by_files(store), {})
 
 
-def test_without_an_index_or_with_a_damaged_overview_it_says_that_it_cannot_tell(store: Path, tmp_path: Path) -> None:
-    assert quick(store, tmp_path / "nothing") is None
-    index = index_access.open_if_there(tmp_path / "cache", print)
+def test_without_an_index_or_with_a_damaged_overview_the_list_is_the_same(store: Path, tmp_path: Path) -> None:
+    assert by_index(store, tmp_path / "nothing") == by_files(store)
+    index = open_index(tmp_path / "cache", print)
     assert index is not None
     index.connection.execute("UPDATE overview SET packed = x'c1'")
     index.close()
-    assert quick(store, tmp_path / "cache") == careful(store)
+    assert by_index(store, tmp_path / "cache") == by_files(store)
 
 
 def test_whatever_part_of_the_index_a_disk_has_lost_every_session_is_listed(store: Path, tmp_path: Path) -> None:
-    quick(store, tmp_path / "cache")
+    by_index(store, tmp_path / "cache")
     database = tmp_path / "cache" / INDEX_FILE
     connection = sqlite3.connect(database)
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -196,24 +181,21 @@ def test_whatever_part_of_the_index_a_disk_has_lost_every_session_is_listed(stor
             beside.unlink()
         database.write_bytes(whole[:at] + bytes(block) + whole[at + block :])
         for _ in range(2):
-            for listed in (quick, asked_of_all):
-                found = listed(store, tmp_path / "cache")
-                assert found is None or sorted(summary.path for summary in found) == expected
+            assert sorted(summary.path for summary in by_index(store, tmp_path / "cache")) == expected
             # A change is written where others stand.
             append(next(store.rglob("s5.jsonl")), user("later", "a", "more"))
 
 
-def asked_of_all(root: Path, cache: Path) -> list[Summary]:
-    return indexed.all_sessions(scope_of(root), cache).summaries
-
-
-def test_more_than_a_list_waits_for_is_left_to_who_gathers_all(
+def test_a_list_reads_no_more_into_the_index_than_one_waits_for(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(overview, "MAX_UPDATE_BYTES", 10)
-    assert quick(store, tmp_path / "cache") == careful(store)
+    monkeypatch.setattr(gather, "MAX_UPDATE_BYTES", 10)
     write(folder(store) / "new.jsonl", header("new"), user("u", None, "new"))
-    assert quick(store, tmp_path / "cache") is None
+    assert by_index(store, tmp_path / "cache") == by_files(store)
+    index = open_index(tmp_path / "cache", print)
+    assert index is not None
+    assert "new.jsonl" not in {Path(row.path).name for row in index.rows()}
+    index.close()
 
 
 def test_the_settings_of_a_sessions_project_name_further_places(tmp_path: Path) -> None:
@@ -226,13 +208,9 @@ def test_the_settings_of_a_sessions_project_name_further_places(tmp_path: Path) 
     write(elsewhere / "far.jsonl", header("far", cwd=str(project)), user("u", None, "x"))
     around = Scope(around=_around(tmp_path))
     cache = tmp_path / "cache"
-    index = index_access.open_or_create(cache, print)
-    assert index is not None
-    indexed.gather(around, index, everything=True)
-    index.close()
-    found = overview.newest_sessions(around, cache, lambda found: documents.newest(found.briefs), note=print)
-    assert found is not None
-    assert {summary.id for summary in found[0]} == {"known", "far"}
+    index_all(around, cache)
+    with gather.open_listing(around, cache, skipped=print, note=print) as listing:
+        assert {session.id for session in listing.sessions} == {"known", "far"}
 
 
 def _around(tmp_path: Path) -> Any:
@@ -270,4 +248,4 @@ def test_a_list_by_the_index_imports_nothing_that_reads_a_session(tmp_path: Path
     }
     assert reading <= imported_by("index")
     for words in (("list", "--json"), ("list", "--limit", "5"), ("projects", "--json")):
-        assert not imported_by(*words) & {*reading, "store.read.scan", "services.list.catalog", "services.list.indexed"}
+        assert not imported_by(*words) & reading

@@ -8,8 +8,7 @@ import pytest
 
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import AmbiguousReference, NoSuchSession
-from sessionbrowse.services.list.catalog import locate
-from sessionbrowse.services.list.find import header_id, header_of, looks_like_path
+from sessionbrowse.services.list.locate import header_id, header_of, locate, looks_like_path
 from sessionbrowse.services.list.scope import Scope
 from tests.support.session_files import header, line, slot, user, written
 

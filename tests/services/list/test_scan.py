@@ -12,11 +12,12 @@ from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.other_files import EVENT_STREAM
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.list.catalog import all_summaries, all_summaries_with_texts, locate
-from sessionbrowse.services.list.scope import Scope, scan_of
+from sessionbrowse.services.list.gather import gather_summaries, gather_with_texts
+from sessionbrowse.services.list.locate import locate
+from sessionbrowse.services.list.scan import Batch, scan
+from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.store.find.discover import FoundFile, Skipped
 from sessionbrowse.store.find.parent_links import link_parents
-from sessionbrowse.store.read.scan import Batch, scan
 from sessionbrowse.store.read.summarise import summarise_file
 from tests.support.session_files import answer, entry, header, line, slot, user
 
@@ -46,11 +47,11 @@ def scope(root: Path, **more: object) -> Scope:
 
 
 def batches(root: Path, **more: object) -> list[Batch]:
-    return list(scan(scan_of(scope(root, **more))))
+    return list(scan(scope(root, **more)))
 
 
 def by_name(root: Path, **more: object) -> dict[str, Summary]:
-    return {Path(summary.path).stem: summary for summary in all_summaries(scope(root, **more))}
+    return {Path(summary.path).stem: summary for summary in gather_summaries(scope(root, **more))}
 
 
 # ---- order and progress ------------------------------------------------------------------------------------------
@@ -79,7 +80,7 @@ def test_a_scan_stops_where_it_is_told_to(root: Path):
         read.append(file.path)
         return summarise_file(file, override)
 
-    found = list(scan(scan_of(scope(root)), cancelled=lambda: len(read) >= 2, summarise=make))
+    found = list(scan(scope(root), cancelled=lambda: len(read) >= 2, summarise=make))
     assert len(read) == 2
     assert sum(len(batch.summaries) for batch in found) == 1
 
@@ -92,7 +93,7 @@ def test_a_file_that_vanishes_while_the_scan_runs_is_left_out(root: Path):
             second.unlink()
         return summarise_file(file, override)
 
-    found = list(scan(scan_of(scope(root)), summarise=make))
+    found = list(scan(scope(root), summarise=make))
     assert [summary.path for batch in found for summary in batch.summaries] == [str(first)]
     assert (found[-1].done, found[-1].total) == (1, 2) or found[-1].done == 2
 
@@ -102,11 +103,9 @@ def test_several_processes_find_what_one_finds(root: Path, monkeypatch: pytest.M
     for number in range(40):
         lines = [user("a", None, f"q{number} \u2028 é"), answer("b", "a")] * dice.randint(0, 30)
         put(root, f"s{number:02}", header(id=f"s{number}"), *lines, age=number)
-    alone = {summary.path: summary for summary in all_summaries(scope(root))}
-    monkeypatch.setattr("sessionbrowse.store.read.scan.workers_for", lambda _: 2)
-    together: dict[str, Summary] = {}
-    for batch in scan(scan_of(scope(root)), parallel=True):
-        together |= {summary.path: summary for summary in batch.summaries}
+    alone = {summary.path: summary for summary in gather_summaries(scope(root))}
+    monkeypatch.setattr("sessionbrowse.store.read.worker_processes.workers_for", lambda _: 2)
+    together = {summary.path: summary for summary in gather_summaries(scope(root), processes=True)}
     assert together == alone
 
 
@@ -168,7 +167,7 @@ def test_what_cannot_be_looked_at_is_told(root: Path):
     os.mkfifo(root / "pipe.jsonl")
     put(root, "s", header())
     told: list[Skipped] = []
-    assert len(all_summaries(scope(root), skipped=told.append)) == 1
+    assert len(gather_summaries(scope(root), skipped=told.append)) == 1
     assert told == [Skipped(str(root / "pipe.jsonl"), "it is not a regular file")]
 
 
@@ -180,7 +179,7 @@ def test_the_settings_of_a_sessions_project_name_further_places(tmp_path: Path):
     (project / ".pi" / "settings.json").write_bytes(line({"sessionDir": str(custom)}))
     put(custom.parent, "elsewhere", header(cwd=str(project)), folder="custom")
     around = Surroundings(home=str(home), environ={}, cwd=str(home))
-    found = list(scan(scan_of(Scope(around=around))))
+    found = list(scan(Scope(around=around)))
     assert [Path(summary.path).stem for batch in found for summary in batch.summaries] == ["known", "elsewhere"]
 
 
@@ -226,7 +225,7 @@ def test_the_texts_of_one_session_at_a_time_are_held_against_a_query(root: Path)
         said.append(text)
         return "two" in text
 
-    found = all_summaries_with_texts(scope(root), matches)
+    found = gather_with_texts(scope(root), matches)
     assert [Path(summary.path).stem for summary in found] == ["yes"]
     assert sorted(said) == ["one two", "three"]
 

@@ -1,0 +1,333 @@
+"""The one pipeline of lists, for the command line, the browser, searches and the index command. Its steps:
+
+1. `scope.scan_passes`: from places to session files with their stamps.
+2. Rows of the index stand for the files that did not change since they were indexed.
+3. Changed files are read: a few into the index, others, or all without an index, into summaries.
+4. `newest` or `select` chooses and orders; a row has all that `newest` needs.
+5. `unpack` turns the chosen rows into summaries and links sessions with their parents.
+
+Rows are unpacked last because a list shows few of many sessions. `summary_cache` repeats steps 2 and 3 for the browser,
+which keeps its summaries. `SessionManager` takes only the reading of step 3: its programs' rules find other files.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sessionbrowse.errors import Unreadable
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.list.scope import Scope, scan_passes
+from sessionbrowse.store.find.discover import FoundFile, Skipped, newest_first
+from sessionbrowse.store.find.parent_links import link_parents, placed
+from sessionbrowse.store.index.index import Index, Note, UpdateProgress, discard_index, open_index
+from sessionbrowse.store.index.rows import FileRow, ListRow, unread_bytes
+from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
+
+MAX_UPDATE_BYTES = 64 * 1024 * 1024
+"""A list reads no more than this into the index, so that nobody waits for it; `update_index` reads everything."""
+
+Listed: TypeAlias = ListRow | Summary
+"""A listed session: a row of the index if its file did not change, else the summary that was read from the file."""
+AnyListed = TypeVar("AnyListed", bound=Listed)
+Summarise: TypeAlias = Callable[[FoundFile, str | None], Summary | None]
+"""Reads a file, given the agent that the user says all files belong to; None for a file to be left out."""
+
+
+class Listing(Struct, frozen=True):
+    """The sessions of a scope, newest files first; `everyone` includes those of agents that were not asked for."""
+
+    scope: Scope
+    everyone: list[Listed]
+    files: dict[str, FoundFile]
+    index: Index | None = None
+
+    @property
+    def sessions(self) -> list[Listed]:
+        """The sessions of the agents that were asked for."""
+        agents = self.scope.agents
+        return [session for session in self.everyone if session.agent in agents] if agents else self.everyone
+
+
+@contextmanager
+def open_listing(
+    scope: Scope, directory: Path, *, skipped: Callable[[Skipped], None], note: Note, processes: bool = False
+) -> Iterator[Listing]:
+    """Gather the sessions of a scope with the index in `directory`, if there is one, and keep that index open.
+
+    Raises:
+        NotFound: a root is no directory, or there is no such agent.
+    """
+    index = open_index(directory, note)
+    try:
+        yield gather(scope, index, skipped=skipped, note=note, processes=processes)
+    finally:
+        if index is not None:
+            index.close()
+
+
+def gather(
+    scope: Scope,
+    index: Index | None = None,
+    *,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+    note: Note = lambda _: None,
+    processes: bool = False,
+    summarise: Summarise | None = None,
+) -> Listing:
+    """Return every session of a scope (steps 1 to 3). A damaged index is deleted, with a sentence for `note`.
+
+    `processes` lets several processes read; only a process without other threads may do that. `summarise` replaces the
+    reading of a file.
+
+    Raises:
+        NotFound: a root is no directory, or there is no such agent.
+    """
+    files: dict[str, FoundFile] = {}
+    sessions: dict[str, Listed] = {}
+    try:
+        for _ in gather_into(
+            files, sessions, scope, index, skipped=skipped, note=note, processes=processes, summarise=summarise
+        ):
+            pass
+    except sqlite3.DatabaseError as error:
+        if index is None:
+            raise
+        if not is_locked(error):
+            discard_index(index, error, note)
+        return gather(scope, skipped=skipped, processes=processes, summarise=summarise)
+    return Listing(scope, [sessions[path] for path in files if path in sessions], files, index)
+
+
+def gather_into(
+    files: dict[str, FoundFile],
+    sessions: dict[str, Listed],
+    scope: Scope,
+    index: Index | None = None,
+    *,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+    note: Note = lambda _: None,
+    processes: bool = False,
+    summarise: Summarise | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Iterator[Summary | None]:
+    """Add the files of a scope to `files`, newest first, and the sessions to `sessions`; both are by path.
+
+    Yield each summary that is read, at once, and None for each file that was read and left out.
+
+    Raises:
+        NotFound: a root is no directory, or there is no such agent.
+        sqlite3.DatabaseError: the index is damaged, or locked by another program.
+    """
+    override = scope.override
+    rows = _rows_by_path(index)
+    for places, found in scan_passes(scope, sessions.values, cancelled=cancelled, skipped=skipped):
+        found = newest_first(found)
+        files.update({file.path: file for file in found})
+        changed = _changed(rows, found, override)
+        gone = _gone(rows, files, [place.root for place in places])
+        if index is not None and (changed or gone) and _unread(rows, changed) <= MAX_UPDATE_BYTES:
+            try:
+                index.update(changed, override, gone=gone)
+            except IndexBusy:
+                # The other process reads the same files; those it has not reached yet are read here.
+                pass
+            except IndexUnavailable as error:
+                note(error.sentence)
+            rows = _rows_by_path(index)
+            changed = _changed(rows, changed, override)
+        unknown = {file.path for file in changed}
+        for file in found:
+            if file.path not in unknown and (scope.hidden or not (file.hidden or rows[file.path].hidden)):
+                sessions[file.path] = rows[file.path]
+        for summary in _read(changed, override, summarise, processes):
+            if cancelled():
+                return
+            if summary is not None and (scope.hidden or not summary.hidden):
+                sessions[summary.path] = summary
+                yield summary
+            else:
+                yield None
+
+
+def gather_summaries(
+    scope: Scope, *, skipped: Callable[[Skipped], None] = lambda _: None, processes: bool = False
+) -> list[Summary]:
+    """Return the summaries of every session in the scope, read from the files and linked with their parents."""
+    listing = gather(scope, skipped=skipped, processes=processes)
+    return unpack(listing, listing.sessions)
+
+
+def gather_with_texts(
+    scope: Scope, matches: Callable[[Summary, str], bool], skipped: Callable[[Skipped], None] = lambda _: None
+) -> list[Summary]:
+    """Return the summaries whose messages' text `matches`; every file is read, and one text is in memory at a time."""
+    from sessionbrowse.store.read.summarise import summarise_file
+
+    def summarise(file: FoundFile, override: str | None) -> Summary | None:
+        texts: list[str] = []
+        summary = summarise_file(file, override, texts=texts)
+        return summary if summary is not None and matches(summary, " ".join(texts)) else None
+
+    listing = gather(scope, skipped=skipped, summarise=summarise)
+    return unpack(listing, listing.sessions)
+
+
+def update_index(
+    scope: Scope,
+    index: Index,
+    *,
+    tools: bool | None = None,
+    processes: bool = False,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+    progress: Callable[[UpdateProgress], None] = lambda _: None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> None:
+    """Read every new and changed file of a scope into the index, and drop the files that are gone.
+
+    An index in which too much is outdated is built anew. `tools` adds tool calls and results.
+
+    Raises:
+        IndexBusy: another process is writing the index.
+        IndexUnavailable: it cannot be written.
+        sqlite3.Error: it cannot be read.
+        NotFound: a root is no directory, or there is no such agent.
+    """
+    if index.is_worn():
+        index.empty()
+    files: dict[str, FoundFile] = {}
+    rows: dict[str, ListRow] = {}
+
+    def visible() -> list[ListRow]:
+        return [row for path, row in rows.items() if path in files and (scope.hidden or not row.hidden)]
+
+    for places, found in scan_passes(scope, visible, cancelled=cancelled, skipped=skipped):
+        found = newest_first(found)
+        files.update({file.path: file for file in found})
+        rows = _rows_by_path(index)
+        index.update(
+            found,
+            scope.override,
+            tools=tools,
+            may_fork=processes,
+            gone=_gone(rows, files, [place.root for place in places]),
+            progress=progress,
+            cancelled=cancelled,
+        )
+        rows = _rows_by_path(index)
+
+
+def newest(
+    sessions: Iterable[AnyListed], *, cwd: str | None = None, named: bool = False, limit: int | None = None
+) -> list[AnyListed]:
+    """Return the sessions of a directory, or those with a name, or all, most recently changed first."""
+    wanted = [
+        session
+        for session in sessions
+        if (cwd is None or session.cwd == cwd) and (not named or (session.name or "").strip())
+    ]
+    return sorted(wanted, key=lambda session: (-(session.modified or 0), -session.mtime_ns))[:limit]
+
+
+def select(
+    summaries: Iterable[Summary],
+    *,
+    query: str = "",
+    cwd: str | None = None,
+    named: bool = False,
+    sort: str = "recent",
+    limit: int | None = None,
+    texts: dict[str, str] | None = None,
+) -> list[Summary]:
+    """Return the summaries that a query finds, in the order that `sort` names. `texts` are messages' texts by path.
+
+    Raises:
+        BadPattern: the query's pattern is not valid.
+    """
+    from sessionbrowse.model.listing.picker import filtered, parse_query
+
+    by_path = texts or {}
+    chosen = newest(summaries, cwd=cwd, named=named)
+    if query.strip() or sort not in ("recent", "relevance"):
+        chosen = filtered(chosen, parse_query(query), sort, lambda summary: by_path.get(summary.path))
+    return chosen[:limit]
+
+
+def unpack(listing: Listing, chosen: Sequence[Listed], *, whole: bool = False) -> list[Summary]:
+    """Return the summaries of the chosen sessions, linked with their parents (step 5).
+
+    The index has only the beginning of a long first message; `whole` reads the rest from the session file.
+    """
+    rows = [session for session in chosen if not isinstance(session, Summary)]
+    packed = listing.index.summaries(rows) if listing.index is not None else {}
+    # The index lost the others, through damage or another process that builds it anew.
+    lost = [file for row in rows if row.path not in packed and (file := listing.files.get(row.path)) is not None]
+    read = {summary.path: summary for summary in _read(lost, listing.scope.override) if summary is not None}
+    found: dict[str, Summary] = {}
+    for session in chosen:
+        path = session.path
+        if isinstance(session, Summary):
+            found[path] = session
+        elif path in packed:
+            summary, first_at = packed[path]
+            if whole and first_at is not None:
+                summary = _with_whole_first_message(summary, *first_at)
+            found[path] = placed(summary, listing.files[path]) if path in listing.files else summary
+        elif path in read:
+            found[path] = read[path]
+    if any(summary.parent_session and summary.parent_path is None for summary in found.values()):
+        linked = link_parents(found.values(), listing.everyone)
+        found.update({summary.path: summary for summary in linked})
+    return list(found.values())
+
+
+def _with_whole_first_message(summary: Summary, offset: int, size: int) -> Summary:
+    from sessionbrowse.model.listing.message_text import first_message_of
+    from sessionbrowse.store.read.content import read_at
+
+    try:
+        line = read_at(summary.path, offset, size)
+    except Unreadable:
+        # The file was deleted a moment ago: the session is listed with what the index knows of it.
+        return replace(summary, first_message_cut=True)
+    text, was_cut = first_message_of(line)
+    return replace(summary, first_message=text or summary.first_message, first_message_cut=was_cut)
+
+
+def _rows_by_path(index: Index | None) -> dict[str, ListRow]:
+    return {row.path: row for row in index.rows()} if index is not None else {}
+
+
+def _changed(rows: dict[str, ListRow], files: Iterable[FoundFile], override: str | None) -> list[FoundFile]:
+    """Return the files of which the index has no row, or the row of another version."""
+    return [file for file in files if (row := rows.get(file.path)) is None or not row.is_current(file, override)]
+
+
+def _unread(rows: dict[str, ListRow], changed: Iterable[FoundFile]) -> int:
+    return sum([unread_bytes(rows.get(file.path), file) for file in changed])
+
+
+def _gone(rows: dict[str, ListRow], files: dict[str, FoundFile], roots: Sequence[str]) -> list[FileRow]:
+    """Return the rows of files that no longer exist below the roots. Other disks may just not answer."""
+    missing = [path for path in rows if path not in files]
+    prefixes = tuple([root.rstrip("/") + "/" for root in roots])
+    return [rows[path] for path in missing if path.startswith(prefixes) and not os.path.lexists(path)]
+
+
+def _read(
+    files: list[FoundFile], override: str | None, summarise: Summarise | None = None, processes: bool = False
+) -> Iterator[Summary | None]:
+    if not files:
+        return iter(())
+    # A list of unchanged files imports nothing that reads a session.
+    from sessionbrowse.store.read.summarise import summaries_of
+    from sessionbrowse.store.read.worker_processes import one_worker, workers_for
+
+    return summaries_of(files, override, summarise, workers_for=workers_for if processes else one_worker)

@@ -1,0 +1,158 @@
+"""Find a session by a reference: a path, a session id, or the beginning of an id."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sessionbrowse.agents import Place
+from sessionbrowse.errors import AmbiguousReference, NoSuchSession, SessionBrowseError
+from sessionbrowse.format.codec import decode_line
+from sessionbrowse.format.entries import Header
+from sessionbrowse.services.list.scope import Scope, places_of, scan_passes
+from sessionbrowse.store.find.discover import FoundFile, agent_of_path, discover
+from sessionbrowse.store.read.content import HEAD_BYTES, open_regular
+from sessionbrowse.store.read.summarise import agent_of_file
+
+_MOST_CANDIDATES = 10
+# pi searches no further for a header either (0.87). Headers of version 1 may hold a system prompt.
+_LARGEST_HEAD_BYTES = 1024 * 1024
+
+
+class Located(Struct, frozen=True):
+    """A session that a reference names: its file, its agent, and the place that led to it (None: it lies elsewhere)."""
+
+    path: str
+    agent: str
+    place: Place | None = None
+
+
+def locate(reference: str, scope: Scope) -> Located:
+    """Find the session that a path, an id or the beginning of an id names.
+
+    A path need not lie in a place of the scope; if it does, the place says what the agent needs to resume it.
+
+    Raises:
+        NoSuchSession: nothing fits.
+        AmbiguousReference: several sessions fit.
+        NotASession: the file cannot be read.
+    """
+    by_path: dict[str, FoundFile] = {}
+
+    def remembered() -> Iterator[FoundFile]:
+        for file in all_files(scope):
+            by_path[file.path] = file
+            yield file
+
+    path = find_path(reference, remembered())
+    override = scope.agents[0] if len(scope.agents) == 1 else None
+    if not by_path:
+        by_path = {file.path: file for file in _files_around(path, scope)}
+    file = by_path.get(path) or by_path.get(os.path.realpath(path))
+    if file is None:
+        return Located(path, override or agent_of_file(path, lambda marks: agent_of_path(path, marks)))
+    agent = agent_of_file(path, lambda marks: file.agent(marks if marks.agents else None, override))
+    return Located(path, agent, file.place_of(agent))
+
+
+def all_files(scope: Scope) -> Iterator[FoundFile]:
+    """Yield every session file of the scope, nested and archived ones too, and those in places that projects name.
+
+    Raises:
+        NotFound: a root is no directory, or there is no such agent.
+    """
+    found: list[FoundFile] = []
+
+    def headers() -> list[Header]:
+        return [header_of(file.path) for file in found if not file.hidden]
+
+    for _, files in scan_passes(replace(scope, hidden=True, archived=True), headers):
+        found += files
+        yield from files
+
+
+def find_path(reference: str, files: Iterable[FoundFile]) -> str:
+    """Return the path of the session that `reference` names among the files; a path names itself.
+
+    Raises:
+        NoSuchSession: nothing fits.
+        AmbiguousReference: several files fit; the sentence lists them.
+    """
+    if looks_like_path(reference):
+        path = os.path.abspath(os.path.expanduser(reference))
+        if not os.path.exists(path):
+            raise NoSuchSession(f"There is no file {path}")
+        return path
+    wanted = reference.casefold()
+    if not wanted:
+        raise NoSuchSession("Name a session: a path, an id, or the beginning of an id")
+    exact: list[str] = []
+    beginning: list[str] = []
+    for file in files:
+        session_id = header_id(file.path)
+        if session_id is None:
+            continue
+        folded = session_id.casefold()
+        if folded == wanted:
+            exact.append(file.path)
+        elif folded.startswith(wanted):
+            beginning.append(file.path)
+    found = exact or beginning
+    if not found:
+        raise NoSuchSession(f"No session has the id {reference!r} or one that begins so")
+    if len(found) > 1:
+        shown = "\n  ".join(found[:_MOST_CANDIDATES])
+        more = f"\n  and {len(found) - _MOST_CANDIDATES} more" if len(found) > _MOST_CANDIDATES else ""
+        raise AmbiguousReference(f"{len(found)} sessions fit {reference!r}:\n  {shown}{more}", found)
+    return found[0]
+
+
+def looks_like_path(reference: str) -> bool:
+    """Tell whether a reference is a path: it has a separator or a session file's suffix (the agents' own rule)."""
+    return "/" in reference or os.sep in reference or reference.endswith((".jsonl", ".ndjson"))
+
+
+def header_id(path: str) -> str | None:
+    """Return the id in a file's header, reading only the beginning; a transcript's id is its file name."""
+    if path.endswith(".ndjson"):
+        return os.path.basename(path)[: -len(".ndjson")]
+    return header_of(path).id
+
+
+def header_of(path: str) -> Header:
+    """Return a file's session header, reading only the beginning; an empty header if there is none."""
+    for size in (HEAD_BYTES, _LARGEST_HEAD_BYTES):
+        head = _head(path, size)
+        for line in re.split(rb"[\r\n]", head.removeprefix(b"\xef\xbb\xbf")):
+            if b'"session"' in line:
+                value = decode_line(line)
+                if isinstance(value, Header):
+                    return value
+        if len(head) < size:
+            break
+    return Header()
+
+
+def _files_around(path: str, scope: Scope) -> Iterator[FoundFile]:
+    """Yield the files of those places that contain a path."""
+    here = os.path.realpath(path)
+    for place in places_of(scope):
+        if here.startswith(os.path.realpath(place.root).rstrip("/") + "/"):
+            yield from discover([place], include_nested=True, include_archived=True)
+
+
+def _head(path: str, size: int = HEAD_BYTES) -> bytes:
+    try:
+        descriptor = open_regular(path)
+    except SessionBrowseError:
+        return b""
+    try:
+        return os.pread(descriptor, size, 0)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)

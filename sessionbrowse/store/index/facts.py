@@ -1,0 +1,49 @@
+"""Facts that the index keeps about itself: whether tools are searchable, its generation, and which ids are taken."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from sessionbrowse.store.index.schema import TEXT_TABLES
+
+
+def has_tools(connection: sqlite3.Connection) -> bool:
+    """Tell whether tool calls and results are searchable."""
+    return _fact(connection, "tools") == "1"
+
+
+def set_tools(connection: sqlite3.Connection, tools: bool) -> None:
+    """Set whether tool calls and results are searchable."""
+    _set_fact(connection, "tools", int(tools))
+
+
+def generation(connection: sqlite3.Connection) -> int:
+    """Return a number that differs between indexes, and changes when texts are dropped: older rows are then invalid."""
+    return int(_fact(connection, "generation") or 0)
+
+
+def begin_generation(connection: sqlite3.Connection) -> None:
+    """Make rows that were read before invalid."""
+    _set_fact(connection, "generation", generation(connection) + 1)
+
+
+def next_id(connection: sqlite3.Connection) -> int:
+    """Return an id that no file has or had: the texts of deleted files still bear theirs."""
+    highest = connection.execute("SELECT max(id) FROM files").fetchone()[0] or 0
+    used = [connection.execute(f"SELECT max(file) FROM {table}_rows").fetchone()[0] for table in TEXT_TABLES]
+    return max(int(_fact(connection, "next_id") or 1), highest + 1, *[(each or 0) + 1 for each in used])
+
+
+def reserve_ids_below(connection: sqlite3.Connection, limit: int) -> None:
+    """Never give a file an id below this one."""
+    if limit > int(_fact(connection, "next_id") or 1):
+        _set_fact(connection, "next_id", limit)
+
+
+def _fact(connection: sqlite3.Connection, name: str) -> str | None:
+    found = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+    return found[0] if found is not None else None
+
+
+def _set_fact(connection: sqlite3.Connection, name: str, value: int) -> None:
+    connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, str(value)))

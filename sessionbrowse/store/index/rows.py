@@ -1,0 +1,186 @@
+"""Rows of the index as values: `FileRow` identifies the file that was read, `ListRow` adds what lists choose by.
+
+All list rows are also kept as one packed value, the overview, because fetching 10,000 rows one by one takes longer
+than asking the disk for their files. Triggers mark it as outdated; renewing it reads only the rows that changed.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from sessionbrowse.agents import Marks
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.store.find.discover import FileStamp, FoundFile
+
+ORDINARY, TRANSCRIPT, FOREIGN = 0, 1, 2
+"""The kinds of files: sessions, indusagi's transcripts, and other programs' sessions, of which only names are kept."""
+
+STAMP_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, device"
+FILE_COLUMNS = f"{STAMP_COLUMNS}, id, agent, marks, kind, shard, has_tools"
+"""The columns of a `FileRow`, in the order of its fields."""
+_LIST_COLUMNS = f"{FILE_COLUMNS}, modified, summary"
+
+OVERVIEW_TABLES = """
+CREATE TABLE overview (id INTEGER PRIMARY KEY CHECK (id = 0), packed BLOB NOT NULL);
+CREATE TABLE overview_is_current (id INTEGER PRIMARY KEY CHECK (id = 0));
+CREATE TRIGGER overview_on_insert AFTER INSERT ON files BEGIN DELETE FROM overview_is_current; END;
+CREATE TRIGGER overview_on_update AFTER UPDATE ON files BEGIN DELETE FROM overview_is_current; END;
+CREATE TRIGGER overview_on_delete AFTER DELETE ON files BEGIN DELETE FROM overview_is_current; END;
+"""
+
+PackedSummary = tuple[Summary, tuple[int, int] | None]
+"""A summary; and offset and size of its first message's line, if the index has only the beginning of that message."""
+
+
+class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
+    """A row of the index without its summary: the stamp of the file that was read, its agent, and its place here.
+
+    `row` is the row's id. `shard` is the number of the database beside the main one that holds its entries and texts
+    too, 0 for none; `has_tools` says whether tool calls and results are among the texts.
+    """
+
+    row: int
+    agent: str
+    marks: str
+    kind: int
+    shard: int
+    has_tools: int
+
+    def is_current(self, file: FoundFile, override: str | None) -> bool:
+        """Tell whether the file is the version that was read, and still belongs to the same agent."""
+        return self.has_stamp_of(file) and (
+            self.kind == TRANSCRIPT or self.agent == file.agent(self.found_marks(), override)
+        )
+
+    def found_marks(self) -> Marks | None:
+        """Return the marks of agents that the file contains, None if there are none."""
+        return Marks(frozenset(self.marks.split())) if self.marks else None
+
+
+class ListRow(FileRow, frozen=True, array_like=True, gc=False):
+    """A file row with the facts by which lists and searches choose and order sessions."""
+
+    modified: float | None
+    hidden: bool
+    id: str | None
+    cwd: str
+    name: str | None
+    labels: tuple[str, ...]
+
+
+def file_row(values: Sequence[Any]) -> FileRow:
+    """Return a file row from the values of `FILE_COLUMNS`.
+
+    Raises:
+        sqlite3.DatabaseError: the row is damaged.
+    """
+    return FileRow(_path_of(values[0]), *values[1:])
+
+
+def unread_bytes(known: FileStamp | None, file: FileStamp) -> int:
+    """Return about how many bytes of a changed file have to be read: the new ones if it has grown, else all."""
+    return file.size - known.size if known is not None and file.size > known.size else file.size
+
+
+def read_rows(connection: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[ListRow]:
+    """Return the list rows with these ids, or all, from the table of files.
+
+    Raises:
+        sqlite3.DatabaseError: the index is damaged.
+        ValueError: the same.
+    """
+    ask = f"SELECT {_LIST_COLUMNS} FROM files"
+    if ids is None:
+        return [_list_row(values) for values in connection.execute(ask)]
+    return [_list_row(values) for row in ids for values in connection.execute(f"{ask} WHERE id = ?", (row,))]
+
+
+def read_overview(connection: sqlite3.Connection) -> list[ListRow] | None:
+    """Return all list rows from the overview; None if it is outdated or damaged."""
+    if connection.execute("SELECT 1 FROM overview_is_current").fetchone() is None:
+        return None
+    # A SELECT would copy the value twice.
+    with connection.blobopen("overview", "packed", 0, readonly=True) as packed:
+        return _unpack_overview(packed.read())
+
+
+def renew_overview(connection: sqlite3.Connection) -> None:
+    """Bring the overview up to date; only the process that holds the index's lock may call it.
+
+    Raises:
+        UnicodeEncodeError: a path is not valid text, so no overview can be written.
+    """
+    packed = connection.execute("SELECT packed FROM overview").fetchone()
+    known = {row.row: row for row in (_unpack_overview(packed[0]) if packed is not None else None) or ()}
+    connection.execute("BEGIN IMMEDIATE")
+    kept: list[ListRow] = []
+    changed: list[int] = []
+    for identity, *stamp in connection.execute(f"SELECT id, {STAMP_COLUMNS} FROM files"):
+        row = known.get(identity)
+        if row is not None and row.has_stamp_of(FileStamp(_path_of(stamp[0]), *stamp[1:])):
+            kept.append(row)
+        else:
+            changed.append(identity)
+    kept += read_rows(connection, changed)
+    # In the order in which a scan finds files: comparing them then goes through memory once, from end to end.
+    kept.sort(key=attrgetter("path"))
+    connection.execute("INSERT OR REPLACE INTO overview VALUES (0, ?)", (msgspec.msgpack.encode(kept),))
+    connection.execute("INSERT OR REPLACE INTO overview_is_current VALUES (0)")
+    connection.execute("COMMIT")
+
+
+def pack_summary(summary: Summary, first_at: tuple[int, int] | None) -> bytes:
+    """Return a summary as bytes, without its path; `first_at` is the place of a first message that was cut."""
+    return _encode(([getattr(summary, name) for name in _FIELDS], first_at))
+
+
+def unpack_summary(path: str, packed: bytes) -> PackedSummary:
+    """Return a summary and the place of its first message.
+
+    Raises:
+        ValueError: the bytes are damaged.
+    """
+    values, first_at = _decode_summary(packed)
+    values[_LABELS] = tuple(values[_LABELS])
+    return Summary(path=path, **dict(zip(_FIELDS, values, strict=True))), first_at
+
+
+def first_message(packed: bytes) -> str:
+    """Return only the first message of a packed summary, "" if there is none."""
+    found: str | None = _decode_summary(packed)[0][_FIRST_MESSAGE]
+    return found or ""
+
+
+def _path_of(stored: bytes | None) -> str:
+    if stored is None:
+        # A part of the database that the disk has lost reads as empty.
+        raise sqlite3.DatabaseError("a row has no path")
+    return os.fsdecode(stored)
+
+
+def _list_row(values: tuple[Any, ...]) -> ListRow:
+    path = _path_of(values[0])
+    summary, _ = unpack_summary(path, values[-1])
+    facts = (*values[1:-1], summary.hidden, summary.id, summary.cwd, summary.name, summary.labels)
+    return ListRow(path, *facts)
+
+
+def _unpack_overview(packed: bytes | None) -> list[ListRow] | None:
+    try:
+        return _decode_overview(packed) if packed is not None else None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+_FIELDS = tuple(name for name in Summary.__struct_fields__ if name != "path")
+_FIRST_MESSAGE = _FIELDS.index("first_message")
+_LABELS = _FIELDS.index("labels")
+_encode = msgspec.msgpack.Encoder().encode
+_decode_summary = msgspec.msgpack.Decoder(tuple[list[Any], tuple[int, int] | None]).decode
+_decode_overview = msgspec.msgpack.Decoder(list[ListRow]).decode
