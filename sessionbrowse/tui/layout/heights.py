@@ -23,7 +23,7 @@ Path = tuple[int, ...]
 """Where a fold stands: in which part of the document, then which one of the fold or lazy part that holds it."""
 
 
-class Measured:
+class DocumentLayout:
     """A document laid out for a width."""
 
     def __init__(

@@ -22,7 +22,7 @@ from sessionbrowse.tui.lists.rows import ListStyle, directory_state, project_row
 from sessionbrowse.tui.lists.scan_updates import Arrivals
 from sessionbrowse.tui.lists.titles import Chosen, facts_line, no_sessions_sentence, path_line, sessions_title
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.reading.views import Looked
+from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.shell.jobs import Outcome
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
 from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
@@ -42,7 +42,7 @@ class BrowseScreen(PanedScreen):
 
     IS_FIRST = True
     ACTIONS = (
-        "search.open_search:Finding",
+        "search.open_search:OpenSearch",
         "changes.rename:Naming",
         "changes.files:Files",
         "changes.relocate:Moving",
@@ -549,10 +549,10 @@ class BrowseScreen(PanedScreen):
             self.set_focus(self.sessions_list)
 
     @property
-    def looked_at(self) -> Looked | None:
+    def viewed_entry(self) -> ViewedEntry | None:
         """What copies are made of."""
         summary = self.current
-        return Looked(summary=summary) if summary is not None else None
+        return ViewedEntry(summary=summary) if summary is not None else None
 
     def do_reload(self) -> None:
         """Read the disk again."""

@@ -10,7 +10,7 @@ from sessionbrowse.tui.outside.clipboard import copy_text, copyable
 from sessionbrowse.tui.outside.editor import editor_command, private_copy
 from sessionbrowse.tui.outside.terminal import lend_terminal
 from sessionbrowse.tui.reading.entry_plain import context_text, entry_text, raw_text
-from sessionbrowse.tui.reading.views import Looked, ViewName
+from sessionbrowse.tui.reading.views import ViewedEntry, ViewName
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.jobs import Job, Outcome
 from sessionbrowse.tui.widgets.text_view import TextView
@@ -29,20 +29,20 @@ class Copying:
 
     def do_copy(self) -> None:
         """Copy the text of the entry, or the path of the session's file."""
-        looked = self._looked()
-        if looked is None:
+        viewed = self._viewed()
+        if viewed is None:
             return
-        if looked.index is None:
-            self._copy(lambda: looked.summary.path, "the path of the session's file")
+        if viewed.index is None:
+            self._copy(lambda: viewed.summary.path, "the path of the session's file")
         else:
-            self._copy(self._shown(looked), f"the {_NAMES[looked.view]}")
+            self._copy(self._shown(viewed), f"the {_NAMES[viewed.view]}")
 
     def do_copy_menu(self) -> None:
         """Ask what to copy."""
-        looked = self._looked()
-        if looked is None:
+        viewed = self._viewed()
+        if viewed is None:
             return
-        offers = self._offers(looked)
+        offers = self._offers(viewed)
         choices = [Choice(key, name) for key, (name, _) in offers.items()]
 
         def answered(key: str | None) -> None:
@@ -52,8 +52,8 @@ class Copying:
 
         self._screen.browser.push_screen(AskScreen("Copy", [], choices), answered)
 
-    def _offers(self, looked: Looked) -> dict[str, tuple[str, Find]]:
-        summary, session, index = looked.summary, looked.session, looked.index
+    def _offers(self, viewed: ViewedEntry) -> dict[str, tuple[str, Find]]:
+        summary, session, index = viewed.summary, viewed.session, viewed.index
         offers: dict[str, tuple[str, Find]] = {}
         if session is not None and index is not None:
             offers["text"] = ("Text of the entry", lambda: entry_text(session, index))
@@ -82,20 +82,22 @@ class Copying:
 
     def do_edit(self) -> None:
         """Open a copy of the entry, or of the session's file, in the user's editor."""
-        looked = self._looked()
-        if looked is None:
+        viewed = self._viewed()
+        if viewed is None:
             return
         browser = self._screen.browser
         command = editor_command(browser.options.environ)
-        path = looked.summary.path
-        whole_file = looked.index is None or looked.view == "raw"
-        find = self._shown(looked)
+        path = viewed.summary.path
+        whole_file = viewed.index is None or viewed.view == "raw"
+        find = self._shown(viewed)
 
         def work(job: Job) -> Callable[[], None]:
             if whole_file:
-                copy = private_copy(browser.handed, Path(path))
+                copy = private_copy(browser.temporary_copies, Path(path))
             else:
-                copy = browser.handed.write(copyable(find()).encode("utf-8", "replace"), "entry.md", mode=0o400)
+                copy = browser.temporary_copies.write(
+                    copyable(find()).encode("utf-8", "replace"), "entry.md", mode=0o400
+                )
             return lambda: self._open_copy(command, copy)
 
         self._screen.lane("copying").ask(work)
@@ -105,26 +107,26 @@ class Copying:
         try:
             failure = lend_terminal(self._screen.app, (*command, str(copy)), browser.options.environ)
         finally:
-            browser.handed.remove(copy)
+            browser.temporary_copies.remove(copy)
         self._screen.app.refresh(layout=True)
         if failure is not None:
             browser.say(failure, "error")
 
     # -- what is looked at --------------------------------------------------------------------------------------
 
-    def _looked(self) -> Looked | None:
-        return self._screen.looked_at
+    def _viewed(self) -> ViewedEntry | None:
+        return self._screen.viewed_entry
 
-    def _shown(self, looked: Looked) -> Find:
+    def _shown(self, viewed: ViewedEntry) -> Find:
         """Return what finds the text of a view."""
-        session, index = looked.session, looked.index
+        session, index = viewed.session, viewed.index
         if session is None or index is None:
-            return lambda: looked.summary.path
-        if looked.view == "entry":
+            return lambda: viewed.summary.path
+        if viewed.view == "entry":
             return lambda: entry_text(session, index)
-        if looked.view == "raw":
+        if viewed.view == "raw":
             return lambda: raw_text(session, index)
-        if looked.view == "context":
+        if viewed.view == "context":
             return lambda: context_text(session, index)
         parts = self._screen.query_one("#view", TextView).parts
         return lambda: "\n".join([part.plain() for part in parts])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sessionbrowse import text
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.tui.outside.temporary_copies import HandedOver
+from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
 
 LARGEST_COPY = 512 * 1024 * 1024
 VARIABLES = ("VISUAL", "EDITOR", "PAGER")
@@ -44,7 +44,7 @@ def editor_command(environ: Mapping[str, str]) -> tuple[str, ...]:
     return (found,)
 
 
-def private_copy(handed: HandedOver, source: Path) -> Path:
+def private_copy(copies: TemporaryCopies, source: Path) -> Path:
     """Copy a session's file to where nobody else reads it, not to be written; return the copy's path.
 
     Raises:
@@ -54,6 +54,6 @@ def private_copy(handed: HandedOver, source: Path) -> Path:
         size = os.stat(source).st_size
         if size > LARGEST_COPY:
             raise NoEditor(f"{text.size(size)} is too much to copy for an editor. {source} is where it lies.")
-        return handed.write(source.read_bytes(), source.name, mode=0o400)
+        return copies.write(source.read_bytes(), source.name, mode=0o400)
     except OSError as error:
         raise NoEditor(f"{source} cannot be copied: {error.strerror or error}.") from error

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 
-class HandedOver:
+class TemporaryCopies:
     """A directory of copies below `parent` (None: the system's own), made with the first one."""
 
     def __init__(self, parent: str | None = None) -> None:

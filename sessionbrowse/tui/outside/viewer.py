@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.read.blobs import read_blob
-from sessionbrowse.tui.outside.temporary_copies import HandedOver
+from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
 from sessionbrowse.tui.reading.images import EXTENSIONS, image_bytes, kind_of
 
 Start = Callable[[Sequence[str], Mapping[str, str]], None]
@@ -23,7 +23,7 @@ class NoViewer(SessionBrowseError):
 def show_image(
     data: str | None,
     session_path: str,
-    handed: HandedOver,
+    copies: TemporaryCopies,
     environ: Mapping[str, str],
     *,
     platform: str = sys.platform,
@@ -44,11 +44,11 @@ def show_image(
     if content is None or kind is None:
         raise NoViewer("This is no PNG, JPEG, GIF or WebP image, so it is not opened.")
     command = viewer_command(environ, platform)
-    path = handed.write(content, f"image{EXTENSIONS[kind]}")
+    path = copies.write(content, f"image{EXTENSIONS[kind]}")
     try:
         (start or _start)([*command, str(path)], environ)
     except OSError as error:
-        handed.remove(path)
+        copies.remove(path)
         raise NoViewer(f"{command[0]} could not be started: {error.strerror or error}.") from error
     return f"Opened in the viewer of {command[0]}."
 

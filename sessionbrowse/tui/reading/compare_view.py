@@ -14,7 +14,7 @@ from sessionbrowse.tui.layout.parts import SHOWN_FIRST, LazyPart, LinePart, Part
 from sessionbrowse.tui.lists.rows import one_line, plural
 from sessionbrowse.tui.paint.spans import Line, pad
 from sessionbrowse.tui.reading.documents import find_result, is_talk, rule, talk_parts
-from sessionbrowse.tui.reading.texts import Reading
+from sessionbrowse.tui.reading.texts import Detail
 
 NARROWEST_PAIR = 70
 """Cells of the pane from which on two columns are wide enough to be read."""
@@ -158,11 +158,11 @@ def _turns(session: Session, side: ComparedBranch) -> list[Sequence[int]]:
 
 
 def _talk_part(session: Session, index: int) -> Part:
-    reading = Reading(
+    detail = Detail(
         lines=12,
         output_lines=5,
         thinking_lines=2,
         foldable=False,
         results=lambda call_id: find_result(session, index, call_id),
     )
-    return LazyPart(lambda: talk_parts(session, index, reading), about=6)
+    return LazyPart(lambda: talk_parts(session, index, detail), about=6)

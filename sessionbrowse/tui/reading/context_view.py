@@ -15,9 +15,9 @@ from sessionbrowse.tui.layout.parts import FittedPart, LazyPart, LinePart, Part,
 from sessionbrowse.tui.lists.rows import plural
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.messages import message_heading, message_parts
-from sessionbrowse.tui.reading.texts import Reading, said_parts
+from sessionbrowse.tui.reading.texts import Detail, said_parts
 
-READING = Reading(lines=40, output_lines=12)
+DETAIL = Detail(lines=40, output_lines=12)
 PART_ROLES: dict[TokenPart, str] = {
     "system": "note",
     "summary": "branch",
@@ -118,9 +118,9 @@ def message_block(message: ContextMessage) -> list[Part]:
         size = [("  in the list, but not sent", "warning")]
     if isinstance(body, Compaction | BranchSummary):
         sign = "∑ compaction summary" if isinstance(body, Compaction) else "⌥ branch summary"
-        return [LinePart([(sign, "branch strong"), *size]), *said_parts(message.text, READING), LinePart([])]
+        return [LinePart([(sign, "branch strong"), *size]), *said_parts(message.text, DETAIL), LinePart([])]
     name, roles = message_heading(body)
-    return [LinePart([(f"● {name}", f"{roles} strong"), *size]), *message_parts(body, READING), LinePart([])]
+    return [LinePart([(f"● {name}", f"{roles} strong"), *size]), *message_parts(body, DETAIL), LinePart([])]
 
 
 def window_bar(shares: dict[TokenPart, int], window: int | None, width: int) -> Line:

@@ -38,13 +38,13 @@ from sessionbrowse.tui.layout.parts import FactPart, FittedPart, LazyPart, LineP
 from sessionbrowse.tui.lists.rows import GLYPHS, folder_name, one_line, plural
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.messages import content_parts, message_heading, message_parts, spent_line
-from sessionbrowse.tui.reading.texts import Reading, extra_parts, folded_value, pretty_json, value_parts
+from sessionbrowse.tui.reading.texts import Detail, extra_parts, folded_value, pretty_json, value_parts
 from sessionbrowse.tui.reading.tools import call_parts
 
 RESULT_DISTANCE = 400
 """Entries after a tool call among which its result is looked for."""
 
-PREVIEW_READING = Reading(lines=12, output_lines=6, thinking_lines=2, foldable=False)
+PREVIEW_DETAIL = Detail(lines=12, output_lines=6, thinking_lines=2, foldable=False)
 ENTRY_OUTPUT_LINES = 20
 """Lines of what a tool took and gave back that show beside the entry that called it."""
 
@@ -137,14 +137,14 @@ def usage_line(usage: Usage) -> Line:
 
 def entry_body(session: Session, index: int, entry: Entry) -> list[Part]:
     """Return what an entry holds, below its heading."""
-    reading = Reading(output_lines=ENTRY_OUTPUT_LINES, results=lambda call_id: find_result(session, index, call_id))
+    detail = Detail(output_lines=ENTRY_OUTPUT_LINES, results=lambda call_id: find_result(session, index, call_id))
     match entry:
         case MessageEntry():
             if entry.message is None:
                 return [LinePart([("The message is missing.", "error")]), *extra_parts(unknown_keys(entry))]
-            return _message_body(session, index, entry, reading)
+            return _message_body(session, index, entry, detail)
         case TranscriptNode():
-            body = message_parts(entry.message, reading) if entry.message is not None else []
+            body = message_parts(entry.message, detail) if entry.message is not None else []
             return [*body, *extra_parts(unknown_keys(entry))]
         case Compaction():
             return _compaction_body(entry)
@@ -156,13 +156,13 @@ def entry_body(session: Session, index: int, entry: Entry) -> list[Part]:
             return [
                 shown,
                 LinePart([]),
-                *content_parts(entry.content, reading),
+                *content_parts(entry.content, detail),
                 *_details(entry.details),
                 *_rest(entry),
             ]
         case Custom():
             shown = fact("kind", [(clean(entry.custom_type or "?"), "note")])
-            return [shown, *value_parts(entry.data, reading), *_rest(entry)]
+            return [shown, *value_parts(entry.data, detail), *_rest(entry)]
         case Label():
             return [*_label_body(session, entry), *_rest(entry)]
         case SessionInfo():
@@ -177,20 +177,20 @@ def entry_body(session: Session, index: int, entry: Entry) -> list[Part]:
             return [fact("thinking", [(clean(entry.thinking_level or "not set"), "title")]), *_rest(entry)]
         case UnknownEntry():
             sentence = "sessionbrowse does not know this type of entry; this is what it holds."
-            return [LinePart([(sentence, "dim")]), *value_parts(entry.raw, reading)]
+            return [LinePart([(sentence, "dim")]), *value_parts(entry.raw, detail)]
     return _fields_body(entry)
 
 
-def _message_body(session: Session, index: int, entry: MessageEntry, reading: Reading) -> list[Part]:
+def _message_body(session: Session, index: int, entry: MessageEntry, detail: Detail) -> list[Part]:
     message = entry.message
     assert message is not None
     parts: list[Part] = []
     if isinstance(message, ToolResultMessage):
         call = find_call(session, index, message.tool_call_id) if message.tool_call_id is not None else None
-        parts += call_parts(call, Reading(), message) if call is not None else message_parts(message, Reading())
+        parts += call_parts(call, Detail(), message) if call is not None else message_parts(message, Detail())
         parts += _details(message.details)
     else:
-        own = reading if isinstance(message, AssistantMessage) else Reading()
+        own = detail if isinstance(message, AssistantMessage) else Detail()
         parts += message_parts(message, own)
     parts += extra_parts(unknown_keys(message))
     return [*parts, *extra_parts(unknown_keys(entry))]
@@ -237,7 +237,7 @@ def _fields_body(entry: EntryBase) -> list[Part]:
         if isinstance(value, str) and "\n" not in value and len(value) < 200:
             parts.append(fact(clean(name), [(clean(value), "")], width=14))
         else:
-            parts += [LinePart([(clean(name), "dim")]), *value_parts(value, Reading())]
+            parts += [LinePart([(clean(name), "dim")]), *value_parts(value, Detail())]
     if not isinstance(entry, PlainEntry):
         parts += extra_parts(unknown_keys(entry))
     return parts or [LinePart([("(nothing else)", "dim italic")])]
@@ -387,9 +387,7 @@ def _talk_part(session: Session, index: int, *, continues: bool) -> Part:
     return LazyPart(lambda: talk_parts(session, index, continues=continues), about=4)
 
 
-def talk_parts(
-    session: Session, index: int, reading: Reading = PREVIEW_READING, *, continues: bool = False
-) -> list[Part]:
+def talk_parts(session: Session, index: int, detail: Detail = PREVIEW_DETAIL, *, continues: bool = False) -> list[Part]:
     """Return an entry as a turn of the conversation, without a heading if it continues the one before."""
     entry = session.entry(index)
     mark = session.labels.get(index)
@@ -400,7 +398,7 @@ def talk_parts(
                 return [LinePart([("✗ the message is missing", "error")])]
             name, roles = message_heading(message)
             heading: list[Part] = [] if continues else [LinePart([(f"● {name}", f"{roles} strong"), *label])]
-            return [*heading, *message_parts(message, reading), LinePart([])]
+            return [*heading, *message_parts(message, detail), LinePart([])]
         case Compaction():
             before = f" of {text.tokens(entry.tokens_before)} tokens" if entry.tokens_before else ""
             return [LinePart([(f"∑ compaction{before}", "note strong"), *label]), LinePart([])]
@@ -408,6 +406,6 @@ def talk_parts(
             return [LinePart([("⌥ branch summary", "note strong"), *label]), LinePart([])]
         case CustomMessage():
             name = clean(entry.custom_type or "custom message")
-            body = content_parts(entry.content, reading)
+            body = content_parts(entry.content, detail)
             return [LinePart([(f"● {name}", "note strong"), *label]), *body, LinePart([])]
     return []

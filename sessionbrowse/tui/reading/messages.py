@@ -39,38 +39,38 @@ from sessionbrowse.tui.layout.highlight import lexer_for_path, lexer_named
 from sessionbrowse.tui.layout.parts import LinePart, Part, text_parts
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.images import ImagePart
-from sessionbrowse.tui.reading.texts import BAR, Reading, extra_parts, output_parts, said_parts, value_parts
+from sessionbrowse.tui.reading.texts import BAR, Detail, extra_parts, output_parts, said_parts, value_parts
 from sessionbrowse.tui.reading.tools import call_parts, result_parts
 
 
-def message_parts(message: Message, reading: Reading) -> list[Part]:
+def message_parts(message: Message, detail: Detail) -> list[Part]:
     """Return the body of a message, without a heading."""
     match message:
         case UserMessage() | DeveloperMessage():
-            return content_parts(message.content, reading)
+            return content_parts(message.content, detail)
         case AssistantMessage():
-            parts = content_parts(message.content, reading)
+            parts = content_parts(message.content, detail)
             if message.error_message:
                 parts += text_parts(message.error_message, roles="error")
             return parts
         case SystemMessage():
-            parts = content_parts(message.content, reading)
+            parts = content_parts(message.content, detail)
             for name, section in (message.sections or {}).items():
                 parts.append(LinePart([(clean(name), "title")]))
-                parts += value_parts(section, reading)
+                parts += value_parts(section, detail)
             return parts
         case ToolResultMessage():
-            return result_parts(message, reading)
+            return result_parts(message, detail)
         case BashExecutionMessage():
-            return _execution_parts("$ ", message.command, message, reading)
+            return _execution_parts("$ ", message.command, message, detail)
         case PythonExecutionMessage():
-            return _execution_parts(">>> ", message.code, message, reading)
+            return _execution_parts(">>> ", message.code, message, detail)
         case CustomRoleMessage():
-            return content_parts(message.content, reading)
+            return content_parts(message.content, detail)
         case FileMentionMessage():
-            return _file_parts(message, reading)
+            return _file_parts(message, detail)
         case UnknownMessage():
-            return content_parts(message.content, reading) + extra_parts(message.extra)
+            return content_parts(message.content, detail) + extra_parts(message.extra)
         case _:
             assert_never(message)
 
@@ -92,60 +92,60 @@ def message_heading(message: Message) -> tuple[str, str]:
     return name, "note"
 
 
-def content_parts(content: Content, reading: Reading) -> list[Part]:
+def content_parts(content: Content, detail: Detail) -> list[Part]:
     """Return the parts of a message's content."""
     match content:
         case None:
             return [LinePart([("(no content)", "dim italic")])]
         case str():
-            return said_parts(content, reading)
+            return said_parts(content, detail)
     # Thinking stands aside for what was said; where nothing was, it is all there is.
     only_thought = all(isinstance(block, ThinkingBlock | RedactedThinkingBlock) for block in content)
     parts: list[Part] = []
     for block in content:
         if parts:
             parts.append(LinePart([]))
-        parts += block_parts(block, reading, only_thought=only_thought)
+        parts += block_parts(block, detail, only_thought=only_thought)
     return parts or [LinePart([("(no content)", "dim italic")])]
 
 
-def block_parts(block: Block, reading: Reading, *, only_thought: bool = False) -> list[Part]:
+def block_parts(block: Block, detail: Detail, *, only_thought: bool = False) -> list[Part]:
     """Return the parts of one content block."""
     match block:
         case TextBlock():
-            return said_parts(block.text or "", reading)
+            return said_parts(block.text or "", detail)
         case ThinkingBlock():
-            return _thinking_parts(block, reading, is_open=only_thought)
+            return _thinking_parts(block, detail, is_open=only_thought)
         case RedactedThinkingBlock():
             return [LinePart([("✧ thinking, kept encrypted by the provider", "thinking")])]
         case ImageBlock():
             return [ImagePart(block.mime_type, block.data)]
         case ToolCallBlock():
-            return call_parts(block, reading)
+            return call_parts(block, detail)
         case FallbackBlock():
             names = [clean(str((side or {}).get("model", "?"))) for side in (block.from_, block.to)]
             return [LinePart([(f"↷ another model answered: {names[0]} → {names[1]}", "warning")])]
         case ServerToolBlock():
-            return [LinePart([("⚙ a tool of the provider", "tool")]), *value_parts(block.block, reading, prefix=BAR)]
+            return [LinePart([("⚙ a tool of the provider", "tool")]), *value_parts(block.block, detail, prefix=BAR)]
         case UnknownBlock():
             name = clean(block.type) or "?"
-            return [LinePart([(f"block of unknown type {name}", "warning")]), *value_parts(block.raw, reading)]
+            return [LinePart([(f"block of unknown type {name}", "warning")]), *value_parts(block.raw, detail)]
         case _:
             assert_never(block)
 
 
-def _thinking_parts(block: ThinkingBlock, reading: Reading, *, is_open: bool) -> list[Part]:
+def _thinking_parts(block: ThinkingBlock, detail: Detail, *, is_open: bool) -> list[Part]:
     thought = (block.thinking or "").strip()
     if not thought:
         reason = "thinking, redacted by the provider" if block.redacted else "thinking, empty"
         return [LinePart([(f"✧ {reason}", "thinking")])]
 
     def body() -> list[Part]:
-        return said_parts(thought, Reading(), roles="thinking", prefix=BAR)
+        return said_parts(thought, Detail(), roles="thinking", prefix=BAR)
 
     lines = thought.count("\n") + 1
-    if not reading.foldable:
-        shown = Reading(lines=reading.thinking_lines, foldable=False)
+    if not detail.foldable:
+        shown = Detail(lines=detail.thinking_lines, foldable=False)
         return [
             LinePart([("✧ thinking", "thinking strong")]),
             *said_parts(thought, shown, roles="thinking", prefix=BAR),
@@ -158,11 +158,11 @@ def _execution_parts(
     prompt: str,
     source: str | None,
     message: BashExecutionMessage | PythonExecutionMessage,
-    reading: Reading,
+    detail: Detail,
 ) -> list[Part]:
     language = "bash" if isinstance(message, BashExecutionMessage) else "python"
-    parts = output_parts(source or "", reading, prefix=[(prompt, "tool strong")], lexer=lexer_named(language))
-    parts += output_parts(message.output or "", reading)
+    parts = output_parts(source or "", detail, prefix=[(prompt, "tool strong")], lexer=lexer_named(language))
+    parts += output_parts(message.output or "", detail)
     parts += _attached_parts(message.images) if isinstance(message, BashExecutionMessage) else []
     facts: Line = []
     if message.exit_code:
@@ -177,7 +177,7 @@ def _execution_parts(
     return [*parts, LinePart(facts)] if facts else parts
 
 
-def _file_parts(message: FileMentionMessage, reading: Reading) -> list[Part]:
+def _file_parts(message: FileMentionMessage, detail: Detail) -> list[Part]:
     parts: list[Part] = []
     for file in message.files or []:
         if not isinstance(file, dict):
@@ -186,7 +186,7 @@ def _file_parts(message: FileMentionMessage, reading: Reading) -> list[Part]:
         content = file.get("content")
         if isinstance(content, str):
             lexer = lexer_for_path(str(file.get("path", "")))
-            parts += output_parts(content, reading, prefix=BAR, lexer=lexer)
+            parts += output_parts(content, detail, prefix=BAR, lexer=lexer)
         image = file.get("image")
         if isinstance(image, dict):
             parts.append(ImagePart(_text(image.get("mimeType")), _text(image.get("data")), prefix=BAR))

@@ -30,7 +30,7 @@ _BLOCK_END_REACH = 4_000
 """Characters after a cut among which an empty line is looked for, so that Markdown is cut between blocks."""
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class Detail(Struct, frozen=True, kw_only=True):
     """How much of a message is shown at first.
 
     `lines` of what was said and `output_lines` of what tools took and gave back (None: all), `thinking_lines` of the
@@ -44,13 +44,13 @@ class Reading(Struct, frozen=True, kw_only=True):
     results: Results | None = None
 
 
-def said_parts(source: str, reading: Reading, *, roles: str = "", prefix: Line | None = None) -> list[Part]:
+def said_parts(source: str, detail: Detail, *, roles: str = "", prefix: Line | None = None) -> list[Part]:
     """Return a text that a model or a person wrote, as Markdown."""
-    place, opening = markdown_cut(source, reading.lines)
+    place, opening = markdown_cut(source, detail.lines)
     parts = markdown_parts(source[:place], roles=roles, prefix=prefix)
     if place < len(source):
         rest = opening + source[place:].removeprefix("\n")
-        parts += more(reading, source, place, lambda: markdown_parts(rest, roles=roles, prefix=prefix), prefix=prefix)
+        parts += more(detail, source, place, lambda: markdown_parts(rest, roles=roles, prefix=prefix), prefix=prefix)
     return parts
 
 
@@ -73,14 +73,14 @@ def markdown_cut(source: str, lines: int | None) -> tuple[int, str]:
 
 def output_parts(
     source: str,
-    reading: Reading,
+    detail: Detail,
     *,
     roles: str = "",
     prefix: Line | None = None,
     lexer: Lexer | None = None,
 ) -> list[Part]:
     """Return a text that a program wrote, as it stands; in the colours of a language if there is a lexer."""
-    place = cut_at(source, reading.output_lines) if reading.output_lines is not None else len(source)
+    place = cut_at(source, detail.output_lines) if detail.output_lines is not None else len(source)
 
     def shown(text: str) -> list[Part]:
         if lexer is not None:
@@ -90,58 +90,58 @@ def output_parts(
     parts = shown(source[:place])
     if place < len(source):
         if lexer is not None:
-            parts += more(reading, source, place, lambda: shown(source[place:].removeprefix("\n")), prefix=prefix)
+            parts += more(detail, source, place, lambda: shown(source[place:].removeprefix("\n")), prefix=prefix)
         else:
             parts += more(
-                reading, source, place, lambda: rest_of_text(source, place, roles=roles, prefix=prefix), prefix=prefix
+                detail, source, place, lambda: rest_of_text(source, place, roles=roles, prefix=prefix), prefix=prefix
             )
     return parts
 
 
 def more(
-    reading: Reading, source: str, place: int, rest: Callable[[], Sequence[Part]], *, prefix: Line | None = None
+    detail: Detail, source: str, place: int, rest: Callable[[], Sequence[Part]], *, prefix: Line | None = None
 ) -> list[Part]:
     """Return what stands for the rest of a text from a place on: a fold, or a line that says how much it is."""
-    return [_rest(reading, more_label(source, place), rest, prefix)]
+    return [_rest(detail, more_label(source, place), rest, prefix)]
 
 
-def _rest(reading: Reading, label: str, rest: Callable[[], Sequence[Part]], prefix: Line | None) -> Part:
-    if reading.foldable:
+def _rest(detail: Detail, label: str, rest: Callable[[], Sequence[Part]], prefix: Line | None) -> Part:
+    if detail.foldable:
         return Fold([(label, "dim")], rest, prefix=prefix)
     return LinePart([*(prefix or []), (f"… {label}", "faint")])
 
 
-def parts_and_rest(parts: list[Part], reading: Reading, *, prefix: Line | None = None) -> list[Part]:
-    """Return parts that were made of lines, those beyond the reading's lines folded."""
-    if reading.output_lines is None:
+def parts_and_rest(parts: list[Part], detail: Detail, *, prefix: Line | None = None) -> list[Part]:
+    """Return parts that were made of lines, those beyond the detail's lines folded."""
+    if detail.output_lines is None:
         return parts
     kept, lines = 0, 0
-    while kept < len(parts) and lines < reading.output_lines:
+    while kept < len(parts) and lines < detail.output_lines:
         lines += parts[kept].plain().count("\n") + 1
         kept += 1
     rest = parts[kept:]
     hidden = sum([part.plain().count("\n") + 1 for part in rest])
     if hidden < SMALLEST_REST:
         return parts
-    return [*parts[:kept], _rest(reading, f"{hidden:,} more lines", lambda: rest, prefix)]
+    return [*parts[:kept], _rest(detail, f"{hidden:,} more lines", lambda: rest, prefix)]
 
 
-def value_parts(value: Any, reading: Reading, *, prefix: Line | None = None) -> list[Part]:
+def value_parts(value: Any, detail: Detail, *, prefix: Line | None = None) -> list[Part]:
     """Return a JSON value to read: a text as it is, anything else as indented JSON."""
     if isinstance(value, str):
-        return output_parts(value, reading, prefix=prefix)
+        return output_parts(value, detail, prefix=prefix)
     shown = pretty_json(json_exact(value).encode("utf-8", "replace"))
-    place = cut_at(shown, reading.output_lines) if reading.output_lines is not None else len(shown)
+    place = cut_at(shown, detail.output_lines) if detail.output_lines is not None else len(shown)
     parts = text_parts(shown[:place], prefix=prefix, styler=style_json)
     if place < len(shown):
         rest = shown[place:].removeprefix("\n")
-        parts += more(reading, shown, place, lambda: text_parts(rest, prefix=prefix, styler=style_json), prefix=prefix)
+        parts += more(detail, shown, place, lambda: text_parts(rest, prefix=prefix, styler=style_json), prefix=prefix)
     return parts
 
 
 def folded_value(label: str, value: Any) -> Part:
     """Return a value of which only the name shows until it is opened."""
-    return Fold([(label, "dim")], lambda: value_parts(value, Reading(), prefix=BAR), hint=json_hint(value))
+    return Fold([(label, "dim")], lambda: value_parts(value, Detail(), prefix=BAR), hint=json_hint(value))
 
 
 def json_hint(value: Any) -> str:
@@ -155,7 +155,7 @@ def extra_parts(extra: dict[str, Any]) -> list[Part]:
     """Return the keys that nobody told us about, as they stand."""
     if not extra:
         return []
-    return [LinePart([("other keys", "dim")]), *value_parts(extra, Reading())]
+    return [LinePart([("other keys", "dim")]), *value_parts(extra, Detail())]
 
 
 def pretty_json(document: bytes) -> str:

@@ -22,7 +22,7 @@ from sessionbrowse.tui.reading.diffs import (
     written_diff_parts,
 )
 from sessionbrowse.tui.reading.images import ImagePart
-from sessionbrowse.tui.reading.texts import BAR, Reading, output_parts, parts_and_rest, value_parts
+from sessionbrowse.tui.reading.texts import BAR, Detail, output_parts, parts_and_rest, value_parts
 
 LONGEST_SHORT = 120
 """Characters of an argument that stands beside the tool's name."""
@@ -36,10 +36,10 @@ _RESULT_PREFIX: Line = [("  ", "")]
 _NUMBERED_LINE = re.compile(r"\s*\d+[:|→\t]")
 
 
-def call_parts(call: ToolCallBlock, reading: Reading, result: ToolResultMessage | None = None) -> list[Part]:
-    """Return a tool call: its name, its arguments, and what it gave back (`result`, or where the reading finds it)."""
-    if result is None and reading.results is not None and call.id is not None:
-        result = reading.results(call.id)
+def call_parts(call: ToolCallBlock, detail: Detail, result: ToolResultMessage | None = None) -> list[Part]:
+    """Return a tool call: its name, its arguments, and what it gave back (`result`, or where the detail finds it)."""
+    if result is None and detail.results is not None and call.id is not None:
+        result = detail.results(call.id)
     arguments = call.arguments
     heading: Line = [("⚙ ", "tool"), (clean(call.name or "(no name)"), "tool strong")]
     if call.intent:
@@ -47,7 +47,7 @@ def call_parts(call: ToolCallBlock, reading: Reading, result: ToolResultMessage 
     if not isinstance(arguments, dict):
         parts: list[Part] = [LinePart(heading)]
         if arguments is not None:
-            parts += value_parts(arguments, reading, prefix=BAR)
+            parts += value_parts(arguments, detail, prefix=BAR)
     else:
         edits = edits_of(arguments)
         diff = written_diff(result)
@@ -58,10 +58,10 @@ def call_parts(call: ToolCallBlock, reading: Reading, result: ToolResultMessage 
         if edits or diff:
             heading += count_spans(_counts(edits, diff))
         parts = [LinePart(heading, indent=2)]
-        parts += _argument_parts(arguments, edits, diff, reading)
+        parts += _argument_parts(arguments, edits, diff, detail)
     if result is not None:
         parts.append(result_heading(result))
-        parts += result_parts(result, reading, prefix=_RESULT_PREFIX, lexer=_result_lexer(call, result))
+        parts += result_parts(result, detail, prefix=_RESULT_PREFIX, lexer=_result_lexer(call, result))
     return parts
 
 
@@ -72,7 +72,7 @@ def result_heading(result: ToolResultMessage) -> Part:
 
 
 def result_parts(
-    result: ToolResultMessage, reading: Reading, *, prefix: Line | None = None, lexer: Lexer | None = None
+    result: ToolResultMessage, detail: Detail, *, prefix: Line | None = None, lexer: Lexer | None = None
 ) -> list[Part]:
     """Return what a tool gave back."""
     roles = "error" if result.is_error else ""
@@ -83,11 +83,11 @@ def result_parts(
     parts: list[Part] = []
     for block in blocks:
         if isinstance(block, TextBlock):
-            parts += output_parts(block.text or "", reading, roles=roles, prefix=prefix, lexer=lexer)
+            parts += output_parts(block.text or "", detail, roles=roles, prefix=prefix, lexer=lexer)
         elif isinstance(block, ImageBlock):
             parts.append(ImagePart(block.mime_type, block.data, prefix=prefix))
         else:
-            parts += value_parts(msgspec.to_builtins(block), reading, prefix=prefix)
+            parts += value_parts(msgspec.to_builtins(block), detail, prefix=prefix)
     return parts
 
 
@@ -130,7 +130,7 @@ def is_short(value: Any) -> bool:
 
 
 def _argument_parts(
-    arguments: dict[str, Any], edits: list[tuple[str, str]], diff: str | None, reading: Reading
+    arguments: dict[str, Any], edits: list[tuple[str, str]], diff: str | None, detail: Detail
 ) -> list[Part]:
     parts: list[Part] = []
     for key, value in arguments.items():
@@ -138,18 +138,18 @@ def _argument_parts(
             continue
         if key in _WRITTEN_KEYS and isinstance(value, str) and (path := path_of(arguments)):
             parts += output_parts(
-                value, reading, prefix=[*BAR, ("+ ", "good")], lexer=lexer_for_path(path), roles="good"
+                value, detail, prefix=[*BAR, ("+ ", "good")], lexer=lexer_for_path(path), roles="good"
             )
         elif key == "command" and isinstance(value, str):
-            parts += output_parts(value, reading, prefix=[*BAR, ("$ ", "dim")], lexer=lexer_named("bash"))
+            parts += output_parts(value, detail, prefix=[*BAR, ("$ ", "dim")], lexer=lexer_named("bash"))
         else:
             parts.append(LinePart([*BAR, (clean(str(key)), "name")]))
-            parts += value_parts(value, reading, prefix=BAR)
+            parts += value_parts(value, detail, prefix=BAR)
     if diff is not None:
-        parts += parts_and_rest(written_diff_parts(diff, prefix=BAR), reading, prefix=BAR)
+        parts += parts_and_rest(written_diff_parts(diff, prefix=BAR), detail, prefix=BAR)
     else:
         made = [part for old, new in edits for part in edit_parts(old, new, prefix=BAR)]
-        parts += parts_and_rest(made, reading, prefix=BAR)
+        parts += parts_and_rest(made, detail, prefix=BAR)
     return parts
 
 

@@ -16,7 +16,7 @@ ViewName = Literal["entry", "context", "raw", "diff"]
 VIEWS: tuple[ViewName, ...] = ("entry", "context", "raw", "diff")
 
 
-class Look(Struct, frozen=True, kw_only=True):
+class ViewRequest(Struct, frozen=True, kw_only=True):
     """What is looked at: a view of an entry; `marked` is the one it is compared with, `width` the pane's."""
 
     view: ViewName
@@ -27,7 +27,7 @@ class Look(Struct, frozen=True, kw_only=True):
     home: str
 
 
-class Looked(Struct, frozen=True, kw_only=True):
+class ViewedEntry(Struct, frozen=True, kw_only=True):
     """What the cursor is on: a session, and on a session's screen an entry in one of its views."""
 
     summary: Summary
@@ -36,7 +36,7 @@ class Looked(Struct, frozen=True, kw_only=True):
     view: ViewName = "entry"
 
 
-def document(session: Session, look: Look) -> list[Part]:
+def document(session: Session, request: ViewRequest) -> list[Part]:
     """Return the parts of a view. For background threads."""
     # The first screen knows this module, and nothing of what makes documents.
     from sessionbrowse.model.context import build
@@ -45,17 +45,17 @@ def document(session: Session, look: Look) -> list[Part]:
     from sessionbrowse.tui.reading.context_view import context_parts
     from sessionbrowse.tui.reading.documents import entry_document, raw_document
 
-    match look.view:
+    match request.view:
         case "entry":
-            return entry_document(session, look.index, look.now_ms)
+            return entry_document(session, request.index, request.now_ms)
         case "context":
-            return context_parts(build.build(session, look.index))
+            return context_parts(build.build(session, request.index))
         case "raw":
-            return raw_document(session, look.index)
+            return raw_document(session, request.index)
         case "diff":
-            other = look.marked if look.marked is not None else session.leaf
+            other = request.marked if request.marked is not None else session.leaf
             if other is None:
                 return [LinePart([("There is no leaf to compare with.", "dim italic")])]
-            return compare_parts(session, compare(session, other, look.index), look.home, look.width)
+            return compare_parts(session, compare(session, other, request.index), request.home, request.width)
         case _:
-            assert_never(look.view)
+            assert_never(request.view)

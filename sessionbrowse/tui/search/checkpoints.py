@@ -22,13 +22,13 @@ from sessionbrowse.tui.lists.rows import one_line, plural
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.resume.resume import Resuming
 from sessionbrowse.tui.search.hit_rows import checkpoint_row
-from sessionbrowse.tui.search.results_screen import FoundScreen, Spot
+from sessionbrowse.tui.search.results_screen import FoundEntry, ResultsScreen
 from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
 from sessionbrowse.tui.widgets.bars import Bar
 from sessionbrowse.tui.widgets.row_list import RowState
 
 
-class CheckpointsScreen(FoundScreen):
+class CheckpointsScreen(ResultsScreen):
     """The labels of all sessions."""
 
     ACTIONS = ("resume.resume:Resuming", "changes.undo:Undoing")
@@ -68,22 +68,22 @@ class CheckpointsScreen(FoundScreen):
 
     def here(self) -> Here:
         """Return what commands may ask."""
-        spot = self.spot
+        found = self.found_entry
         return Here(
             has_rows=bool(self._rows),
-            has_session=spot is not None,
+            has_session=found is not None,
             has_filter=bool(self.query_text),
-            has_entry_id=spot is not None and bool(spot.entry_id),
+            has_entry_id=found is not None and bool(found.entry_id),
         )
 
     @property
-    def spot(self) -> Spot | None:
+    def found_entry(self) -> FoundEntry | None:
         """The labelled entry under the cursor."""
         cursor = self.rows_list.cursor
         if cursor >= len(self._rows):
             return None
         mark = self._rows[cursor]
-        return Spot(self._summary(mark), mark.entry_index, mark.entry_id, f"⚑ {mark.label}", mark.state)
+        return FoundEntry(self._summary(mark), mark.entry_index, mark.entry_id, f"⚑ {mark.label}", mark.state)
 
     @property
     def searched_for(self) -> str:
@@ -245,10 +245,10 @@ class CheckpointsScreen(FoundScreen):
 
     def do_resume_there(self) -> None:
         """Check the entry out, then run the session's agent, which goes on from there."""
-        spot = self.spot
-        if spot is None or spot.entry_id is None:
+        found = self.found_entry
+        if found is None or found.entry_id is None:
             return
-        Resuming(self).resume_from(spot.summary, spot.entry_id)
+        Resuming(self).resume_from(found.summary, found.entry_id)
 
 
 def fits(query: SearchQuery, mark: Checkpoint, pattern_is_in: PatternIsIn = is_in) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sessionbrowse.model.search.query import BadSearch, SearchQuery, parse_search, word_spans
 from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
-from sessionbrowse.tui.widgets.text_view import Marks, TextView
+from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -21,7 +21,7 @@ class MatchMarks:
         self._view = view
         self._answers: PatternAnswers | None = None
 
-    def of(self, text: str) -> Marks | None:
+    def of(self, text: str) -> FindMatches | None:
         """Return a function that finds the matches of a query in a row; None for a query without text."""
         try:
             query = parse_search(text)

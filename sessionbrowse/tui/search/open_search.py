@@ -6,7 +6,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 
 
-class Finding:
+class OpenSearch:
     """The commands that leave a screen for the search or the checkpoints."""
 
     def __init__(self, screen: CommandScreen[None]) -> None:

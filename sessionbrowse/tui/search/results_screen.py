@@ -45,7 +45,7 @@ LOOK_AGAIN_SECONDS = 0.5
 """So long behind a change on the disk it is searched again, however much changes meanwhile."""
 
 
-class Spot(Struct, frozen=True):
+class FoundEntry(Struct, frozen=True):
     """An entry of a session, or the session itself (`index` None), and what it is."""
 
     summary: Summary
@@ -55,14 +55,14 @@ class Spot(Struct, frozen=True):
     state: str
 
 
-class Shown(Struct, frozen=True):
+class PreviewDocument(Struct, frozen=True):
     """A document for the preview, and the query whose matches are marked in it."""
 
     parts: list[Part]
     query: str = ""
 
 
-class FoundScreen(CommandScreen[None]):
+class ResultsScreen(CommandScreen[None]):
     """A line, rows that are entries, and a preview."""
 
     class Answered(Message):
@@ -115,13 +115,13 @@ class FoundScreen(CommandScreen[None]):
 
     @property
     @abstractmethod
-    def spot(self) -> Spot | None:
+    def found_entry(self) -> FoundEntry | None:
         """The entry under the cursor."""
 
     @property
     def subject(self) -> Summary | None:
         """The session of the entry under the cursor."""
-        return self.spot.summary if self.spot is not None else None
+        return self.found_entry.summary if self.found_entry is not None else None
 
     @abstractmethod
     def look_again(self) -> None:
@@ -159,7 +159,7 @@ class FoundScreen(CommandScreen[None]):
 
     def here(self) -> Here:
         """Return what commands may ask."""
-        return Here(has_rows=self.rows_list.count > 0, has_session=self.spot is not None)
+        return Here(has_rows=self.rows_list.count > 0, has_session=self.found_entry is not None)
 
     def moving(self) -> RowList | TextView | None:
         """The rows, also while the line is typed in; the preview when it has the keys."""
@@ -209,10 +209,10 @@ class FoundScreen(CommandScreen[None]):
 
     def show_preview(self) -> None:
         """Show the entry under the cursor, when the cursor rests."""
-        spot = self.spot
-        place = place_line(spot.summary, spot.role, spot.state, self.style()) if spot is not None else []
+        found = self.found_entry
+        place = place_line(found.summary, found.role, found.state, self.style()) if found is not None else []
         self.query_one("#found-place", Bar).show(place)
-        wanted = (self.rows_list.key, self.searched_for) if spot is not None else None
+        wanted = (self.rows_list.key, self.searched_for) if found is not None else None
         if wanted == self._previewed or (self._preview_due and wanted == self._waiting_for):
             # More hits below do not put off the preview of the first.
             return
@@ -220,7 +220,7 @@ class FoundScreen(CommandScreen[None]):
             self._preview_timer.stop()
         self._preview_due = False
         self.lane("preview").cancel()
-        if spot is None:
+        if found is None:
             self._previewed = None
             self.text_view.show([], empty="")
         elif self.text_view.display:
@@ -229,25 +229,25 @@ class FoundScreen(CommandScreen[None]):
 
     def _load_preview(self) -> None:
         self._preview_due = False
-        spot = self.spot
-        if spot is None:
+        found = self.found_entry
+        if found is None:
             return
         query = self.searched_for
         self._previewed = (self.rows_list.key, query)
         browser = self.browser
         now_ms, home = browser.now_ms(), browser.home
 
-        def load(job: Job) -> Shown:
-            session = browser.open_session(spot.summary.path, spot.summary.agent)
-            index = find_again(session, spot.index, spot.entry_id)
+        def load(job: Job) -> PreviewDocument:
+            session = browser.open_session(found.summary.path, found.summary.agent)
+            index = find_again(session, found.index, found.entry_id)
             parts: list[Part]
-            if index is None and spot.index is not None:
+            if index is None and found.index is not None:
                 raise NoSuchEntry(ENTRY_IS_GONE)
             if index is None:
-                parts = [*summary_parts(spot.summary, home, now_ms), *conversation(session, spot.summary)]
-                return Shown(parts)
+                parts = [*summary_parts(found.summary, home, now_ms), *conversation(session, found.summary)]
+                return PreviewDocument(parts)
             parts = entry_document(session, index, now_ms)
-            return Shown(parts, query)
+            return PreviewDocument(parts, query)
 
         self.lane("preview").ask(load)
 
@@ -257,7 +257,7 @@ class FoundScreen(CommandScreen[None]):
             sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
             self.text_view.show([], empty=one_line(sentence))
             return
-        shown: Shown = outcome.value
+        shown: PreviewDocument = outcome.value
         self.text_view.show(shown.parts, marks=self._marks.of(shown.query))
 
     @property
@@ -269,9 +269,9 @@ class FoundScreen(CommandScreen[None]):
 
     def do_open_found(self) -> None:
         """Go to the entry in its session's tree."""
-        spot = self.spot
-        if spot is not None:
-            self.browser.show_session(spot.summary, spot.index, spot.entry_id, self.searched_for)
+        found = self.found_entry
+        if found is not None:
+            self.browser.show_session(found.summary, found.index, found.entry_id, self.searched_for)
 
     def do_leave_found(self) -> None:
         """Go back to where the search was asked for."""

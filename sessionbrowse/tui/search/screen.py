@@ -20,9 +20,9 @@ from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import FOUND, RESULTS, RESULTS_VIEW, SEARCHING
 from sessionbrowse.tui.lists.rows import one_line, plural
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.search.examples import LESSONS, lesson_row
+from sessionbrowse.tui.search.examples import EXAMPLES, example_row
 from sessionbrowse.tui.search.hit_rows import hit_row
-from sessionbrowse.tui.search.results_screen import FoundScreen, Spot
+from sessionbrowse.tui.search.results_screen import FoundEntry, ResultsScreen
 from sessionbrowse.tui.widgets.bars import Bar
 from sessionbrowse.tui.widgets.row_list import RowState
 
@@ -33,7 +33,7 @@ ROOM_FOR_FILTERS = 114
 """Columns in which the line has room to name filters too, beside what it says of the hits."""
 
 
-class SearchScreen(FoundScreen):
+class SearchScreen(ResultsScreen):
     """The search over all sessions."""
 
     TYPED_IN = SEARCHING
@@ -60,7 +60,7 @@ class SearchScreen(FoundScreen):
         self.text_view.border_title = "Preview"
         filters = ", agent: project: role: after: …" if self.app.size.width >= ROOM_FOR_FILTERS else ""
         self.line.open("› ", self.query_text, f'words, "a phrase", re:pattern{filters}')
-        self._show_lessons()
+        self._show_examples()
         self._show_state()
 
     def on_screen_resume(self) -> None:
@@ -83,18 +83,18 @@ class SearchScreen(FoundScreen):
         """Return what commands may ask."""
         return Here(
             has_rows=bool(self._hits) or not self.query_text.strip() or self._is_unanswered,
-            has_session=self.spot is not None,
+            has_session=self.found_entry is not None,
             is_searching=self._is_searching,
         )
 
     @property
-    def spot(self) -> Spot | None:
+    def found_entry(self) -> FoundEntry | None:
         """The entry under the cursor."""
         cursor = self.rows_list.cursor
         if not self._hits or cursor >= len(self._hits):
             return None
         hit = self._hits[cursor]
-        return Spot(self._summary(hit), hit.entry_index, hit.entry_id, hit.role, hit.state)
+        return FoundEntry(self._summary(hit), hit.entry_index, hit.entry_id, hit.role, hit.state)
 
     @property
     def searched_for(self) -> str:
@@ -151,7 +151,7 @@ class SearchScreen(FoundScreen):
         client.send(Find(self._stamp, self.query_text, self.tools, PAGE_HITS))
         if not self.query_text.strip():
             self._hits = []
-            self._show_lessons()
+            self._show_examples()
         elif not self._hits:
             # What the letters before did not find says nothing of these.
             self._show_hits(top=False)
@@ -202,8 +202,8 @@ class SearchScreen(FoundScreen):
         self._say_found()
         self.show_preview()
 
-    def _show_lessons(self) -> None:
-        self.rows_list.set_rows([("lesson", number) for number in range(len(LESSONS))], cursor=("lesson", 0))
+    def _show_examples(self) -> None:
+        self.rows_list.set_rows([("example", number) for number in range(len(EXAMPLES))], cursor=("example", 0))
         self.rows_list.border_subtitle = ""
         self.show_preview()
 
@@ -286,7 +286,7 @@ class SearchScreen(FoundScreen):
 
     def _render_row(self, index: int, width: int, state: RowState) -> Line:
         if not self._hits:
-            return lesson_row(LESSONS[index], width)
+            return example_row(EXAMPLES[index], width)
         hit = self._hits[index]
         first = index == 0 or self._hits[index - 1].path != hit.path or index == self.rows_list.scroll_offset.y
         return hit_row(hit, self._summary(hit), width, self.style(), first_of_session=first)
@@ -317,8 +317,8 @@ class SearchScreen(FoundScreen):
             super().do_open_found()
             return
         key = self.rows_list.key
-        if not self.query_text.strip() and isinstance(key, tuple) and key[0] == "lesson":
-            self.search_for(LESSONS[key[1]].example)
+        if not self.query_text.strip() and isinstance(key, tuple) and key[0] == "example":
+            self.search_for(EXAMPLES[key[1]].query)
             self.do_found_line()
 
     def do_search_tools(self) -> None:

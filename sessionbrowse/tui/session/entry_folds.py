@@ -57,7 +57,7 @@ class EntryFolds:
         assert subject is not None
         path = subject.path
         self._screen.lane("viewer").ask(
-            lambda job: show_image(image.data, path, browser.handed, browser.options.environ)
+            lambda job: show_image(image.data, path, browser.temporary_copies, browser.options.environ)
         )
 
     def take_viewer(self, outcome: Outcome) -> None:

@@ -13,14 +13,14 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.lists.rows import one_line
 from sessionbrowse.tui.reading.find_entry import find_again
-from sessionbrowse.tui.reading.views import VIEWS, Look, ViewName, document
+from sessionbrowse.tui.reading.views import VIEWS, ViewName, ViewRequest, document
 from sessionbrowse.tui.search.match_spans import MatchMarks, apart
 from sessionbrowse.tui.session.tree_pane import TreePane
 from sessionbrowse.tui.session.tree_rows import hits_in
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.cursor_debounce import Resting
 from sessionbrowse.tui.shell.jobs import Job, Outcome
-from sessionbrowse.tui.widgets.text_view import Marks, TextView
+from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
 
 
 class EntryPane:
@@ -59,7 +59,7 @@ class EntryPane:
             self._make = None
             self.text.show([], empty="Nothing is chosen in the tree.")
             return
-        look = Look(
+        request = ViewRequest(
             view=view,
             index=index,
             marked=tree.marked,
@@ -68,7 +68,7 @@ class EntryPane:
             home=screen.browser.home,
         )
         screen.set_class(view == "diff", "-comparing")
-        self._make = lambda job: document(session, look)
+        self._make = lambda job: document(session, request)
         if not moved or self._resting.moved():
             # The frame that shows the cursor comes first.
             screen.after_frame(self._ask)
@@ -95,7 +95,7 @@ class EntryPane:
     def _found_marks(self) -> MatchMarks:
         return MatchMarks(self._screen, self.text)
 
-    def _marks(self) -> Marks | None:
+    def _marks(self) -> FindMatches | None:
         """Return what marks the words of the search in the tree, or those of the hit that was opened."""
         session, query = self._tree.session, self._tree.state.query
         if self.view != "entry" or session is None:

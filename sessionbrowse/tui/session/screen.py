@@ -15,7 +15,7 @@ from sessionbrowse.model.tree.tool_callers import learn_calls
 from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import SESSION, TREE, VIEW
 from sessionbrowse.tui.lists.rows import one_line
-from sessionbrowse.tui.reading.views import VIEWS, Looked
+from sessionbrowse.tui.reading.views import VIEWS, ViewedEntry
 from sessionbrowse.tui.session.entry_pane import EntryPane
 from sessionbrowse.tui.session.titles import facts_line, hit_position, path_line
 from sessionbrowse.tui.session.tree_pane import TreePane
@@ -35,7 +35,7 @@ class SessionScreen(PanedScreen):
     """One session, opened at an entry given by index and id, which a search for `searched` found."""
 
     ACTIONS = (
-        "search.open_search:Finding",
+        "search.open_search:OpenSearch",
         "changes.rename:Naming",
         "changes.label_checkout:Entries",
         "changes.undo:Undoing",
@@ -157,9 +157,9 @@ class SessionScreen(PanedScreen):
         return [self.summary]
 
     @property
-    def looked_at(self) -> Looked:
+    def viewed_entry(self) -> ViewedEntry:
         """The session, the entry and the view that copies are made of."""
-        return Looked(summary=self.summary, session=self.session, index=self.index, view=self.entry_pane.view)
+        return ViewedEntry(summary=self.summary, session=self.session, index=self.index, view=self.entry_pane.view)
 
     def position(self) -> str:
         """Return the position of the cursor among the rows, and among the hits of a search."""

@@ -29,7 +29,7 @@ from sessionbrowse.tui.commands.contexts import WELCOME
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.lists.library import Library
 from sessionbrowse.tui.lists.rows import plural
-from sessionbrowse.tui.outside.temporary_copies import HandedOver
+from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
 from sessionbrowse.tui.outside.terminal import run_in_terminal, terminal_is_gone
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.paint.spans import Line, cut_left
@@ -104,7 +104,7 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         self.scan_lane = Lane("scan")
         self.event_lane = Lane("event")
         self._skipped: tuple[tuple[str, str], ...] = ()
-        self.handed = HandedOver(options.environ.get("TMPDIR"))
+        self.temporary_copies = TemporaryCopies(options.environ.get("TMPDIR"))
         self.exists: dict[str, bool | None] = {}
         self._leaving = False
         self.animation_level = "none"
@@ -536,7 +536,7 @@ def run(options: BrowseOptions, monitor: Channel[MonitorEvent] | None = None) ->
         if "pattern_worker" in app.__dict__:
             app.pattern_worker.close()
         app.remove_demo()
-        app.handed.remove_all()
+        app.temporary_copies.remove_all()
 
 
 def _import_the_rest() -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.commands.command import Command, Here
     from sessionbrowse.tui.commands.keymap import Keys
     from sessionbrowse.tui.lists.library import Library
-    from sessionbrowse.tui.outside.temporary_copies import HandedOver
+    from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
     from sessionbrowse.tui.paint.spans import Line
     from sessionbrowse.tui.search.search_client import SearchClient
     from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
@@ -67,7 +67,7 @@ class Browser(Protocol):
     library: Library
     memory: ViewMemory
     home: str
-    handed: HandedOver
+    temporary_copies: TemporaryCopies
     scan_lane: Lane
     event_lane: Lane
     exists: dict[str, bool | None]

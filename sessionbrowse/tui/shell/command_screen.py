@@ -29,7 +29,7 @@ from sessionbrowse.tui.widgets.row_list import RowList
 from sessionbrowse.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
-    from sessionbrowse.tui.reading.views import Looked
+    from sessionbrowse.tui.reading.views import ViewedEntry
     from sessionbrowse.tui.shell.browser import Browser
     from sessionbrowse.tui.shell.session_updates import SessionUpdates
 
@@ -139,7 +139,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         return f"{moving.cursor + 1:,}/{moving.count:,}" if isinstance(moving, RowList) and moving.count else ""
 
     @property
-    def looked_at(self) -> Looked | None:
+    def viewed_entry(self) -> ViewedEntry | None:
         """Return what copies are made of."""
         return None
 

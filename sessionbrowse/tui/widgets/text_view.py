@@ -1,6 +1,6 @@
 """A pane of text of any length: only the parts on screen are wrapped.
 
-The height of a part that was never seen is an estimate. What is on screen is measured before it is drawn, and the
+The height of a part that was never seen is an estimate. What is on screen is document before it is drawn, and the
 view is shifted so that the text under the eye stays where it is.
 """
 
@@ -15,13 +15,13 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from sessionbrowse.tui.layout.folds import Fold
-from sessionbrowse.tui.layout.heights import Measured
+from sessionbrowse.tui.layout.heights import DocumentLayout
 from sessionbrowse.tui.layout.parts import FactPart, Part, overlay
 from sessionbrowse.tui.paint.spans import Line, line_width, wrap_words
 from sessionbrowse.tui.reading.images import ImagePart
 from sessionbrowse.tui.widgets.painted import Painted
 
-Marks = Callable[[str], list[tuple[int, int]]]
+FindMatches = Callable[[str], list[tuple[int, int]]]
 """Returns the places to be marked in a row's text, in order and apart from each other."""
 MOST_REVEALED = 300_000
 """Characters in which a marked place is looked for; one further down is not worth the wait."""
@@ -41,11 +41,11 @@ class TextView(Painted, can_focus=True):
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.empty = empty
-        self._measured = Measured((), 1)
+        self._document = DocumentLayout((), 1)
         self._width = 0
         self._settling = False
         self._spot: Part | None = None
-        self._marks: Marks | None = None
+        self._marks: FindMatches | None = None
         self._revealed_from: int | None = None
 
     # -- the document -------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ class TextView(Painted, can_focus=True):
         *,
         keep_place: bool = False,
         empty: str | None = None,
-        marks: Marks | None = None,
+        marks: FindMatches | None = None,
     ) -> None:
         """Show another document, from its top or where the first of the `marks` stands.
 
@@ -65,18 +65,18 @@ class TextView(Painted, can_focus=True):
         self._marks = marks
         if empty is not None:
             self.empty = empty
-        before = self._measured
+        before = self._document
         place = before.place_of(self.scroll_offset.y)
         spot = before.number_of(self._spot) if keep_place and self._spot is not None else None
         self._spot = None
         self._width = self.room
         opened = before.opened if keep_place else None
-        self._measured = Measured(parts, self._width, open_all=before.open_all, opened=opened)
-        top = self._measured.row_of(place) if keep_place and self.scroll_offset.y else 0
+        self._document = DocumentLayout(parts, self._width, open_all=before.open_all, opened=opened)
+        top = self._document.row_of(place) if keep_place and self.scroll_offset.y else 0
         self._update_size()
         self._settle(top)
         if spot is not None:
-            self._spot = self._measured.part_at(spot)
+            self._spot = self._document.part_at(spot)
         self._revealed_from = None
         if marks is not None and not keep_place:
             self._reveal(marks)
@@ -88,27 +88,27 @@ class TextView(Painted, can_focus=True):
             self._reveal(self._marks)
         self.refresh()
 
-    def _reveal(self, marks: Marks) -> None:
+    def _reveal(self, marks: FindMatches) -> None:
         """Scroll to the first row in which something is marked, opening the fold that hides it."""
         self._revealed_from = self.scroll_offset.y
-        measured = self._measured
+        document = self._document
         index = looked_at = 0
-        while index < len(measured.parts) and looked_at < MOST_REVEALED:
-            part = measured.parts[index]
+        while index < len(document.parts) and looked_at < MOST_REVEALED:
+            part = document.parts[index]
             if isinstance(part, Fold) and not part.is_open:
                 hidden = "\n".join([inner.plain()[:MOST_REVEALED] for inner in part.body()])
                 looked_at += len(hidden)
                 if any(map(marks, hidden.split("\n"))):
-                    measured.toggle(index)
+                    document.toggle(index)
             elif not isinstance(part, FactPart):
-                measured.measure(index)
-                rows = ["".join([text for text, _ in row]) for row in measured.rows(index)]
+                document.measure(index)
+                rows = ["".join([text for text, _ in row]) for row in document.rows(index)]
                 looked_at += sum(map(len, rows))
                 within = next((number for number, row in enumerate(rows) if marks(row)), None)
                 if within is not None:
-                    measured.update_tops()
+                    document.update_tops()
                     self._update_size()
-                    row = measured.tops[index] + within
+                    row = document.tops[index] + within
                     if row >= self.size.height - 1:
                         self._settle(row - self.size.height // 3)
                     self._revealed_from = None
@@ -118,19 +118,19 @@ class TextView(Painted, can_focus=True):
     @property
     def has_parts(self) -> bool:
         """Whether there is anything to read."""
-        return bool(self._measured.parts)
+        return bool(self._document.parts)
 
     @property
     def parts(self) -> Sequence[Part]:
         """The parts of the document as they are laid out now."""
-        return tuple(self._measured.parts)
+        return tuple(self._document.parts)
 
     def plain(self) -> str:
         """Return the whole document's text."""
-        return "\n".join([part.plain() for part in self._measured.parts])
+        return "\n".join([part.plain() for part in self._document.parts])
 
     def _update_size(self) -> None:
-        self.set_height(self._measured.height)
+        self.set_height(self._document.height)
 
     # -- keeping the place --------------------------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ class TextView(Painted, can_focus=True):
         self._settling = True
         try:
             for _ in range(4):
-                limit = max(0, self._measured.height - self.size.height)
+                limit = max(0, self._document.height - self.size.height)
                 top = limit if at_end else max(0, min(top, limit))
                 changed, top = self._measure_from(top)
                 if not changed:
@@ -152,25 +152,25 @@ class TextView(Painted, can_focus=True):
             self._settling = False
 
     def _measure_from(self, top: int) -> tuple[bool, int]:
-        measured = self._measured
-        index = self._measured.index_at(top)
-        if index >= len(measured.parts):
+        document = self._document
+        index = self._document.index_at(top)
+        if index >= len(document.parts):
             return False, top
-        position = measured.tops[index]
+        position = document.tops[index]
         bottom = top + self.size.height
         changed = False
-        while index < len(measured.parts) and position < bottom:
-            difference = measured.measure(index)
+        while index < len(document.parts) and position < bottom:
+            difference = document.measure(index)
             if difference:
                 changed = True
                 if position < top:
                     # The part reaches above the screen: hold what follows it in place.
                     top = max(position, top + difference)
                     bottom = top + self.size.height
-            position += measured.heights[index]
+            position += document.heights[index]
             index += 1
-        if changed or len(measured.tops) != len(measured.parts) + 1:
-            measured.update_tops()
+        if changed or len(document.tops) != len(document.parts) + 1:
+            document.update_tops()
             self._update_size()
         return changed, top
 
@@ -187,13 +187,13 @@ class TextView(Painted, can_focus=True):
             self._settle(self.scroll_offset.y)
             return
         top = self.scroll_offset.y
-        index = self._measured.index_at(top)
-        into = top - self._measured.tops[index]
+        index = self._document.index_at(top)
+        into = top - self._document.tops[index]
         self._width = width
-        self._measured.fit(width)
+        self._document.fit(width)
         self._update_size()
-        if index < len(self._measured.heights):
-            top = self._measured.tops[index] + min(into, max(0, self._measured.heights[index] - 1))
+        if index < len(self._document.heights):
+            top = self._document.tops[index] + min(into, max(0, self._document.heights[index] - 1))
         self._settle(top)
         self.refresh()
         self.post_message(self.Resized())
@@ -239,24 +239,24 @@ class TextView(Painted, can_focus=True):
     def spot(self) -> Spot | None:
         """The row that Enter acts on: the one that was chosen while it is on screen, else the first on screen."""
         index = self._spot_index()
-        part = self._measured.parts[index] if index is not None else None
+        part = self._document.parts[index] if index is not None else None
         return part if isinstance(part, Spot) else None
 
     def _spot_index(self) -> int | None:
         shown = self._spots(self.scroll_offset.y, self.scroll_offset.y + self.size.height)
         return next(
-            (index for index in shown if self._measured.parts[index] is self._spot), shown[0] if shown else None
+            (index for index in shown if self._document.parts[index] is self._spot), shown[0] if shown else None
         )
 
     def _spots(self, top: int, bottom: int) -> list[int]:
         """Return the indexes of the folds and images whose row lies between two rows."""
-        measured = self._measured
+        document = self._document
         found: list[int] = []
-        index = bisect_right(measured.tops, top - 1)
-        for at in range(index, len(measured.parts)):
-            if measured.tops[at] >= bottom:
+        index = bisect_right(document.tops, top - 1)
+        for at in range(index, len(document.parts)):
+            if document.tops[at] >= bottom:
                 break
-            if isinstance(measured.parts[at], Spot):
+            if isinstance(document.parts[at], Spot):
                 found.append(at)
         return found
 
@@ -266,30 +266,30 @@ class TextView(Painted, can_focus=True):
         if isinstance(spot, ImagePart):
             return spot
         shown = self._spots(self.scroll_offset.y, self.scroll_offset.y + self.size.height)
-        parts = [self._measured.parts[index] for index in shown]
+        parts = [self._document.parts[index] for index in shown]
         return next((part for part in parts if isinstance(part, ImagePart)), None)
 
     def toggle_spot(self) -> None:
         """Open or close the fold that is chosen."""
         index = self._spot_index()
-        if index is not None and isinstance(self._measured.parts[index], Fold):
-            self._spot = self._measured.parts[index]
-            grown = self._measured.height
-            self._measured.toggle(index)
-            grown = self._measured.height - grown
+        if index is not None and isinstance(self._document.parts[index], Fold):
+            self._spot = self._document.parts[index]
+            grown = self._document.height
+            self._document.toggle(index)
+            grown = self._document.height - grown
             # What came into being below the fold is shown, at the cost of a part of what stands above it.
-            row, height = self._measured.tops[index], self.size.height
+            row, height = self._document.tops[index], self.size.height
             wanted = min(row - height // 3, row + 1 + grown - height)
             self._laid_anew(max(self.scroll_offset.y, wanted))
 
     def toggle_all(self) -> None:
         """Open or close every fold; the part at the top stays there."""
         top = self.scroll_offset.y
-        index = self._measured.index_at(top)
-        part = self._measured.parts[index] if self.has_parts else None
-        self._measured.toggle_all()
-        at = next((at for at, other in enumerate(self._measured.parts) if other is part), None)
-        self._laid_anew(self._measured.tops[at] if at is not None and top else top)
+        index = self._document.index_at(top)
+        part = self._document.parts[index] if self.has_parts else None
+        self._document.toggle_all()
+        at = next((at for at, other in enumerate(self._document.parts) if other is part), None)
+        self._laid_anew(self._document.tops[at] if at is not None and top else top)
 
     def _laid_anew(self, top: int) -> None:
         self._update_size()
@@ -298,26 +298,26 @@ class TextView(Painted, can_focus=True):
 
     def go_spot(self, step: int) -> None:
         """Choose the next fold or image, below (1) or above (-1), and bring it on screen."""
-        measured = self._measured
+        document = self._document
         index = self._spot_index()
         if index is None:
-            index = self._measured.index_at(self.scroll_offset.y) - (step > 0)
+            index = self._document.index_at(self.scroll_offset.y) - (step > 0)
         at = index + step
-        while 0 <= at < len(measured.parts):
-            before = len(measured.parts)
-            measured.measure(at)
-            if len(measured.parts) != before and step < 0:
-                at += len(measured.parts) - before
-            if isinstance(measured.parts[at], Spot):
+        while 0 <= at < len(document.parts):
+            before = len(document.parts)
+            document.measure(at)
+            if len(document.parts) != before and step < 0:
+                at += len(document.parts) - before
+            if isinstance(document.parts[at], Spot):
                 break
             at += step
-        measured.update_tops()
+        document.update_tops()
         self._update_size()
-        if not 0 <= at < len(measured.parts):
+        if not 0 <= at < len(document.parts):
             self.refresh()
             return
-        self._spot = measured.parts[at]
-        row, top = measured.tops[at], self.scroll_offset.y
+        self._spot = document.parts[at]
+        row, top = document.tops[at], self.scroll_offset.y
         if not top <= row < top + self.size.height:
             self._settle(max(0, row - self.size.height // 3))
         self.refresh()
@@ -328,7 +328,7 @@ class TextView(Painted, can_focus=True):
         row = self.scroll_offset.y + offset.y if offset is not None else -1
         clicked = self._spots(row, row + 1) if row >= 0 else []
         if clicked and self.text_selection is None:
-            self._spot = self._measured.parts[clicked[0]]
+            self._spot = self._document.parts[clicked[0]]
             self.toggle_spot()
             self.refresh()
 
@@ -336,11 +336,11 @@ class TextView(Painted, can_focus=True):
 
     def line_at(self, row: int) -> Line:
         """Return the spans of a row of the document; empty below its end."""
-        if not 0 <= row < self._measured.height:
+        if not 0 <= row < self._document.height:
             return []
-        index = bisect_right(self._measured.tops, row) - 1
-        rows = self._measured.rows(index)
-        within = row - self._measured.tops[index]
+        index = bisect_right(self._document.tops, row) - 1
+        rows = self._document.rows(index)
+        within = row - self._document.tops[index]
         return rows[within] if within < len(rows) else []
 
     def render_line(self, y: int) -> Strip:
@@ -360,11 +360,11 @@ class TextView(Painted, can_focus=True):
         return self.paint(line, width, "cursor-blurred" if self._is_chosen(row) else "").apply_offsets(0, row)
 
     def _is_chosen(self, row: int) -> bool:
-        index = self._measured.index_at(row)
-        measured = self._measured
-        if not self.has_focus or index >= len(measured.parts) or measured.tops[index] != row:
+        index = self._document.index_at(row)
+        document = self._document
+        if not self.has_focus or index >= len(document.parts) or document.tops[index] != row:
             return False
-        return isinstance(measured.parts[index], Spot) and self._spot_index() == index
+        return isinstance(document.parts[index], Spot) and self._spot_index() == index
 
     def _render_empty(self, y: int, width: int) -> Strip:
         rows = wrap_words(self.empty, max(1, width - 4))
@@ -381,7 +381,7 @@ class TextView(Painted, can_focus=True):
         if selection.start is None and selection.end is None:
             return self.plain(), "\n"
         first = selection.start.y if selection.start is not None else 0
-        last = selection.end.y if selection.end is not None else self._measured.height - 1
+        last = selection.end.y if selection.end is not None else self._document.height - 1
         rows: list[str] = []
         for row in range(first, last + 1):
             text = "".join([piece for piece, _ in self.line_at(row)])

@@ -14,7 +14,7 @@ from sessionbrowse.text import width as cell_width
 from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.markdown import LONGEST_MARKDOWN, inline_lines, letters, markdown_parts
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.reading.texts import Reading, said_parts
+from sessionbrowse.tui.reading.texts import Detail, said_parts
 
 RAW = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 PIECES = [
@@ -58,7 +58,7 @@ def test_no_row_is_wider_than_the_pane(source: str, width: int) -> None:
 @given(MARKDOWN, st.integers(1, 6))
 def test_a_fold_hides_a_rest_but_loses_none_of_it(source: str, lines: int) -> None:
     shown = ""
-    for part in said_parts(source, Reading(lines=lines)):
+    for part in said_parts(source, Detail(lines=lines)):
         inside = part.body() if isinstance(part, Fold) else [part]
         shown += "".join(["".join(texts(one.rows(80))) for one in inside])
     assert not RAW.search(shown)
@@ -168,7 +168,7 @@ def test_a_wide_list_item_hangs_below_its_text() -> None:
 
 def test_a_fence_that_is_cut_goes_on_as_code_after_the_fold() -> None:
     source = "```python\n" + "\n".join([f"x{number} = {number}" for number in range(60)]) + "\n```\nafter *it*"
-    *head, fold = said_parts(source, Reading(lines=10))
+    *head, fold = said_parts(source, Detail(lines=10))
     assert texts(fold.rows(60)) == ["▸ 53 more lines"]
     assert isinstance(fold, Fold)
     body = [row for part in fold.body() for row in texts(part.rows(60))]

@@ -10,9 +10,9 @@ import pytest
 
 from sessionbrowse.tui.outside.clipboard import LARGEST_FOR_TERMINAL, TooLargeToCopy, copy_text, copyable
 from sessionbrowse.tui.outside.editor import NoEditor, editor_command, private_copy
-from sessionbrowse.tui.outside.temporary_copies import HandedOver
+from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
 from sessionbrowse.tui.reading.entry_plain import context_text, entry_text, raw_text
-from sessionbrowse.tui.reading.texts import Reading, output_parts
+from sessionbrowse.tui.reading.texts import Detail, output_parts
 from tests.support.session_files import answer, entry, header, opened, user, written
 from tests.support.tui_support import browsing, fixed_source, summary
 
@@ -108,7 +108,7 @@ def test_why_there_is_no_editor_is_said(tmp_path: Path, environ: dict[str, str],
 
 def test_a_copy_is_private_and_cannot_be_written(tmp_path: Path) -> None:
     source = written(tmp_path, header(), user("u1", None))
-    handed = HandedOver(str(tmp_path))
+    handed = TemporaryCopies(str(tmp_path))
     copy = private_copy(handed, source)
     assert copy != source
     assert copy.read_bytes() == source.read_bytes()
@@ -140,7 +140,7 @@ def test_a_context_as_text_is_each_message_below_its_role(tmp_path: Path) -> Non
 
 
 def test_what_is_folded_is_copied_too() -> None:
-    parts = output_parts("\n".join([str(number) for number in range(100)]), Reading(output_lines=3))
+    parts = output_parts("\n".join([str(number) for number in range(100)]), Detail(output_lines=3))
     assert parts[-1].plain().endswith("\n98\n99")
 
 
@@ -179,8 +179,8 @@ async def test_a_copy_that_was_opened_is_gone_and_the_session_untouched(tmp_path
         await browser.press("enter", "e")
         # Without a terminal there is nothing to lend.
         assert "cannot be lent" in browser.toasts()[-1]
-        directory = browser.app.handed._directory
+        directory = browser.app.temporary_copies._directory
         assert directory is not None
         assert os.listdir(directory) == []
-        browser.app.handed.remove_all()
+        browser.app.temporary_copies.remove_all()
     assert path.read_bytes() == before

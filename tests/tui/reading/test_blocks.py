@@ -18,16 +18,16 @@ from sessionbrowse.format.entries import ToolResultMessage as Result
 from sessionbrowse.store.read.blobs import read_blob
 from sessionbrowse.text import clean_lines
 from sessionbrowse.tui.layout.folds import Fold, cut_at
-from sessionbrowse.tui.layout.heights import Measured
+from sessionbrowse.tui.layout.heights import DocumentLayout
 from sessionbrowse.tui.layout.highlight import code_parts, lexer_for_path, lexer_named
 from sessionbrowse.tui.layout.parts import SHOWN_FIRST, LazyPart, LinePart, Part, text_parts, warm
-from sessionbrowse.tui.outside.temporary_copies import HandedOver
+from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
 from sessionbrowse.tui.outside.viewer import NoViewer, show_image
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.diffs import edit_counts, edit_parts, style_diff, written_diff_counts
 from sessionbrowse.tui.reading.images import ImagePart, dimensions, image_line
 from sessionbrowse.tui.reading.messages import message_parts
-from sessionbrowse.tui.reading.texts import Reading, output_parts
+from sessionbrowse.tui.reading.texts import Detail, output_parts
 from sessionbrowse.tui.reading.tools import call_parts
 
 
@@ -126,12 +126,12 @@ def result(text: str, **facts: Any) -> Result:
 
 
 def test_a_call_and_its_result_are_one_block() -> None:
-    parts = call_parts(call("bash", command="ls -l", timeout=5), Reading(results=lambda _: result("a\nb")))
+    parts = call_parts(call("bash", command="ls -l", timeout=5), Detail(results=lambda _: result("a\nb")))
     assert shown(parts) == ["⚙ bash  $ ls -l  timeout 5", "╰ result", "  a", "  b"]
 
 
 def test_a_failed_call_says_so() -> None:
-    parts = call_parts(call("read", path="x"), Reading(), result("No such file", is_error=True))
+    parts = call_parts(call("read", path="x"), Detail(), result("No such file", is_error=True))
     assert shown(parts)[1:] == ["╰ failed", "  No such file"]
 
 
@@ -144,26 +144,26 @@ def test_a_failed_call_says_so() -> None:
     ],
 )
 def test_an_edit_shows_what_it_changes(arguments: dict[str, Any]) -> None:
-    rows = shown(call_parts(call("edit", **arguments), Reading()))
+    rows = shown(call_parts(call("edit", **arguments), Detail()))
     assert rows[0].endswith("a.py  +1 −1")
     assert rows[1:] == ["│ - x = 1", "│ + x = 2"]
 
 
 def test_an_edit_with_a_difference_beside_its_result_shows_that() -> None:
     done = result("ok", details={"diff": " 1 a\n-2 x\n+2 y"})
-    rows = shown(call_parts(call("edit", path="a", oldText="x", newText="y"), Reading(), done))
+    rows = shown(call_parts(call("edit", path="a", oldText="x", newText="y"), Detail(), done))
     assert rows == ["⚙ edit  path a  +1 −1", "│  1 a", "│ -2 x", "│ +2 y", "╰ result", "  ok"]
 
 
 def test_a_written_file_is_shown_as_new_lines() -> None:
-    rows = shown(call_parts(call("write", path="a.py", content="import os\nimport re\n"), Reading()))
+    rows = shown(call_parts(call("write", path="a.py", content="import os\nimport re\n"), Detail()))
     assert rows[0] == "⚙ write  path a.py"
     assert rows[1:3] == ["│ + import os", "│ + import re"]
 
 
 def test_long_results_are_folded_with_a_count() -> None:
     text = "\n".join([str(number) for number in range(1, 235)])
-    *head, fold = call_parts(call("read", path="x"), Reading(output_lines=20), result(text))
+    *head, fold = call_parts(call("read", path="x"), Detail(output_lines=20), result(text))
     assert shown(head)[-1] == "  20"
     assert isinstance(fold, Fold)
     assert texts(fold.rows(60)) == ["  ▸ 214 more lines"]
@@ -172,7 +172,7 @@ def test_long_results_are_folded_with_a_count() -> None:
 
 
 def test_where_nothing_can_be_opened_the_count_stands_alone() -> None:
-    parts = output_parts("x\n" * 100, Reading(output_lines=3, foldable=False))
+    parts = output_parts("x\n" * 100, Detail(output_lines=3, foldable=False))
     assert shown(parts)[-1] == "… 98 more lines"
 
 
@@ -183,9 +183,9 @@ def test_a_fold_never_hides_less_than_it_takes() -> None:
 
 def test_thinking_is_folded_unless_it_is_all_there_is() -> None:
     thought = ThinkingBlock(thinking="**Plan**\nfirst, then second")
-    both = message_parts(AssistantMessage(content=(thought, TextBlock(text="Done."))), Reading())
+    both = message_parts(AssistantMessage(content=(thought, TextBlock(text="Done."))), Detail())
     assert shown(both) == ["▸ ✧ thinking  2 lines  Plan first, then second", "", "Done."]
-    (alone,) = message_parts(AssistantMessage(content=(thought,)), Reading())
+    (alone,) = message_parts(AssistantMessage(content=(thought,)), Detail())
     assert isinstance(alone, Fold)
     assert alone.is_open
 
@@ -229,14 +229,14 @@ def test_no_header_breaks_the_row(tail: bytes, head: bytes) -> None:
 def test_an_image_is_one_row_with_kind_area_and_size() -> None:
     (part,) = message_parts(
         AssistantMessage(content=(ImageBlock(mime_type="image/png", data=base64.b64encode(PNG * 60).decode()),)),
-        Reading(),
+        Detail(),
     )
     assert shown([part]) == ["▣ image/png  640 × 480  1.9KB"]
 
 
 def test_an_image_is_opened_as_a_private_copy_that_is_gone_afterwards(tmp_path: Path) -> None:
     opened: list[str] = []
-    handed = HandedOver(str(tmp_path))
+    handed = TemporaryCopies(str(tmp_path))
     viewer = tmp_path / "xdg-open"
     viewer.write_text("#!/bin/sh\n")
     viewer.chmod(0o755)
@@ -272,7 +272,9 @@ def test_an_image_is_opened_as_a_private_copy_that_is_gone_afterwards(tmp_path: 
 )
 def test_why_an_image_cannot_be_opened_is_said(data: str | None, environ: dict[str, str], reason: str) -> None:
     with pytest.raises(NoViewer, match=reason):
-        show_image(data, "/s.jsonl", HandedOver(), environ, platform="linux", start=lambda *_: pytest.fail("started"))
+        show_image(
+            data, "/s.jsonl", TemporaryCopies(), environ, platform="linux", start=lambda *_: pytest.fail("started")
+        )
 
 
 def test_an_image_that_omp_keeps_beside_the_sessions_is_found_there(tmp_path: Path) -> None:
@@ -295,14 +297,14 @@ def line(text: str) -> Part:
     return LinePart([(text, "")])
 
 
-def rows_of(measured: Measured) -> list[str]:
+def rows_of(document: DocumentLayout) -> list[str]:
     index = 0
-    while index < len(measured.parts):
-        measured.measure(index)
+    while index < len(document.parts):
+        document.measure(index)
         index += 1
-    measured.update_tops()
-    found = [row for index in range(len(measured.parts)) for row in texts(measured.rows(index))]
-    assert measured.height == len(found)
+    document.update_tops()
+    found = [row for index in range(len(document.parts)) for row in texts(document.rows(index))]
+    assert document.height == len(found)
     return found
 
 
@@ -312,24 +314,24 @@ def nested() -> list[Part]:
 
 
 def test_a_fold_opens_and_closes_with_what_is_in_it() -> None:
-    measured = Measured(nested(), 40)
-    assert rows_of(measured) == ["above", "▸ outer", "below"]
-    measured.toggle(1)
-    assert rows_of(measured) == ["above", "▾ outer", "a", "▸ inner", "b", "below"]
-    measured.toggle(3)
-    assert rows_of(measured) == ["above", "▾ outer", "a", "▾ inner", "deep", "b", "below"]
-    measured.toggle(1)
-    assert rows_of(measured) == ["above", "▸ outer", "below"]
+    document = DocumentLayout(nested(), 40)
+    assert rows_of(document) == ["above", "▸ outer", "below"]
+    document.toggle(1)
+    assert rows_of(document) == ["above", "▾ outer", "a", "▸ inner", "b", "below"]
+    document.toggle(3)
+    assert rows_of(document) == ["above", "▾ outer", "a", "▾ inner", "deep", "b", "below"]
+    document.toggle(1)
+    assert rows_of(document) == ["above", "▸ outer", "below"]
 
 
 def test_all_folds_open_at_once_also_in_parts_that_are_built_later() -> None:
-    measured = Measured([*nested(), *[line("x" * 39)] * 200, LazyPart(nested)], 40)
-    measured.toggle_all()
-    opened = rows_of(measured)
+    document = DocumentLayout([*nested(), *[line("x" * 39)] * 200, LazyPart(nested)], 40)
+    document.toggle_all()
+    opened = rows_of(document)
     assert opened[:5] == ["above", "▾ outer", "a", "▾ inner", "deep"]
     assert opened[-5:] == ["a", "▾ inner", "deep", "b", "below"]
-    measured.toggle_all()
-    assert rows_of(measured)[:3] == ["above", "▸ outer", "below"]
+    document.toggle_all()
+    assert rows_of(document)[:3] == ["above", "▸ outer", "below"]
 
 
 def test_what_shows_first_is_built_once_and_before_it_is_painted() -> None:
@@ -351,17 +353,17 @@ def test_what_shows_first_is_built_once_and_before_it_is_painted() -> None:
 
 def test_a_fold_of_fifty_megabytes_opens_at_once() -> None:
     text = "a line of some length, as tools write them\n" * 1_200_000
-    parts = output_parts(text, Reading(output_lines=20))
-    measured = Measured(parts, 80)
+    parts = output_parts(text, Detail(output_lines=20))
+    document = DocumentLayout(parts, 80)
     started = time.process_time()
-    measured.toggle(len(measured.parts) - 1)
-    assert measured.height > 1_000_000
+    document.toggle(len(document.parts) - 1)
+    assert document.height > 1_000_000
     assert time.process_time() - started < 1
 
 
 def test_what_is_long_is_cut_by_characters_where_no_line_ends() -> None:
     data = json.dumps({"key": "v" * 50_000})
-    *head, fold = output_parts(data, Reading(output_lines=5))
+    *head, fold = output_parts(data, Detail(output_lines=5))
     assert texts(fold.rows(60))[0].endswith("more characters")
     assert "".join([part.plain() for part in text_parts(data)]) == data
     assert sum([len(part.plain()) for part in head]) == 2_000

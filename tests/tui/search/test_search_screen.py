@@ -15,7 +15,7 @@ from sessionbrowse.services.background.search_messages import HitPage, SearchPro
 from sessionbrowse.tui.changes.reread import read_again
 from sessionbrowse.tui.lists.rows import ListStyle
 from sessionbrowse.tui.paint.spans import line_width
-from sessionbrowse.tui.search.examples import LESSONS
+from sessionbrowse.tui.search.examples import EXAMPLES
 from sessionbrowse.tui.search.hit_rows import hit_row, snippet_spans
 from sessionbrowse.tui.search.match_spans import words_in
 from sessionbrowse.tui.search.screen import SearchScreen
@@ -50,7 +50,7 @@ def status(browser: Driven) -> str:
 async def test_an_empty_line_shows_what_can_be_asked_and_enter_takes_an_example(demo: dict[str, Any]) -> None:
     async with searching(demo) as browser:
         rows = "\n".join(browser.rows("#found-rows"))
-        assert all(lesson.example in rows for lesson in LESSONS)
+        assert all(example.query in rows for example in EXAMPLES)
         await browser.press("down", "enter")
         assert '"next to each other"' in status(browser)
 

@@ -8,7 +8,7 @@ from functools import partial
 from textual.app import App, ComposeResult
 
 from sessionbrowse.tui.layout.folds import Fold
-from sessionbrowse.tui.layout.heights import Measured
+from sessionbrowse.tui.layout.heights import DocumentLayout
 from sessionbrowse.tui.layout.parts import LazyPart, LinePart, Part, text_parts
 from sessionbrowse.tui.widgets.text_view import TextView
 
@@ -181,15 +181,15 @@ def test_folds_inside_folds_and_lazy_parts_are_as_open_in_the_document_made_anew
         inner = fold("inner", LinePart([("deep", "")]))
         return [LazyPart(lambda: [fold("outer", LazyPart(lambda: [inner])), LinePart([("below", "")])]), fold("last")]
 
-    def rows(measured: Measured) -> list[str]:
-        return [part.plain() for part in measured.parts if isinstance(part, LinePart)]
+    def rows(document: DocumentLayout) -> list[str]:
+        return [part.plain() for part in document.parts if isinstance(part, LinePart)]
 
-    first = Measured(document(), 40)
+    first = DocumentLayout(document(), 40)
     first.toggle(0)
     first.measure(1)
     first.toggle(1)
     assert rows(first) == ["deep", "below"]
-    again = Measured(document(), 40, opened=first.opened)
+    again = DocumentLayout(document(), 40, opened=first.opened)
     again.measure(1)
     assert rows(again) == ["deep", "below"]
     again.toggle(0)
