@@ -1,7 +1,7 @@
-"""Notice changes below directories: by the system's own means through watchfiles, else by looking again and again.
+"""Watch directories for changes: with the system's notifications through watchfiles, else by polling.
 
-It tells paths, not what happened to them: whoever is told looks. A path that is told may be unchanged. Network disks
-say nothing about what other machines write, so they are looked at.
+The watcher reports paths, not the kind of change, and a reported path may be unchanged. Network disks send no
+notifications about changes by other machines, so they are polled.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from contextlib import suppress
 
 POLL_SECONDS = 0.7
 WHOLE_POLL_SECONDS = 15.0
-"""How often directories that are looked at are told whole: a file may grow without a trace in its directory."""
+"""How often a polled directory is reported itself: a file may grow without a change in its directory."""
 HOT_FILES = 60
-"""Newest files of each looked-at directory that are looked at each time."""
+"""Number of newest files in each polled directory that are checked each time."""
 _STEP_MS = 50
 _DEBOUNCE_MS = 400
 _STOP_MS = 500
@@ -24,21 +24,21 @@ MOUNTS = "/proc/self/mounts"
 _REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "vboxsf"})
 _REMOTE_FUSE = ("fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.gvfsd", "prl_fs", "drvfs", "fuse.vmhgfs")
 
-Changed = Callable[[frozenset[str]], object]
+Report = Callable[[frozenset[str]], object]
 
 
 class Watcher:
-    """Watches directories, those below them included, and tells changed paths from threads of its own."""
+    """Watches directories and all below them; reports changed paths from threads of its own."""
 
-    def __init__(self, changed: Changed, *, poll: bool = False) -> None:
-        self._changed = changed
-        self._poll = poll
+    def __init__(self, report: Report, *, polls_all: bool = False) -> None:
+        self._report = report
+        self._polls_all = polls_all
         self._wanted: tuple[str, ...] = ()
         self._missing: tuple[str, ...] = ()
         self._stop = threading.Event()
 
     def watch(self, roots: Iterable[str]) -> None:
-        """Watch these directories from now on, those that exist; does nothing if they are what is watched."""
+        """Watch those of these directories that exist, instead of those before; do nothing if they are the same."""
         wanted = _outermost([os.path.abspath(root) for root in roots])
         existing = tuple([root for root in wanted if os.path.isdir(root)])
         self._missing = tuple([root for root in wanted if root not in existing])
@@ -46,19 +46,19 @@ class Watcher:
             return
         self.stop()
         self._wanted, self._stop = existing, threading.Event()
-        looked_at = existing if self._poll else [root for root in existing if is_remote(root)]
-        watched = [root for root in existing if root not in looked_at]
-        if watched:
-            self._start(self._listen, watched)
-        if looked_at:
-            self._start(self._look, looked_at)
+        polled = existing if self._polls_all else [root for root in existing if is_remote(root)]
+        notified = [root for root in existing if root not in polled]
+        if notified:
+            self._start(self._listen, notified)
+        if polled:
+            self._start(self._poll, polled)
 
     def has_appeared(self) -> bool:
-        """Whether a directory exists now that did not when it was to be watched."""
+        """Return whether a directory exists now that was missing when `watch` was called."""
         return any(os.path.isdir(root) for root in self._missing)
 
     def stop(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching."""
         self._stop.set()
         self._wanted = ()
 
@@ -67,19 +67,19 @@ class Watcher:
         thread.start()
 
     def _listen(self, roots: Sequence[str], stop: threading.Event) -> None:
-        """Be told by the system; look instead when it cannot (its limits are reached, a disk has no such means)."""
+        """Report the system's notifications; poll if it sends none, because of a limit or the kind of disk."""
         try:
             try:
-                self._be_told(roots, stop, forbidden_too=True)
+                self._report_notifications(roots, stop, skips_forbidden=False)
             except PermissionError:
-                self._be_told(roots, stop, forbidden_too=False)
+                self._report_notifications(roots, stop, skips_forbidden=True)
         except Exception:
-            # Whatever the library or the system lacks, looking needs neither.
+            # Polling works whatever the library or the system lacks.
             if not stop.is_set():
-                self._changed(frozenset(roots))
-                self._look(roots, stop)
+                self._report(frozenset(roots))
+                self._poll(roots, stop)
 
-    def _be_told(self, roots: Sequence[str], stop: threading.Event, *, forbidden_too: bool) -> None:
+    def _report_notifications(self, roots: Sequence[str], stop: threading.Event, *, skips_forbidden: bool) -> None:
         from watchfiles import watch
 
         for changes in watch(
@@ -89,27 +89,27 @@ class Watcher:
             debounce=_DEBOUNCE_MS,
             rust_timeout=_STOP_MS,
             stop_event=stop,
-            # Told to leave out what is forbidden, the library also leaves out what is beyond the system's limit.
-            ignore_permission_denied=not forbidden_too,
+            # With this option the library also skips directories beyond the system's limit, without an error.
+            ignore_permission_denied=skips_forbidden,
         ):
-            self._changed(frozenset([path for _, path in changes]))
+            self._report(frozenset([path for _, path in changes]))
 
-    def _look(self, roots: Sequence[str], stop: threading.Event) -> None:
-        before = stamps(roots)
-        told = time.monotonic()
+    def _poll(self, roots: Sequence[str], stop: threading.Event) -> None:
+        before = times_and_sizes(roots)
+        last_whole = time.monotonic()
         while not stop.wait(POLL_SECONDS):
-            now = stamps(roots)
+            now = times_and_sizes(roots)
             changed = {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
             before = now
-            if time.monotonic() - told > WHOLE_POLL_SECONDS:
-                told = time.monotonic()
+            if time.monotonic() - last_whole > WHOLE_POLL_SECONDS:
+                last_whole = time.monotonic()
                 changed |= set(roots)
             if changed:
-                self._changed(frozenset(changed))
+                self._report(frozenset(changed))
 
 
-def stamps(roots: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return times and sizes of the directories, those directly below them, and the newest files directly in these."""
+def times_and_sizes(roots: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Return modification time and size of directories, their direct subdirectories, and the newest files in each."""
     found: dict[str, tuple[int, int]] = {}
     for root in roots:
         folders = [root]
@@ -135,7 +135,7 @@ def _newest(folder: str) -> list[tuple[str, tuple[int, int]]]:
 
 
 def is_remote(path: str, mounts: str = MOUNTS) -> bool:
-    """Tell whether a path lies on a disk of another machine, as far as the system says so."""
+    """Return whether a path lies on a network disk, as far as the mount table tells."""
     try:
         with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
             lines = [line.split(" ") for line in file]
@@ -153,7 +153,7 @@ def is_remote(path: str, mounts: str = MOUNTS) -> bool:
 
 
 def _outermost(roots: Iterable[str]) -> list[str]:
-    """Return the directories that lie in none of the others, in the order of their paths."""
+    """Return the directories that lie in none of the others, sorted by path."""
     chosen: list[str] = []
     for root in sorted(set(roots)):
         if not any(root.startswith(above.rstrip("/") + "/") for above in chosen):

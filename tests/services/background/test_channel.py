@@ -126,5 +126,22 @@ def test_a_program_takes_nothing_from_the_current_directory(tmp_path: Path, monk
     channel.kill()
 
 
+@pytest.mark.parametrize("command", [["list", "--json"], ["search", "word"], ["index"]])
+def test_the_command_line_imports_nothing_of_the_programs_beside_the_browser(
+    tmp_path: Path, command: list[str]
+) -> None:
+    program = (
+        "import sys\n"
+        "from sessionbrowse.cli import main\n"
+        "main(sys.argv[1:])\n"
+        "print([name for name in sys.modules if 'background' in name or 'multiprocessing' in name], file=sys.stderr)\n"
+    )
+    environ = {"HOME": str(tmp_path), "PATH": os.environ.get("PATH", "")}
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command], capture_output=True, text=True, timeout=60, env=environ
+    )
+    assert done.stderr.splitlines()[-1:] == ["[]"], done.stderr
+
+
 if __name__ == "__main__":
     main(sys.argv[1:])

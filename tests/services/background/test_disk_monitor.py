@@ -31,9 +31,9 @@ from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.own.remembered_views import ListView, remember, scope_key
 from sessionbrowse.store.read import worker_processes
 from sessionbrowse.store.read.summarise import summaries_of
-from sessionbrowse.store.watch import Watcher, is_remote, stamps
+from sessionbrowse.store.watch import Watcher, is_remote, times_and_sizes
 from tests.support.file_helpers import counted_forks
-from tests.support.live_support import PATIENCE_SECONDS, Events, index, live, step_until
+from tests.support.live_support import PATIENCE_SECONDS, index, live, step_until
 from tests.support.session_files import answer, header, user, written
 
 
@@ -67,7 +67,7 @@ def test_without_an_index_the_files_are_read_and_indexed(tmp_path: Path) -> None
     assert (tmp_path / "cache" / "index.sqlite").exists()
 
 
-def test_with_an_index_the_first_rows_come_before_any_file_is_looked_at(tmp_path: Path) -> None:
+def test_with_an_index_the_first_rows_come_before_any_file_is_polled(tmp_path: Path) -> None:
     root = store(tmp_path)
     index(root, tmp_path / "cache")
     events = index(root, tmp_path / "cache")
@@ -116,7 +116,7 @@ def test_more_rows_than_the_first_screen_come_in_slices(tmp_path: Path) -> None:
     assert len(events.rows) == FIRST_ROWS + 5
 
 
-def test_an_appended_line_a_new_file_and_a_deleted_one_are_told(tmp_path: Path) -> None:
+def test_an_appended_line_a_new_file_and_a_deleted_one_are_reported(tmp_path: Path) -> None:
     root = store(tmp_path)
     made, events = live(root, tmp_path / "cache")
     path = session(root)
@@ -129,7 +129,7 @@ def test_an_appended_line_a_new_file_and_a_deleted_one_are_told(tmp_path: Path) 
     made.end()
 
 
-def test_what_comes_before_anybody_watches_is_told_without_a_watcher(
+def test_changes_before_the_watcher_starts_are_found_by_a_second_scan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Without an index the first rows are read before the watching begins.
@@ -143,7 +143,7 @@ def test_what_comes_before_anybody_watches_is_told_without_a_watcher(
     made.end()
 
 
-def test_a_new_folder_and_one_that_goes_are_told(tmp_path: Path) -> None:
+def test_a_new_directory_and_one_that_goes_are_reported(tmp_path: Path) -> None:
     root = store(tmp_path)
     made, events = live(root, tmp_path / "cache")
     folder = root / "sessions" / "--home-dev-infra--"
@@ -166,7 +166,7 @@ def test_a_file_that_was_rewritten_is_read_anew(tmp_path: Path) -> None:
     made.end()
 
 
-def test_an_unchanged_file_is_told_once_whatever_is_said_of_it(tmp_path: Path) -> None:
+def test_an_unchanged_file_is_sent_once_however_often_it_is_reported(tmp_path: Path) -> None:
     root = store(tmp_path)
     made, events = live(root, tmp_path / "cache")
     before = len(events.all)
@@ -189,7 +189,7 @@ def test_a_fork_keeps_its_parent_when_it_grows(tmp_path: Path) -> None:
     made.end()
 
 
-def test_subagents_are_told_only_when_asked_for(tmp_path: Path) -> None:
+def test_subagents_are_sent_only_on_request(tmp_path: Path) -> None:
     root = store(tmp_path, 1)
     below = session(root).with_suffix("")
     below.mkdir()
@@ -299,21 +299,19 @@ def test_many_files_are_shown_first_and_indexed_beside(tmp_path: Path) -> None:
     assert again.rows == first.rows
 
 
-def test_looking_again_finds_what_the_system_would_tell(tmp_path: Path) -> None:
+def test_polling_finds_a_file_that_grew(tmp_path: Path) -> None:
     root = store(tmp_path)
-    told: set[str] = set()
-    events = Events()
-    watcher = Watcher(told.update, poll=True)
+    reported: set[str] = set()
+    watcher = Watcher(reported.update, polls_all=True)
     watcher.watch([str(root / "sessions"), str(tmp_path / "missing")])
-    before = stamps([str(root / "sessions")])
+    before = times_and_sizes([str(root / "sessions")])
     append(session(root), answer("b", "a", "new"))
-    now = stamps([str(root / "sessions")])
+    now = times_and_sizes([str(root / "sessions")])
     assert {path for path in now if now[path] != before.get(path)} == {str(session(root))}
     assert not watcher.has_appeared()
     (tmp_path / "missing").mkdir()
     assert watcher.has_appeared()
     watcher.stop()
-    assert events.all == []
 
 
 def test_a_root_that_goes_while_it_is_browsed_is_named_in_a_sentence(
@@ -331,13 +329,13 @@ def test_a_root_that_goes_while_it_is_browsed_is_named_in_a_sentence(
 
 
 @pytest.mark.parametrize(
-    ("error", "is_looked_at"),
+    ("error", "is_polled"),
     [(OSError("OS file watch limit reached."), True), (PermissionError("Permission denied"), False)],
 )
-def test_directories_are_looked_at_where_the_system_watches_no_more_and_not_where_one_is_forbidden(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, is_looked_at: bool
+def test_directories_are_polled_if_the_system_has_reached_its_limit_and_not_if_one_is_forbidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, is_polled: bool
 ) -> None:
-    told: queue.Queue[frozenset[str]] = queue.Queue()
+    reported: queue.Queue[frozenset[str]] = queue.Queue()
     changed = str(tmp_path / "changed")
 
     def watch(*roots: str, ignore_permission_denied: bool, stop_event: threading.Event, **_: Any) -> Iterator[Any]:
@@ -347,13 +345,13 @@ def test_directories_are_looked_at_where_the_system_watches_no_more_and_not_wher
         stop_event.wait(timeout=60)
 
     monkeypatch.setattr("watchfiles.watch", watch)
-    watcher = Watcher(told.put)
+    watcher = Watcher(reported.put)
     watcher.watch([str(tmp_path)])
-    assert told.get(timeout=PATIENCE_SECONDS) == {str(tmp_path) if is_looked_at else changed}
+    assert reported.get(timeout=PATIENCE_SECONDS) == {str(tmp_path) if is_polled else changed}
     watcher.stop()
 
 
-def test_a_network_disk_is_told_by_its_mount(tmp_path: Path) -> None:
+def test_a_network_disk_is_known_by_its_mount(tmp_path: Path) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(f"/dev/sda1 / ext4 rw 0 0\nhost:/home {tmp_path}/far nfs4 rw 0 0\n")
     assert is_remote(f"{tmp_path}/far/sessions", str(mounts))
