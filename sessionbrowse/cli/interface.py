@@ -90,7 +90,7 @@ def _open_interface(
     monitor = start_monitor(options.request())
     gc.disable()
     try:
-        from sessionbrowse.tui.shell.app import run
+        from sessionbrowse.tui.app import run
 
         # A closed terminal or a kill must not leave a demo store behind. The interface handles these signals itself
         # once it runs.

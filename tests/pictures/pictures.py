@@ -22,9 +22,9 @@ from textual.strip import Strip
 
 from sessionbrowse.config import CustomCommand, Settings
 from sessionbrowse.services.list.scan import Batch
+from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.paint import theme
-from sessionbrowse.tui.shell.app import BrowseApp
 from tests.pictures.picture_scenes import OTHERS, SHORT, WALK, WALKS, Scene
 from tests.pictures.picture_text import Frame, colours_of, frame, text_of
 from tests.support.change_helpers import CONVERSATION, entry, header

@@ -18,7 +18,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.list.scan import Batch
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.tui.shell.app import BrowseApp
+from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.options import BrowseOptions
 from sessionbrowse.tui.shell.source import Source

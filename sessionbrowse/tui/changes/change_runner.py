@@ -35,7 +35,6 @@ from sessionbrowse.tui.changes.reread import read_again, touched
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
-from sessionbrowse.tui.lists.rows import one_line, plural
 from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun, Report
 from sessionbrowse.tui.shell.session_updates import SessionUpdates
@@ -300,16 +299,6 @@ def paths_of(change: Change) -> set[str]:
             item["original"] for item in items if isinstance(item, dict) and isinstance(item.get("original"), str)
         }
     return paths
-
-
-def named(summary: Summary) -> str:
-    """Return what a session is called, as clean text to be quoted in a sentence."""
-    return one_line(summary.title, 60) or clean(os.path.basename(summary.path))
-
-
-def sessions_named(summaries: Sequence[Summary]) -> str:
-    """Return one session's name in quotes, or how many there are."""
-    return f"“{named(summaries[0])}”" if len(summaries) == 1 else plural(len(summaries), "session")
 
 
 def _again(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.fork import Forked, fork
 from sessionbrowse.text import clean, shorten_home
-from sessionbrowse.tui.changes.change_runner import named
+from sessionbrowse.tui.changes.label import entry_parts
+from sessionbrowse.tui.changes.session_titles import named, session_parts
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.lists.rows import folder_name, plural
@@ -16,6 +18,26 @@ from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.source import place_of
+
+
+def do_fork(screen: CommandScreen[None]) -> None:
+    """Fork sessions with all their branches; on a session's own screen the path up to the entry under the cursor."""
+    looked = screen.viewed_entry
+    if looked is not None and looked.session is not None:
+        if screen.entry_id is not None:
+            parts = entry_parts(looked, screen.browser.home)
+            ask_directory(screen, [looked.summary], at=screen.entry_id, parts=parts)
+        return
+    chosen = list(screen.chosen)
+    if chosen:
+        parts = session_parts(chosen, screen.browser.home)
+        ask_directory(screen, chosen, parts=parts, show=partial(_show_fork, screen))
+
+
+def _show_fork(screen: CommandScreen[None], forked: Forked) -> None:
+    made = screen.browser.library.get(forked.path)
+    if not screen.reveal(forked.path) and made is not None:
+        screen.browser.show_session(made)
 
 
 def ask_directory(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sessionbrowse.errors import InUse
 from sessionbrowse.services.change.relocate import Relocated, candidates, relocate
@@ -16,117 +15,113 @@ from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import one_line, plural
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
-
-if TYPE_CHECKING:
-    from sessionbrowse.tui.lists.screen import BrowseScreen
+from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 _MOST_SHOWN = 4
 
 
-class Moving:
-    """The command that moves a project's sessions."""
+def do_relocate(screen: CommandScreen[None]) -> None:
+    """Look for where the directory may be now, then ask."""
+    browser, old = screen.browser, screen.project
+    if not old:
+        return
+    directories = browser.directories()
+    browser.changes.ask(
+        lambda run: [one.path for one in candidates(old, directories, run.context)],
+        lambda found: _ask_directory(screen, old, found),
+    )
 
-    def __init__(self, screen: BrowseScreen) -> None:
-        self._screen = screen
 
-    def do_relocate(self) -> None:
-        """Look for where the directory may be now, then ask."""
-        browser, old = self._screen.browser, self._screen.project
-        if not old:
-            return
-        directories = browser.directories()
-        browser.changes.ask(
-            lambda run: [one.path for one in candidates(old, directories, run.context)],
-            lambda found: self._ask_directory(old, found),
-        )
+def _ask_directory(screen: CommandScreen[None], old: str, found: Sequence[str]) -> None:
+    browser = screen.browser
+    home = browser.home
+    offers = list(dict.fromkeys([shorten_home(path, home) for path in found]))
+    shown = shorten_home(old, home)
+    parts: list[Part] = [LinePart([("Sessions of ", ""), (clean(shown), "title")]), LinePart([])]
 
-    def _ask_directory(self, old: str, found: Sequence[str]) -> None:
-        browser = self._screen.browser
-        home = browser.home
-        offers = list(dict.fromkeys([shorten_home(path, home) for path in found]))
-        shown = shorten_home(old, home)
-        parts: list[Part] = [LinePart([("Sessions of ", ""), (clean(shown), "title")]), LinePart([])]
+    def hint(text: str) -> Line:
+        if not text.strip() or text.strip() == clean(shown):
+            found_note = " ↑ ↓ choose one of those found." if offers else ""
+            return [(f"Type the directory that the project has now.{found_note}", "dim")]
+        return [("What would change is shown first.", "dim")]
 
-        def hint(text: str) -> Line:
-            if not text.strip() or text.strip() == clean(shown):
-                found_note = " ↑ ↓ choose one of those found." if offers else ""
-                return [(f"Type the directory that the project has now.{found_note}", "dim")]
-            return [("What would change is shown first.", "dim")]
+    def answered(text: str | None) -> None:
+        if text is not None and text.strip():
+            _look(screen, old, expanded(text, home))
 
-        def answered(text: str | None) -> None:
-            if text is not None and text.strip():
-                self._look(old, expanded(text, home))
+    start = offers[0] if offers else shown
+    prompt = PromptScreen(
+        "Project moved", parts, start, placeholder="its directory now", hint=hint, offers=offers, accepting="look"
+    )
+    browser.push_screen(prompt, answered)
 
-        start = offers[0] if offers else shown
-        prompt = PromptScreen(
-            "Project moved", parts, start, placeholder="its directory now", hint=hint, offers=offers, accepting="look"
-        )
-        browser.push_screen(prompt, answered)
 
-    def _look(self, old: str, new: str) -> None:
-        """See what would change, in the background, then ask for it."""
-        browser = self._screen.browser
-        scope = self._scope()
+def _look(screen: CommandScreen[None], old: str, new: str) -> None:
+    """See what would change, in the background, then ask for it."""
+    browser = screen.browser
+    scope = _scope(screen)
 
-        def dry_run(run: ChangeRun) -> tuple[Relocated, str | None, bool]:
-            is_there = os.path.isdir(new)
-            try:
-                return relocate(old, new, scope, dry_run=True, context=run.context), None, is_there
-            except InUse as error:
-                return (
-                    relocate(old, new, scope, dry_run=True, force=True, context=run.context),
-                    error.sentence,
-                    is_there,
-                )
+    def dry_run(run: ChangeRun) -> tuple[Relocated, str | None, bool]:
+        is_there = os.path.isdir(new)
+        try:
+            return relocate(old, new, scope, dry_run=True, context=run.context), None, is_there
+        except InUse as error:
+            return (
+                relocate(old, new, scope, dry_run=True, force=True, context=run.context),
+                error.sentence,
+                is_there,
+            )
 
-        browser.changes.ask(dry_run, lambda answer: self._ask(old, new, *answer))
+    browser.changes.ask(dry_run, lambda answer: _ask(screen, old, new, *answer))
 
-    def _ask(self, old: str, new: str, moved: Relocated, in_use: str | None, is_there: bool) -> None:
-        home = self._screen.browser.home
-        parts: list[Part] = [
-            LinePart([(clean(shorten_home(old, home)), "dim"), (" → ", ""), (clean(shorten_home(new, home)), "title")]),
-            LinePart([]),
-            *relocation_parts(moved, home),
-        ]
-        if not is_there:
-            parts.append(LinePart([("No directory is there now.", "warning")]))
-        if in_use is not None:
-            parts.append(LinePart([(clean(in_use), "warning")]))
-        choices = [Choice("yes", f"Move {plural(len(moved.sessions), 'session')}"), Choice("no", "Leave all as it is")]
 
-        def answered(key: str | None) -> None:
-            if key == "yes":
-                self._move(old, new, force=in_use is not None)
+def _ask(screen: CommandScreen[None], old: str, new: str, moved: Relocated, in_use: str | None, is_there: bool) -> None:
+    home = screen.browser.home
+    parts: list[Part] = [
+        LinePart([(clean(shorten_home(old, home)), "dim"), (" → ", ""), (clean(shorten_home(new, home)), "title")]),
+        LinePart([]),
+        *relocation_parts(moved, home),
+    ]
+    if not is_there:
+        parts.append(LinePart([("No directory is there now.", "warning")]))
+    if in_use is not None:
+        parts.append(LinePart([(clean(in_use), "warning")]))
+    choices = [Choice("yes", f"Move {plural(len(moved.sessions), 'session')}"), Choice("no", "Leave all as it is")]
 
-        self._screen.browser.push_screen(AskScreen("Project moved", [*parts, LinePart([])], choices), answered)
+    def answered(key: str | None) -> None:
+        if key == "yes":
+            _move(screen, old, new, force=in_use is not None)
 
-    def _move(self, old: str, new: str, *, force: bool) -> None:
-        browser = self._screen.browser
-        scope = self._scope()
+    screen.browser.push_screen(AskScreen("Project moved", [*parts, LinePart([])], choices), answered)
 
-        def make(run: ChangeRun) -> Relocated:
-            return relocate(old, new, scope, force=run.force, context=run.context)
 
-        def told(done: Sequence[Relocated]) -> str:
-            where = one_line(shorten_home(new, browser.home), 60)
-            one = len(done[0].sessions) == 1
-            return f"{plural(len(done[0].sessions), 'session')} {'is' if one else 'are'} at home in {where} now."
+def _move(screen: CommandScreen[None], old: str, new: str, *, force: bool) -> None:
+    browser = screen.browser
+    scope = _scope(screen)
 
-        browser.changes.carry_out(
-            ChangePlan(doing="Moving", items=[ChangeItem(clean(old), make)], told=told, then=self._show, force=force)
-        )
+    def make(run: ChangeRun) -> Relocated:
+        return relocate(old, new, scope, force=run.force, context=run.context)
 
-    def _show(self, done: Sequence[Relocated]) -> None:
-        self._screen.projects_list.go_to_key(("folder", done[0].path))
+    def told(done: Sequence[Relocated]) -> str:
+        where = one_line(shorten_home(new, browser.home), 60)
+        one = len(done[0].sessions) == 1
+        return f"{plural(len(done[0].sessions), 'session')} {'is' if one else 'are'} at home in {where} now."
 
-    def _scope(self) -> Scope:
-        options = self._screen.browser.options
-        return Scope(
-            around=self._screen.browser.changes.around,
-            roots=tuple(options.roots),
-            extra_roots=tuple(options.settings.roots),
-            agents=tuple(options.agents),
-        )
+    def then(done: Sequence[Relocated]) -> None:
+        screen.reveal(("folder", done[0].path))
+
+    items = [ChangeItem(clean(old), make)]
+    browser.changes.carry_out(ChangePlan(doing="Moving", items=items, told=told, then=then, force=force))
+
+
+def _scope(screen: CommandScreen[None]) -> Scope:
+    options = screen.browser.options
+    return Scope(
+        around=screen.browser.changes.around,
+        roots=tuple(options.roots),
+        extra_roots=tuple(options.settings.roots),
+        agents=tuple(options.agents),
+    )
 
 
 def relocation_parts(moved: Relocated, home: str) -> list[Part]:

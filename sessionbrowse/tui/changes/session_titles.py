@@ -3,19 +3,49 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from functools import partial
 
 from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.transaction.trash_directories import items_of
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.reread import Known
-from sessionbrowse.tui.lists.rows import GLYPHS, one_line
+from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
+from sessionbrowse.tui.lists.rows import GLYPHS, agent_span, folder_name, one_line, plural
+from sessionbrowse.tui.paint.spans import Line, fit
 
 MOST_OPENED = 200
 """How many sessions that are in no list are opened to see what they are called."""
 LARGEST_BYTES = 8 * 1024 * 1024
 _TITLE_CHARACTERS = 60
+
+
+def named(summary: Summary) -> str:
+    """Return what a session is called, as clean text to be quoted in a sentence."""
+    return one_line(summary.title, 60) or clean(os.path.basename(summary.path))
+
+
+def sessions_named(summaries: Sequence[Summary]) -> str:
+    """Return one session's name in quotes, or how many there are."""
+    return f"“{named(summaries[0])}”" if len(summaries) == 1 else plural(len(summaries), "session")
+
+
+def session_parts(chosen: Sequence[Summary], home: str, *, most: int = 8) -> list[Part]:
+    """Return the sessions that a question is about: title, agent, directory, a row for each of the first ones."""
+    parts: list[Part] = [FittedPart(partial(_row, one, home)) for one in chosen[:most]]
+    if len(chosen) > most:
+        parts.append(LinePart([(f"  … and {len(chosen) - most:,} more", "dim")]))
+    return [*parts, LinePart([])]
+
+
+def _row(summary: Summary, home: str, width: int) -> Line:
+    where: Line = [agent_span(summary.agent), (" ", ""), (named(summary), "title")]
+    if summary.cwd:
+        where.append((f"  {folder_name(summary.cwd, home)[0]}", "dim"))
+    return fit(where, width)
 
 
 def title_of(change: Change, known: Known, *, opens: bool) -> str:

@@ -11,9 +11,8 @@ from sessionbrowse import text
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.undo.undo import Undoable, Undone, undo, undoable
 from sessionbrowse.text import parse_time
-from sessionbrowse.tui.changes.change_runner import named
 from sessionbrowse.tui.changes.reread import Known
-from sessionbrowse.tui.changes.session_titles import MOST_OPENED, title_of
+from sessionbrowse.tui.changes.session_titles import MOST_OPENED, named, title_of
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.lists.rows import one_line, plural
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
@@ -37,60 +36,56 @@ _WHAT = {
 }
 
 
-class Undoing:
-    """The commands that take changes back."""
-
-    def __init__(self, screen: CommandScreen[None]) -> None:
-        self._screen = screen
-
-    def do_undo(self) -> None:
-        """Take the last change back."""
-        self._take_back(None)
-
-    def do_changes(self) -> None:
-        """List what can be taken back, and take back what is chosen."""
-        browser = self._screen.browser
-
-        def show(rows: list[Row]) -> None:
-            choices = choices_of(rows, browser.now_ms())
-            empty = "sessionbrowse has changed nothing that could be taken back."
-            browser.push_screen(
-                AskScreen("Changes that can be taken back", [], choices, empty=empty),
-                lambda key: self._take_back(key) if key is not None else None,
-            )
-
-        browser.changes.ask(lambda run: read_changes(run, browser.library.get), show)
-
-    def _take_back(self, change_id: str | None) -> None:
-        browser = self._screen.browser
-        other = browser.keys.key_of("changes")
-        before = browser.library.all()
-
-        def make(run: ChangeRun) -> Undone:
-            def on_progress(finished: int, total: int) -> None:
-                run.report(finished, total, "")
-
-            return undo(change_id, force=run.force, context=run.context, on_progress=on_progress, cancelled=run.stopped)
-
-        def say(done: Sequence[Undone]) -> str:
-            return told(done[0], other, [*browser.library.all(), *before])
-
-        browser.changes.carry_out(ChangePlan(doing="Undoing", items=[ChangeItem("", make)], told=say))
+def do_undo(screen: CommandScreen[None]) -> None:
+    """Take the last change back."""
+    _take_back(screen, None)
 
 
-class Row(Struct, frozen=True):
+def do_changes(screen: CommandScreen[None]) -> None:
+    """List what can be taken back, and take back what is chosen."""
+    browser = screen.browser
+
+    def show(rows: list[UndoRow]) -> None:
+        choices = choices_of(rows, browser.now_ms())
+        empty = "sessionbrowse has changed nothing that could be taken back."
+        browser.push_screen(
+            AskScreen("Changes that can be taken back", [], choices, empty=empty),
+            lambda key: _take_back(screen, key) if key is not None else None,
+        )
+
+    browser.changes.ask(lambda run: read_changes(run, browser.library.get), show)
+
+
+def _take_back(screen: CommandScreen[None], change_id: str | None) -> None:
+    browser = screen.browser
+    other = browser.keys.key_of("changes")
+    before = browser.library.all()
+
+    def make(run: ChangeRun) -> Undone:
+        def on_progress(finished: int, total: int) -> None:
+            run.report(finished, total, "")
+
+        return undo(change_id, force=run.force, context=run.context, on_progress=on_progress, cancelled=run.stopped)
+
+    def say(done: Sequence[Undone]) -> str:
+        return told(done[0], other, [*browser.library.all(), *before])
+
+    browser.changes.carry_out(ChangePlan(doing="Undoing", items=[ChangeItem("", make)], told=say))
+
+
+class UndoRow(Struct, frozen=True):
     """A change that can be taken back, and what its session is called; "" for several."""
 
     change: Undoable
     title: str
 
 
-def read_changes(run: ChangeRun, known: Known) -> list[Row]:
+def read_changes(run: ChangeRun, known: Known) -> list[UndoRow]:
     """Return what can be taken back, newest first. In the background."""
     rows = undoable(run.context)[:MOST_CHANGES]
     changes = run.context.journal.changes()
     return [
-        Row(row, title_of(changes[row.undo_id], known, opens=number < MOST_OPENED) if row.count == 1 else "")
+        UndoRow(row, title_of(changes[row.undo_id], known, opens=number < MOST_OPENED) if row.count == 1 else "")
         for number, row in enumerate(rows)
     ]
 
@@ -112,7 +107,7 @@ def told(undone: Undone, other: str, everything: Sequence[Summary]) -> str:
     return f"{sentence} Not undone: {' '.join(undone.failed[:3])} {other} lists what is left."
 
 
-def choices_of(rows: Sequence[Row], now_ms: float) -> list[Choice]:
+def choices_of(rows: Sequence[UndoRow], now_ms: float) -> list[Choice]:
     """Return a row for each change, or for all those that one command made."""
     choices: list[Choice] = []
     for row in rows:

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from msgspec import Struct
 
 MOVE, OPEN, FIND, SHOW, TREE_GROUP, PROGRAM = "Move", "Open", "Find and sort", "Show", "Tree", "Program"
-OWN = "Your own commands"
+CUSTOM = "Your own commands"
+CUSTOM_ID = "custom_"
+"""How the ids of the user's own commands begin; their number follows."""
 CHANGE = "Change"
 
-GROUPS = (MOVE, OPEN, FIND, SHOW, TREE_GROUP, CHANGE, PROGRAM, OWN)
+GROUPS = (MOVE, OPEN, FIND, SHOW, TREE_GROUP, CHANGE, PROGRAM, CUSTOM)
 """The groups of help and README, in order."""
 
 

@@ -9,7 +9,7 @@ Given = TypeVar("Given")
 Made = TypeVar("Made")
 
 
-class OnDemand(Sequence[Made], Generic[Given, Made]):
+class LazyRows(Sequence[Made], Generic[Given, Made]):
     """A list with an item for each of another list's, which must not change any more."""
 
     def __init__(self, given: Sequence[Given], make: Callable[[Given], Made]) -> None:

@@ -28,7 +28,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import BadPattern, is_in
 from sessionbrowse.services.background.monitor_messages import FirstRows
 from sessionbrowse.store.own.pins import Pins
-from sessionbrowse.tui.lists.lazy_rows import OnDemand
+from sessionbrowse.tui.lists.lazy_rows import LazyRows
 
 SORTS = ("recent", "threaded", "name", "size", "cost")
 """The orders without a filter; with one, relevance comes first."""
@@ -358,7 +358,7 @@ class Library:
         if query.pattern is not None or '"' in text:
             self._hits.clear()
             found = filtered(chosen, query, sort, pattern_is_in=filter.pattern_is_in)
-            return OnDemand(found, SessionRow)
+            return LazyRows(found, SessionRow)
         while self._hits and not text.startswith(self._hits[-1][0]):
             self._hits.pop()
         if not self._hits or self._hits[-1][0] != text:
@@ -366,8 +366,8 @@ class Library:
             self._hits.append((text, self._typed.matching(candidates, query.words)))
         hits = self._hits[-1][1]
         if sort == "recent":
-            return OnDemand(hits, lambda held: SessionRow(held.summary))
-        return OnDemand(filtered([held.summary for held in hits], query, sort), SessionRow)
+            return LazyRows(hits, lambda held: SessionRow(held.summary))
+        return LazyRows(filtered([held.summary for held in hits], query, sort), SessionRow)
 
     def _forget_all(self) -> None:
         self._families = None

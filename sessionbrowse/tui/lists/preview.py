@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from textual.timer import Timer
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.lists.state import ListState
+from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.cursor_debounce import Resting
 from sessionbrowse.tui.shell.jobs import Job, Outcome
 from sessionbrowse.tui.widgets.text_view import TextView
-
-if TYPE_CHECKING:
-    from sessionbrowse.tui.lists.screen import BrowseScreen
 
 PREVIEW_DELAY = 0.12
 """Seconds the cursor rests on a session before its file is opened for the preview."""
@@ -24,8 +21,9 @@ PREVIEW_DELAY = 0.12
 class Preview:
     """What the preview shows, and what it waits for."""
 
-    def __init__(self, screen: BrowseScreen) -> None:
+    def __init__(self, screen: CommandScreen[None], state: ListState) -> None:
         self._screen = screen
+        self._state = state
         self._painted = False
         self._is_stale = False
         self._timer: Timer | None = None
@@ -41,11 +39,11 @@ class Preview:
 
     @property
     def _view(self) -> TextView:
-        return self._screen.preview
+        return self._screen.query_one("#preview", TextView)
 
     def show(self) -> None:
         """Show the session under the cursor."""
-        summary = self._screen.current
+        summary = self._screen.subject
         if self._timer is not None:
             self._timer.stop()
             self._is_due = False
@@ -74,7 +72,7 @@ class Preview:
     def load(self, *, follows: bool = False) -> None:
         """Open the session's file."""
         self._is_due = False
-        summary, browser = self._screen.current, self._screen.browser
+        summary, browser = self._screen.subject, self._screen.browser
         if summary is None:
             return
 
@@ -101,7 +99,7 @@ class Preview:
 
     def take(self, outcome: Outcome) -> None:
         """Show the conversation of the session under the cursor."""
-        summary = self._screen.current
+        summary = self._screen.subject
         if summary is None or summary.path != self._asked:
             return
         from sessionbrowse.tui.reading.documents import rule
@@ -117,7 +115,7 @@ class Preview:
 
     def _show_facts(self) -> None:
         self._painted = True
-        summary = self._screen.current
+        summary = self._screen.subject
         if summary is not None and self._shown != summary.path:
             self._view.show(self._facts(summary))
 
@@ -125,5 +123,5 @@ class Preview:
         from sessionbrowse.tui.reading.documents import summary_parts
 
         browser = self._screen.browser
-        exists = self._screen.exists.get(summary.cwd)
+        exists = self._state.exists.get(summary.cwd)
         return summary_parts(summary, browser.home, browser.now_ms(), exists=exists)

@@ -238,7 +238,7 @@ def bar(left: Line, right: Line, width: int) -> Line:
     return sides([(" ", ""), *left], [*right, (" ", "")] if right else [], width)
 
 
-def progress(done: int, total: int | None, rate: float | None = None, verb: str = "reading") -> Line:
+def progress_bar(done: int, total: int | None, rate: float | None = None, verb: str = "reading") -> Line:
     """Return a small bar of how far a scan has come, with sessions per second."""
     if not total:
         return [(f"{verb} {done:,}", "accent")]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Protocol
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.monitor_messages import (
@@ -17,28 +18,58 @@ from sessionbrowse.services.background.monitor_messages import (
     SessionsInUse,
 )
 from sessionbrowse.tui.lists.rows import one_line
-from sessionbrowse.tui.lists.titles import Progress, advanced
-from sessionbrowse.tui.lists.update_throttle import Announcing
+from sessionbrowse.tui.lists.state import ListState
+from sessionbrowse.tui.lists.titles import ScanProgress, advanced
+from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.jobs import Outcome
-
-if TYPE_CHECKING:
-    from sessionbrowse.tui.lists.screen import BrowseScreen
+from sessionbrowse.tui.shell.update_throttle import UpdateThrottle
+from sessionbrowse.tui.widgets.row_list import RowList
 
 REFRESH_DELAY = 0.08
 """Seconds that sessions which arrive one after the other wait for a common refresh of the rows."""
 
 
-class Arrivals:
-    """Takes the scan and the disk monitor's events into the library, and has the rows computed anew."""
+class ShownLists(Protocol):
+    """The screen of the lists, as scan updates use it."""
 
-    def __init__(self, screen: BrowseScreen) -> None:
+    state: ListState
+
+    @property
+    def browser(self) -> Browser:
+        """The app."""
+
+    @property
+    def sessions_list(self) -> RowList:
+        """The sessions."""
+
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> object:
+        """Call back after so many seconds, unless the screen is gone."""
+
+    def refresh_rows(self) -> None:
+        """Compute all rows again."""
+
+    def refresh_header(self) -> None:
+        """Show counts and progress."""
+
+    def ask_directories(self) -> None:
+        """Ask the disk about the folders."""
+
+
+class ScanUpdates:
+    """Puts the results of scans into the library, and has the rows computed again."""
+
+    def __init__(self, screen: ShownLists) -> None:
         self._screen = screen
-        self.under_way: Progress | None = None
+        self.progress: ScanProgress | None = None
         self.in_use: frozenset[str] = frozenset()
         self.scanning = True
         self.failure: str | None = None
         self.refresh_due = False
-        self.announcing = Announcing(screen)
+
+    @cached_property
+    def throttle(self) -> UpdateThrottle:
+        """Tells the screens of sessions that changed while they are shown."""
+        return UpdateThrottle(self._screen.browser.publish, self._screen.set_timer)
 
     def begin(self) -> None:
         """Show that the disk is read again."""
@@ -53,10 +84,10 @@ class Arrivals:
             self.failure = one_line(str(outcome.error), 80)
         if isinstance(outcome.value, Batch):
             self._advance("reading", outcome.value.done, outcome.value.total)
-            screen.library.add(outcome.value.summaries)
+            screen.state.library.add(outcome.value.summaries)
         if outcome.last:
             if isinstance(outcome.value, frozenset):
-                screen.library.keep_only(outcome.value)
+                screen.state.library.keep_only(outcome.value)
             self._complete([(each.path, each.reason) for each in screen.browser.source.skipped()])
         else:
             screen.refresh_rows()
@@ -69,12 +100,12 @@ class Arrivals:
                 self._advance("reading", done, total)
                 self._take_found(summaries)
             case IndexRead():
-                screen.library.opened()
+                screen.state.library.opened()
                 self._refresh_soon()
             case SessionsGone(paths):
-                self.announcing.add((), paths)
+                self.throttle.add((), paths)
             case ScanComplete(skipped):
-                screen.library.opened()
+                screen.state.library.opened()
                 self._complete(skipped)
             case IndexProgress(done, total):
                 self._advance("indexing", done, total)
@@ -85,12 +116,12 @@ class Arrivals:
             case Notice(sentence):
                 screen.browser.say(sentence, "warning")
             case MonitorFailed(sentence):
-                self.failure, self.scanning, self.under_way = one_line(sentence, 80), False, None
+                self.failure, self.scanning, self.progress = one_line(sentence, 80), False, None
                 screen.browser.say(f"{sentence} {screen.browser.keys.key_of('reload')} reads again.", "error")
                 self._refresh_soon()
 
     def _take_found(self, summaries: Sequence[Summary]) -> None:
-        screen, library = self._screen, self._screen.library
+        screen, library = self._screen, self._screen.state.library
         before = len(library)
         # Once all was read, a session that nobody knew is news to every screen too.
         same = (None,) if self.scanning else ()
@@ -99,21 +130,21 @@ class Arrivals:
         if not before and len(library):
             screen.browser.sessions_found()
         if changed and not library.is_opening:
-            self.announcing.add(changed, ())
+            self.throttle.add(changed, ())
         elif not before:
             screen.refresh_rows()
-        elif not library.is_opening or not screen.filters["sessions"].is_empty or screen.folder is not None:
+        elif not library.is_opening or not screen.state.filter.is_empty or screen.state.folder is not None:
             self._refresh_soon()
 
     def _advance(self, verb: str, done: int, total: int) -> None:
-        self.under_way = advanced(self.under_way, verb, done, total, self._screen.browser.now_ms())
+        self.progress = advanced(self.progress, verb, done, total, self._screen.browser.now_ms())
 
     def _complete(self, skipped: Sequence[tuple[str, str]]) -> None:
-        self.under_way = None
+        self.progress = None
         self.scanning = False
         self._screen.refresh_rows()
         self._screen.ask_directories()
-        self._screen.browser.scanned(len(self._screen.library), tuple(skipped))
+        self._screen.browser.scanned(len(self._screen.state.library), tuple(skipped))
 
     def _refresh_soon(self) -> None:
         """Have the rows computed anew once, however much arrives meanwhile."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
+from msgspec.structs import replace
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -14,25 +15,27 @@ from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.store.own.remembered_views import ListView
 from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import LIST, PREVIEW, PROJECTS, SESSIONS
-from sessionbrowse.tui.lists.filter import rows_left, say_found, set_query
-from sessionbrowse.tui.lists.lazy_rows import OnDemand
+from sessionbrowse.tui.commands.table import BY_ID
+from sessionbrowse.tui.lists.lazy_rows import LazyRows
 from sessionbrowse.tui.lists.library import Filter, Folding, Library, ProjectRow, SessionRow, parse_filter, same_names
 from sessionbrowse.tui.lists.preview import Preview
-from sessionbrowse.tui.lists.rows import ListStyle, directory_state, project_row, session_row
-from sessionbrowse.tui.lists.scan_updates import Arrivals
-from sessionbrowse.tui.lists.titles import Chosen, facts_line, no_sessions_sentence, path_line, sessions_title
+from sessionbrowse.tui.lists.rows import ListStyle, directory_state, plural, project_row, session_row
+from sessionbrowse.tui.lists.scan_updates import ScanUpdates
+from sessionbrowse.tui.lists.state import ListState
+from sessionbrowse.tui.lists.titles import facts_line, no_sessions_sentence, path_line, sessions_title
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.shell.jobs import Outcome
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
 from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
+from sessionbrowse.tui.shell.session_updates import SessionUpdates
+from sessionbrowse.tui.shell.source import DirectoryFacts, directory_facts
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
 
-if TYPE_CHECKING:
-    from sessionbrowse.tui.shell.session_updates import SessionUpdates
+Row = TypeVar("Row")
 
 PANES = ("projects", "sessions", "preview")
 
@@ -41,47 +44,19 @@ class BrowseScreen(PanedScreen):
     """Projects, sessions, preview."""
 
     IS_FIRST = True
-    ACTIONS = (
-        "search.open_search:OpenSearch",
-        "changes.rename:Naming",
-        "changes.files:Files",
-        "changes.relocate:Moving",
-        "lists.selection:Selecting",
-        "changes.undo:Undoing",
-        "outside.copying:Copying",
-        "lists.filter:ListFilter",
-        "lists.ordering:Arranging",
-        "resume.resume:Resuming",
-        "resume.custom_commands:OwnCommands",
-    )
 
     def __init__(self, library: Library) -> None:
         super().__init__(name="browse")
         # As it is when it is laid out: styles are computed once.
         self.add_class("-preview-shown", "-at-sessions", update=False)
-        self.library = library
-        self.folder: str | None = None
-        self.last_folder: str | None = None
-        self.sort = "recent"
-        self.named = False
-        self.hidden = False
-        self.archived = False
-        self.folding = Folding()
-        self.show_path = False
-        self.filters = {"projects": Filter(), "sessions": Filter()}
-        self.filtered = "sessions"
-        self.pattern_answers: dict[str, PatternAnswers] = {}
-        self._top_is_due = False
+        self.state = ListState(library)
         self._projects: Sequence[ProjectRow] = ()
         self._sessions: Sequence[SessionRow] = ()
-        self.exists: dict[str, bool | None] = {}
-        self.moved: dict[str, str] = {}
-        # Where the cursors were left, until the rows come or the user goes elsewhere.
-        self.wanted_folder: str | None = None
-        self.wanted_session: str | None = None
+        self._pattern_answers: dict[str, PatternAnswers] = {}
+        self._top_is_due = False
         self._ambiguous: frozenset[str] = frozenset()
-        self._arrivals = Arrivals(self)
-        self._preview = Preview(self)
+        self._updates = ScanUpdates(self)
+        self._preview = Preview(self, self.state)
 
     # -- layout -------------------------------------------------------------------------------------------------
 
@@ -97,47 +72,29 @@ class BrowseScreen(PanedScreen):
 
     def on_mount(self) -> None:
         """Show what there is and read the rest."""
-        self.exists = self.browser.exists
-        self._restore_view(self.browser.memory.lists)
+        view = self.browser.memory.lists
+        self.state.exists = self.browser.exists
+        self.state.restore(view)
+        self.widths = dict(view.widths)
+        self.set_class(view.preview, "-preview-shown")
         self.query_one("#projects", RowList).border_title = "Folders"
         self.query_one("#preview", TextView).border_title = "Preview"
         self.set_focus(self.sessions_list)
-        if not self.filters["sessions"].is_empty:
-            self.query_one(FilterLine).show_kept("/", self.filters["sessions"].text)
+        if not self.state.filter.is_empty:
+            self.query_one(FilterLine).show_kept("/", self.state.filter.text)
         self.refresh_rows()
-        self.call_after_refresh(self._ask_pins)
+        browser = self.browser
+        self.call_after_refresh(lambda: self.lane("pins").ask(lambda job: browser.source.pins()))
         self.adopt(self.browser.scan_lane)
         self.adopt(self.browser.event_lane)
         self.set_interval(30, self.sessions_list.refresh)
 
-    def _restore_view(self, view: ListView) -> None:
-        self.sort, self.named, self.show_path = view.sort, view.named, view.show_path
-        self.set_class(view.preview, "-preview-shown")
-        self.library.by_repository = view.by_repository
-        self.folding = Folding(view.all_open, frozenset(view.flipped))
-        self.filters = {"projects": parse_filter(view.folder_filter), "sessions": parse_filter(view.filter)}
-        self.widths = dict(view.widths)
-        self.wanted_folder, self.wanted_session = view.folder, view.session
-
     @property
     def view(self) -> ListView:
-        """How the lists stand, for the next run."""
-        summary = self.current
-        return ListView(
-            # The rows may not have come yet: then the cursors are where they were left.
-            folder=self.wanted_folder or self.folder,
-            session=self.wanted_session or (summary.path if summary is not None else None),
-            filter=self.filters["sessions"].text,
-            folder_filter=self.filters["projects"].text,
-            sort=self.sort,
-            named=self.named,
-            show_path=self.show_path,
-            preview=self.has_class("-preview-shown"),
-            by_repository=self.library.by_repository,
-            all_open=self.folding.all_open,
-            flipped=tuple(sorted(self.folding.flipped)),
-            widths=dict(self.widths),
-        )
+        """How the screen stands, to be remembered."""
+        path = self.subject.path if self.subject is not None else None
+        shown = self.has_class("-preview-shown")
+        return replace(self.state.view(path), preview=shown, widths=dict(self.widths))
 
     @property
     def projects_list(self) -> RowList:
@@ -150,22 +107,17 @@ class BrowseScreen(PanedScreen):
         return self.query_one("#sessions", RowList)
 
     @property
-    def preview(self) -> TextView:
-        """The preview."""
-        return self.query_one("#preview", TextView)
-
-    @property
     def pane(self) -> str:
         """The pane that has the keys, or whose filter is being typed."""
         focused = self.focused
         if focused is not None and focused.id in PANES:
             return focused.id
-        return self.filtered if self.typing else "sessions"
+        return self.state.filtered if self.typing else "sessions"
 
     @property
     def filtered_list(self) -> RowList:
         """The list that is or was filtered last."""
-        return self.projects_list if self.filtered == "projects" else self.sessions_list
+        return self.projects_list if self.state.filtered == "projects" else self.sessions_list
 
     def nearest_places(self) -> tuple[str, ...]:
         """The pane, then the screen."""
@@ -175,21 +127,21 @@ class BrowseScreen(PanedScreen):
         """Return what commands may ask."""
         pane = self.pane
         rows = self.projects_list.count if pane == "projects" else self.sessions_list.count
-        row = self.current_row
+        row = self._sessions[self.sessions_list.cursor] if self._sessions else None
         return Here(
             has_rows=rows > 0,
-            has_session=self.current is not None,
-            has_family=row is not None and bool(row.family or row.prefix) and not self._is_flat,
-            folds_families=not self._is_flat,
-            has_filter=not self.filters["sessions"].is_empty,
-            has_folder=self.folder is not None or self.other_folder() is not None,
+            has_session=self.subject is not None,
+            has_family=row is not None and bool(row.family or row.prefix) and not self.state.is_flat,
+            folds_families=not self.state.is_flat,
+            has_filter=not self.state.filter.is_empty,
+            has_folder=self.state.folder is not None or self.other_folder() is not None,
             has_project=bool(self.project),
         )
 
     @property
-    def current(self) -> Summary | None:
+    def subject(self) -> Summary | None:
         """The session under the cursor."""
-        return self.library.get(self.sessions_list.key)
+        return self.state.library.get(self.sessions_list.key)
 
     @property
     def project(self) -> str | None:
@@ -198,43 +150,28 @@ class BrowseScreen(PanedScreen):
             # Of the row itself: the sessions beside it may not be chosen yet when keys come fast.
             key = self.projects_list.key
             return key[1] if isinstance(key, tuple) else None
-        return self.current.cwd if self.current is not None else None
+        return self.subject.cwd if self.subject is not None else None
 
     @property
     def chosen(self) -> Sequence[Summary]:
         """The sessions that a change is for: those that are selected and shown, else the one under the cursor."""
         marks = self.sessions_list.marks
         selected = [row.summary for row in self._sessions if row.summary.path in marks] if marks else []
-        return selected or ([self.current] if self.current is not None else [])
+        return selected or ([self.subject] if self.subject is not None else [])
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
         """Show what a change left."""
         self.refresh_rows()
-        if self.current is not None and self.current.path in updates.paths and self.has_class("-preview-shown"):
+        if self.subject is not None and self.subject.path in updates.paths and self.has_class("-preview-shown"):
             self._preview.changed()
 
-    @property
-    def subject(self) -> Summary | None:
-        """The session under the cursor."""
-        return self.current
-
-    @property
-    def current_row(self) -> SessionRow | None:
-        """The row under the cursor."""
-        return self._sessions[self.sessions_list.cursor] if self._sessions else None
-
-    @property
-    def _is_flat(self) -> bool:
-        """Whether the list shows every session by itself: threads, and what a filter finds."""
-        return self.effective_sort == "threaded" or not self.filters["sessions"].is_empty
-
     def other_folder(self) -> str | None:
-        """Return the folder that the scope goes to from all folders; None if there is none."""
-        known = {row.cwd for row in self._projects}
-        for folder in (self.last_folder, self.library.here, self.current.cwd if self.current else None):
-            if folder is not None and folder in known:
-                return folder
-        return None
+        """Return the folder that the scope command goes to from all folders; None if there is none."""
+        return self.state.other_folder(self._projects, self.subject)
+
+    def reveal(self, key: Hashable) -> bool:
+        """Put the cursor on a folder (a tuple) or on the session at a path; return whether it has a row."""
+        return (self.projects_list if isinstance(key, tuple) else self.sessions_list).go_to_key(key)
 
     def moving(self) -> RowList | TextView | None:
         """The focused pane; while a filter is typed, its list."""
@@ -250,65 +187,111 @@ class BrowseScreen(PanedScreen):
 
     def refresh_projects(self) -> None:
         """Compute the rows of the folders anew; the cursor stays on its row."""
-        rows = rows_left(
-            self, "projects", lambda query: self.library.projects(query, hidden=self.hidden, archived=self.archived)
-        )
+        rows = self._filtered("projects", self.state.project_rows, self.refresh_projects)
         if rows is None:
             return
         self._projects = rows
         keys = [("folder", row.cwd) for row in self._projects]
         self._go_to_wanted_folder(keys)
         self._ambiguous = same_names([row.cwd for row in self._projects if row.cwd])
-        self.projects_list.set_rows(keys, cursor=("folder", self.folder))
+        self.projects_list.set_rows(keys, cursor=("folder", self.state.folder))
         self.projects_list.border_subtitle = f"{max(0, len(self._projects) - 1):,}"
-        say_found(self)
+        self.say_found()
 
     def refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
         """Compute the rows of the sessions anew; the cursor stays on its row, or goes to the `top` or to `cursor`."""
-        top, rows = top or self._top_is_due, rows_left(self, "sessions", self._rows_of)
+        grouped = self.browser.options.settings.age_groups
+        now_ms = self.browser.now_ms() if grouped else None
+        rows = self._filtered("sessions", lambda filter: self.state.session_rows(filter, now_ms), self.refresh_sessions)
+        top = top or self._top_is_due
         self._top_is_due = top and rows is None
         if rows is None:
             # The rows of before stay.
-            say_found(self)
+            self.say_found()
             return
         self._sessions = rows
-        paths = OnDemand(self._sessions, _path_of)
-        marks = self.sessions_list.marks
-        self.sessions_list.marks = {path for path in marks if self.library.get(path) is not None}
-        wanted = paths[0] if top and paths else self._shown(cursor or self.sessions_list.key, paths) or cursor
-        empty = no_sessions_sentence(self._chosen_rows(), self.browser.keys.key_of)
-        self.sessions_list.set_rows(paths, cursor=wanted, empty=empty)
+        paths = LazyRows(self._sessions, _path_of)
+        sessions, library = self.sessions_list, self.state.library
+        sessions.marks = {path for path in sessions.marks if library.get(path) is not None}
+        wanted = paths[0] if top and paths else self.state.family_row(cursor or sessions.key, paths) or cursor
+        empty = no_sessions_sentence(self.state, self._updates.scanning, self.browser.keys.key_of)
+        sessions.set_rows(paths, cursor=wanted, empty=empty)
         self._go_to_wanted_session()
         self._refresh_titles()
-        say_found(self)
+        self.say_found()
         self.update_footer()
 
-    def _rows_of(self, query: Filter) -> Sequence[SessionRow]:
-        return self.library.sessions(
-            cwd=self.folder,
-            filter=query,
-            sort=self.effective_sort,
-            named=self.named,
-            hidden=self.hidden,
-            archived=self.archived,
-            folding=self.folding,
-            now_ms=self.browser.now_ms() if self.browser.options.settings.age_groups else None,
-        )
+    def _filtered(
+        self, pane: str, rows_of: Callable[[Filter], Sequence[Row]], answered: Callable[[], None]
+    ) -> Sequence[Row] | None:
+        """Return the rows that match a list's filter; None, then `answered` is called, while its pattern is matched."""
+        filter = self.state.filters[pane]
+        pattern = filter.query.pattern
+        answers = self._pattern_answers.get(pane)
+        if answers is not None and answers.pattern != pattern:
+            answers.close()
+            answers = None
+            del self._pattern_answers[pane]
+        if pattern is None:
+            return rows_of(filter)
+        if answers is None:
+            answers = self._pattern_answers[pane] = PatternAnswers(self, pane, pattern, answered)
+        if answers.problem is not None:
+            filter = self.state.filters[pane] = replace(filter, problem=answers.problem)
+        rows = rows_of(replace(filter, pattern_is_in=answers.is_in))
+        return None if answers.is_waiting else rows
 
     def _go_to_wanted_folder(self, keys: Sequence[Hashable]) -> None:
+        state = self.state
         if self.projects_list.was_moved:
-            self.wanted_folder = None
-        elif self.wanted_folder is not None and ("folder", self.wanted_folder) in keys:
-            self.folder = self.last_folder = self.wanted_folder
-            self.wanted_folder = None
+            state.wanted_folder = None
+        elif state.wanted_folder is not None and ("folder", state.wanted_folder) in keys:
+            state.choose_folder(state.wanted_folder)
+            state.wanted_folder = None
 
     def _go_to_wanted_session(self) -> None:
+        state = self.state
         if self.sessions_list.was_moved:
-            self.wanted_session = None
-        elif self.wanted_session is not None and self.wanted_folder is None:
-            found = self._shown(self.wanted_session, self.sessions_list.keys) or self.wanted_session
+            state.wanted_session = None
+        elif state.wanted_session is not None and state.wanted_folder is None:
+            found = state.family_row(state.wanted_session, self.sessions_list.keys) or state.wanted_session
             if self.sessions_list.go_to_key(found):
-                self.wanted_session = None
+                state.wanted_session = None
+
+    def set_filter(self, pane: str, text: str, *, keep_line: bool = False) -> None:
+        """Filter a list; `keep_line` leaves its line open."""
+        state = self.state
+        state.filters[pane] = parse_filter(text)
+        if pane == "projects":
+            # The sessions stay, unless the cursor has to go to another folder.
+            self.refresh_projects()
+            self.say_found()
+            self.update_footer()
+        else:
+            # A filter goes to its best hit; without one the cursor stays on the session that was found.
+            found = self.sessions_list.key if state.filter.is_empty else None
+            self.refresh_sessions(top=found is None, cursor=found)
+            if found is not None and self.sessions_list.key != found:
+                # It is in a folded family.
+                self.fold(state.folding.flip(state.library.family(str(found))))
+                self.sessions_list.go_to_key(found)
+        if not keep_line:
+            self.query_one(FilterLine).close()
+
+    def say_found(self) -> None:
+        """Show in the filter line the number of matches, or the problem of the pattern."""
+        line = self.query_one(FilterLine)
+        if not line.display:
+            return
+        problem = self.state.filters[self.state.filtered].problem
+        rows = self.projects_list.count - 1 if self.state.filtered == "projects" else self.sessions_list.count
+        answers = self._pattern_answers.get(self.state.filtered)
+        if problem is not None:
+            line.say([(problem, "error")])
+        elif answers is not None and answers.is_waiting:
+            line.say([("searching …", "accent")])
+        else:
+            line.say([(plural(rows, "match", "matches"), "dim")])
 
     @property
     def sized_pane(self) -> tuple[str, int]:
@@ -320,21 +303,14 @@ class BrowseScreen(PanedScreen):
         super().on_resize(event)
         self.refresh_header()
 
-    @property
-    def effective_sort(self) -> str:
-        """The order in force: with a filter, threads and the newest give way to nothing, relevance is an order too."""
-        if self.sort == "relevance" and self.filters["sessions"].is_empty:
-            return "recent"
-        return self.sort
-
     def _refresh_titles(self) -> None:
-        title = sessions_title(self._chosen_rows(), self.browser.home, self._count_selected())
+        title = sessions_title(self.state, self.browser.home, self._count_selected())
         self.sessions_list.border_title = title
         count = len(self._sessions)
-        folded = 0 if self._is_flat else sum([row.family for row in self._sessions if not row.is_open])
-        if self.library.is_opening and self.filters["sessions"].is_empty and not self.named:
+        folded = 0 if self.state.is_flat else sum([row.family for row in self._sessions if not row.is_open])
+        if self.state.library.is_opening and self.state.filter.is_empty and not self.state.named:
             # Only the first rows are here, but all are counted.
-            count, folded = next((row.sessions for row in self._projects if row.cwd == self.folder), count), 0
+            count, folded = next((row.sessions for row in self._projects if row.cwd == self.state.folder), count), 0
         self.sessions_list.border_subtitle = f"{count:,}" + (f" + {folded:,} folded" if folded else "")
 
     def _count_selected(self) -> tuple[int, int]:
@@ -350,71 +326,54 @@ class BrowseScreen(PanedScreen):
 
     def refresh_header(self) -> None:
         """Show where we are, how many sessions there are and how the reading goes."""
-        sessions, folders = self.library.counts(hidden=self.hidden, archived=self.archived)
-        left = path_line(self.folder, self.browser.home)
-        right = facts_line(sessions, folders, self._arrivals.under_way, self._arrivals.failure, self.size.width)
+        state, updates = self.state, self._updates
+        sessions, folders = state.library.counts(hidden=state.hidden, archived=state.archived)
+        left = path_line(state.folder, self.browser.home)
+        right = facts_line(sessions, folders, updates.progress, updates.failure, self.size.width)
         self.query_one("#header", Bar).show([*left, *self.browser.scope_note()], right)
-
-    def _chosen_rows(self) -> Chosen:
-        return Chosen(
-            folder=self.folder,
-            filter=self.filters["sessions"],
-            sort=self.effective_sort,
-            named=self.named,
-            archived=self.archived,
-            scanning=self._arrivals.scanning,
-        )
 
     def _render_project(self, index: int, width: int, state: RowState) -> Line:
         row = self._projects[index]
-        state_of = directory_state(row.directories, self.exists, self.moved)
+        state_of = directory_state(row.directories, self.state.exists, self.state.moved)
         return project_row(row, width, self.browser.home, state_of, ambiguous=row.cwd in self._ambiguous)
 
     def _render_session(self, index: int, width: int, state: RowState) -> Line:
-        return session_row(self._sessions[index], width, self._list_style())
-
-    def _list_style(self) -> ListStyle:
-        return ListStyle(
-            now_ms=self.browser.now_ms(),
-            home=self.browser.home,
-            show_path=self.show_path,
-            show_folder=self.folder is None,
-            dates=self.browser.options.settings.date_style,
-            in_use=self._arrivals.in_use,
-            fields=self.browser.options.settings.row_fields,
+        browser, settings = self.browser, self.browser.options.settings
+        style = ListStyle(
+            now_ms=browser.now_ms(),
+            home=browser.home,
+            show_path=self.state.show_path,
+            show_folder=self.state.folder is None,
+            dates=settings.date_style,
+            in_use=self._updates.in_use,
+            fields=settings.row_fields,
         )
+        return session_row(self._sessions[index], width, style)
 
     # -- what arrives from the background -----------------------------------------------------------------------
 
     def take_scan(self, outcome: Outcome) -> None:
         """Take a batch of sessions, or the end of the scan."""
-        self._arrivals.take_scan(outcome)
+        self._updates.take_scan(outcome)
 
     def take_event(self, outcome: Outcome) -> None:
         """Take an event of the disk monitor."""
-        self._arrivals.take_event(outcome)
-
-    def _ask_pins(self) -> None:
-        browser = self.browser
-        self.lane("pins").ask(lambda job: browser.source.pins())
+        self._updates.take_event(outcome)
 
     def ask_directories(self) -> None:
-        """Ask the disk which folders are there, and which belong together."""
-        from sessionbrowse.tui.lists.ordering import look_at
-
+        """Ask the disk which folders exist, and which belong together."""
         folders = [directory for row in self._projects for directory in row.directories if directory]
         source = self.browser.source
-        self.lane("directories").ask(lambda job: look_at(source, folders))
+        self.lane("directories").ask(lambda job: directory_facts(source, folders))
 
     def take_directories(self, outcome: Outcome) -> None:
         """Mark the folders that are gone, and learn which belong together."""
-        from sessionbrowse.tui.lists.ordering import DirectoryFacts
-
-        if isinstance(outcome.value, DirectoryFacts):
-            self.exists.update(outcome.value.exists)
-            self.moved = outcome.value.moved
-            self.library.know_repositories(outcome.value.repositories)
-            if self.library.by_repository:
+        facts, state = outcome.value, self.state
+        if isinstance(facts, DirectoryFacts):
+            state.exists.update(facts.exists)
+            state.moved = facts.moved
+            state.library.know_repositories(facts.repositories)
+            if state.library.by_repository:
                 self.refresh_rows()
             self.projects_list.refresh()
 
@@ -423,20 +382,13 @@ class BrowseScreen(PanedScreen):
         if outcome.error is not None:
             self.browser.say(f"The pin cannot be kept: {outcome.error}.", "error")
         elif isinstance(outcome.value, Pins):
-            self.library.pins = outcome.value
+            self.state.library.pins = outcome.value
             self.refresh_sessions()
 
     def fold(self, folding: Folding) -> None:
         """Fold or open families."""
-        self.folding = folding
+        self.state.folding = folding
         self.refresh_sessions()
-
-    def _shown(self, wanted: Hashable | None, paths: Sequence[Hashable]) -> str | None:
-        """Return who stands for a session that is folded away; None if it is not."""
-        if not isinstance(wanted, str) or wanted in paths:
-            return None
-        family = self.library.family(wanted)
-        return next((path for path in paths if isinstance(path, str) and path in family), None)
 
     def take_preview(self, outcome: Outcome) -> None:
         """Show the conversation of the session under the cursor."""
@@ -448,11 +400,10 @@ class BrowseScreen(PanedScreen):
     def _folder_highlighted(self, event: RowList.Highlighted) -> None:
         event.stop()
         if not isinstance(event.key, tuple) or event.key != self.projects_list.key:
-            return  # word of a row that the cursor has left since
+            return  # the cursor has left this row since
         folder = event.key[1]
-        if folder != self.folder:
-            self.folder = folder
-            self.last_folder = folder if folder is not None else self.last_folder
+        if folder != self.state.folder:
+            self.state.choose_folder(folder)
             self.refresh_sessions(top=True)
             self.refresh_header()
 
@@ -471,59 +422,19 @@ class BrowseScreen(PanedScreen):
     @on(RowList.Entered)
     def _row_entered(self, event: RowList.Entered) -> None:
         event.stop()
-        self.do_open()
+        self.give(BY_ID["open"])
 
     @property
     def busy(self) -> bool:
         """Whether background work, or the wait before a preview, is under way."""
-        return super().busy or self._preview.due or self._arrivals.refresh_due or self._arrivals.announcing.due
+        return super().busy or self._preview.due or self._updates.refresh_due or self._updates.throttle.due
 
     def on_screen_resume(self) -> None:
         """Look at the session again when coming back: it may have grown."""
         self._preview.seen_again()
         self.update_footer()
 
-    # -- commands -----------------------------------------------------------------------------------------------
-
-    def do_open(self) -> None:
-        """Go in."""
-        if self.pane == "projects":
-            self.set_focus(self.sessions_list)
-            return
-        summary = self.current
-        if summary is not None:
-            self.browser.show_session(summary)
-
-    def do_back(self) -> None:
-        """Clear the selection, then the filter, then go to the pane on the left."""
-        pane = self.pane if self.pane != "preview" else "sessions"
-        if self.pane == "preview":
-            self.set_focus(self.sessions_list)
-        elif pane == "sessions" and self.sessions_list.marks:
-            self.sessions_list.clear_marks()
-        elif not self.filters[pane].is_empty:
-            set_query(self, pane, "")
-        elif pane == "sessions":
-            self.set_focus(self.projects_list)
-        elif self.folder is not None:
-            self.projects_list.go_first()
-        elif self.browser.options.pick is not None:
-            self.browser.leave()
-
-    def do_pane_left(self) -> None:
-        """Focus the pane on the left."""
-        self._step(-1)
-
-    def do_pane_right(self) -> None:
-        """Focus the pane on the right."""
-        self._step(1)
-
-    def _step(self, delta: int) -> None:
-        at = PANES.index(self.pane) + delta
-        if 0 <= at < len(PANES):
-            if PANES[at] == "preview":
-                self._set_preview(True)
-            self.set_focus(self.query_one(f"#{PANES[at]}"))
+    # -- panes --------------------------------------------------------------------------------------------------
 
     def focus_changed(self) -> None:
         """Tell the style sheet which pane has the keys: narrow screens show only some."""
@@ -532,14 +443,11 @@ class BrowseScreen(PanedScreen):
 
     def text_changed(self, text: str) -> None:
         """Filter while typing."""
-        if text != self.filters[self.filtered].text:
-            set_query(self, self.filtered, text, keep_line=True)
+        if text != self.state.filters[self.state.filtered].text:
+            self.set_filter(self.state.filtered, text, keep_line=True)
 
-    def do_preview(self) -> None:
+    def show_preview(self, shown: bool) -> None:
         """Show or hide the preview."""
-        self._set_preview(not self.has_class("-preview-shown"))
-
-    def _set_preview(self, shown: bool) -> None:
         if shown == self.has_class("-preview-shown"):
             return
         self.set_class(shown, "-preview-shown")
@@ -551,13 +459,13 @@ class BrowseScreen(PanedScreen):
     @property
     def viewed_entry(self) -> ViewedEntry | None:
         """What copies are made of."""
-        summary = self.current
+        summary = self.subject
         return ViewedEntry(summary=summary) if summary is not None else None
 
     def do_reload(self) -> None:
         """Read the disk again."""
-        self._arrivals.begin()
-        self.browser.start_scan(include_hidden=self.hidden or self.archived)
+        self._updates.begin()
+        self.browser.start_scan(include_hidden=self.state.hidden or self.state.archived)
 
 
 def _path_of(row: SessionRow) -> str:

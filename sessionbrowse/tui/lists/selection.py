@@ -1,36 +1,31 @@
-"""Select sessions in the list: what changes them then does so to all that are selected and shown."""
+"""Select sessions: changes are then made to all that are selected and shown."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sessionbrowse.tui.lists.screen import BrowseScreen
+from sessionbrowse.tui.lists.screen import BrowseScreen
 
 
-class Selecting:
-    """The commands that select."""
+def do_select(screen: BrowseScreen) -> None:
+    """Select or unselect the session under the cursor, and go to the next."""
+    screen.sessions_list.toggle_mark()
+    screen.sessions_list.go_down()
 
-    def __init__(self, screen: BrowseScreen) -> None:
-        self._screen = screen
 
-    def do_select(self) -> None:
-        """Select the session, or not, and go on to the next."""
-        self._screen.sessions_list.toggle_mark()
-        self._screen.sessions_list.go_down()
+def do_select_up(screen: BrowseScreen) -> None:
+    """Select upwards."""
+    screen.sessions_list.mark_by_moving(-1)
 
-    def do_select_up(self) -> None:
-        """Select upwards."""
-        self._screen.sessions_list.mark_by_moving(-1)
 
-    def do_select_down(self) -> None:
-        """Select downwards."""
-        self._screen.sessions_list.mark_by_moving(1)
+def do_select_down(screen: BrowseScreen) -> None:
+    """Select downwards."""
+    screen.sessions_list.mark_by_moving(1)
 
-    def do_select_range(self) -> None:
-        """Select what the cursor passes from here on, or end that."""
-        self._screen.sessions_list.toggle_range()
 
-    def do_select_all(self) -> None:
-        """Select all that are shown, or none."""
-        self._screen.sessions_list.mark_all()
+def do_select_range(screen: BrowseScreen) -> None:
+    """Start or end selecting all sessions that the cursor passes."""
+    screen.sessions_list.toggle_range()
+
+
+def do_select_all(screen: BrowseScreen) -> None:
+    """Select all sessions that are shown, or none."""
+    screen.sessions_list.mark_all()

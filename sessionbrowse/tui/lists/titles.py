@@ -7,8 +7,8 @@ from collections.abc import Callable
 from msgspec import Struct
 from textual.content import Content
 
-from sessionbrowse.tui.lists.library import Filter
-from sessionbrowse.tui.lists.rows import CRUMB, folder_name, one_line, plural, progress
+from sessionbrowse.tui.lists.rows import CRUMB, folder_name, one_line, plural, progress_bar
+from sessionbrowse.tui.lists.state import ListState
 from sessionbrowse.tui.paint.spans import Line, line_width
 
 LEAST_PLACE = 18
@@ -24,7 +24,7 @@ SORT_TITLES = {
 }
 
 
-class Progress(Struct, frozen=True):
+class ScanProgress(Struct, frozen=True):
     """How far something is, and since when: `began_done` of it were done at `began_ms`."""
 
     verb: str
@@ -38,27 +38,16 @@ class Progress(Struct, frozen=True):
         """Return it as a bar with a rate."""
         seconds = (self.now_ms - self.began_ms) / 1000
         rate = (self.done - self.began_done) / seconds if seconds > 0.2 else None
-        return progress(self.done, self.total, rate, self.verb)
+        return progress_bar(self.done, self.total, rate, self.verb)
 
 
-def advanced(before: Progress | None, verb: str, done: int, total: int, now_ms: float) -> Progress | None:
+def advanced(before: ScanProgress | None, verb: str, done: int, total: int, now_ms: float) -> ScanProgress | None:
     """Return how far it is now; None when it is done."""
     if done >= total:
         return None
     if before is None or before.verb != verb or done < before.done:
-        return Progress(verb, done, total, now_ms, done)
-    return Progress(verb, done, total, before.began_ms, before.began_done, now_ms)
-
-
-class Chosen(Struct, frozen=True, kw_only=True):
-    """What the list of sessions is limited to and how it is ordered."""
-
-    folder: str | None
-    filter: Filter
-    sort: str
-    named: bool
-    archived: bool
-    scanning: bool
+        return ScanProgress(verb, done, total, now_ms, done)
+    return ScanProgress(verb, done, total, before.began_ms, before.began_done, now_ms)
 
 
 def folder_title(folder: str, home: str) -> str:
@@ -66,7 +55,7 @@ def folder_title(folder: str, home: str) -> str:
     return folder_name(folder, home)[0] if folder else "(no directory)"
 
 
-def sessions_title(chosen: Chosen, home: str, selected: tuple[int, int]) -> Content:
+def sessions_title(state: ListState, home: str, selected: tuple[int, int]) -> Content:
     """Return the title of the sessions; `selected` are how many are selected and shown, and not shown."""
     shown, hidden = selected
     title: list[tuple[str, str]] = []
@@ -74,15 +63,15 @@ def sessions_title(chosen: Chosen, home: str, selected: tuple[int, int]) -> Cont
         # First, because a narrow pane cuts its title at the right.
         not_shown = f", {hidden:,} not shown" if hidden else ""
         title.append((f"✓ {shown:,} selected{not_shown} · ", "$accent"))
-    folder = folder_title(chosen.folder, home) if chosen.folder is not None else "All folders"
+    folder = folder_title(state.folder, home) if state.folder is not None else "All folders"
     title.append(("Sessions", ""))
-    if not chosen.filter.is_empty:
-        title.append((f" with “{one_line(chosen.filter.text, 30)}”", "$accent"))
+    if not state.filter.is_empty:
+        title.append((f" with “{one_line(state.filter.text, 30)}”", "$accent"))
     title.append((f" · {folder}", ""))
-    title.append((f" · {SORT_TITLES[chosen.sort]}", "$sb-dim"))
-    if chosen.named:
+    title.append((f" · {SORT_TITLES[state.effective_sort]}", "$sb-dim"))
+    if state.named:
         title.append((" · named only", "$accent"))
-    if chosen.archived:
+    if state.archived:
         title.append((" · archived", "$accent"))
     return Content.assemble(*title)
 
@@ -93,7 +82,7 @@ def path_line(folder: str | None, home: str) -> Line:
     return line if folder is None else [*line, *CRUMB, (folder_title(folder, home), "dim")]
 
 
-def facts_line(sessions: int, folders: int, under_way: Progress | None, failure: str | None, width: int) -> Line:
+def facts_line(sessions: int, folders: int, under_way: ScanProgress | None, failure: str | None, width: int) -> Line:
     """Return how many there are, and how the reading goes: as much of it as a bar of this width has room for."""
     counts: Line = [(f"{plural(sessions, 'session')} · {plural(folders, 'folder')}", "dim")]
     failed: Line = [(f"{failure}   ", "error")] if failure is not None else []
@@ -110,18 +99,18 @@ def facts_line(sessions: int, folders: int, under_way: Progress | None, failure:
     return [*failed, *next((way for way in ways if line_width(way) <= room), ways[-1])]
 
 
-def no_sessions_sentence(chosen: Chosen, key_of: Callable[[str], str]) -> str:
+def no_sessions_sentence(state: ListState, scanning: bool, key_of: Callable[[str], str]) -> str:
     """Say why there is no session, and what helps."""
-    if chosen.filter.problem is not None:
-        return chosen.filter.problem
-    if not chosen.filter.is_empty:
-        return f"No session matches “{one_line(chosen.filter.text, 60)}”. {key_of('back')} clears the filter."
-    if chosen.named:
+    if state.filter.problem is not None:
+        return state.filter.problem
+    if not state.filter.is_empty:
+        return f"No session matches “{one_line(state.filter.text, 60)}”. {key_of('back')} clears the filter."
+    if state.named:
         return f"No session here has a name. {key_of('named')} shows all."
-    if chosen.archived and not chosen.scanning:
+    if state.archived and not scanning:
         return f"No session is archived. {key_of('archived')} shows those that are not."
-    if chosen.scanning:
+    if scanning:
         return "Reading sessions …"
-    if chosen.folder is not None:
+    if state.folder is not None:
         return f"No sessions in this folder. {key_of('scope')} shows all folders."
     return f"No sessions yet. {key_of('reload')} looks again."

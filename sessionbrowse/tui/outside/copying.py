@@ -76,7 +76,7 @@ class Copying:
         def work(job: Job) -> str:
             return copy_text(find(), what, to_terminal, browser.options.environ)
 
-        self._screen.lane("copying").ask(work)
+        self._screen.lane("copying", self.take_copying).ask(work)
 
     # -- opening elsewhere --------------------------------------------------------------------------------------
 
@@ -100,7 +100,7 @@ class Copying:
                 )
             return lambda: self._open_copy(command, copy)
 
-        self._screen.lane("copying").ask(work)
+        self._screen.lane("copying", self.take_copying).ask(work)
 
     def _open_copy(self, command: tuple[str, ...], copy: Path) -> None:
         browser = self._screen.browser

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 from sessionbrowse.config import CustomCommand
 from sessionbrowse.errors import CommandFailed
@@ -18,26 +17,25 @@ from sessionbrowse.services.resume.custom_commands import (
 )
 from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.command import OWN, Command, Here, Reason
+from sessionbrowse.tui.commands.command import CUSTOM, CUSTOM_ID, Command, Here, Reason
 from sessionbrowse.tui.commands.contexts import LIST, SESSION
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.jobs import Job, Lane, Outcome
 
 _WHERE = {"everywhere": (LIST, SESSION), "lists": (LIST,), "session": (SESSION,)}
-_ID = "own_"
 
 
-def own_rows(commands: Sequence[CustomCommand]) -> tuple[Command, ...]:
+def custom_rows(commands: Sequence[CustomCommand]) -> tuple[Command, ...]:
     """Return the rows of the command table for the user's own commands."""
     return tuple(
         [
             Command(
-                id=f"{_ID}{number}",
+                id=f"{CUSTOM_ID}{number}",
                 keys=(command.key,) if command.key.strip() else (),
                 title=clean(command.name),
                 help=f"{clean(command.name)}: {clean(_shown(command))}",
                 where=_WHERE[command.where],
-                group=OWN,
+                group=CUSTOM,
                 reason=_reason(command),
             )
             for number, command in enumerate(commands)
@@ -62,50 +60,40 @@ def _reason(command: CustomCommand) -> Reason:
     return reason
 
 
-class OwnCommands:
-    """What the user's own commands do."""
+def run_custom_command(screen: CommandScreen[None], command_id: str) -> None:
+    """Run one of the user's own commands."""
+    browser = screen.browser
+    command = browser.options.settings.commands[int(command_id.removeprefix(CUSTOM_ID))]
+    values = values_of(screen.subject, screen.entry_id)
+    if command.output == "toast":
+        _run_quietly(screen, command, values)
+        return
+    try:
+        words = words_of(command, values)
+        words = paused(words) if command.output == "pause" else words
+    except CommandFailed as error:
+        browser.say(str(error), "error")
+        return
+    directory = directory_for(values["cwd"], browser.home)
+    browser.lend_terminal(ResumeCommand(clean(command.name), words, directory, variables_of(values)))
+    screen.reload()
 
-    def __init__(self, screen: CommandScreen[None]) -> None:
-        self._screen = screen
 
-    def __getattr__(self, name: str) -> Callable[[], None]:
-        number = name.removeprefix(f"do_{_ID}")
-        if number == name or not number.isdigit():
-            raise AttributeError(name)
-        return partial(self._give, int(number))
+def _run_quietly(screen: CommandScreen[None], command: CustomCommand, values: dict[str, str]) -> None:
+    browser = screen.browser
+    environ = browser.options.environ
 
-    def _give(self, number: int) -> None:
-        browser = self._screen.browser
-        command = browser.options.settings.commands[number]
-        values = values_of(self._screen.subject, self._screen.entry_id)
-        if command.output == "toast":
-            self._run_quietly(command, values)
-            return
-        try:
-            words = words_of(command, values)
-            words = paused(words) if command.output == "pause" else words
-        except CommandFailed as error:
-            browser.say(str(error), "error")
-            return
-        directory = directory_for(values["cwd"], browser.home)
-        browser.lend_terminal(ResumeCommand(clean(command.name), words, directory, variables_of(values)))
-        self._screen.reload()
+    def work(job: Job) -> str:
+        return run_quietly(command, values, directory_for(values["cwd"], browser.home), environ)
 
-    def _run_quietly(self, command: CustomCommand, values: dict[str, str]) -> None:
-        browser = self._screen.browser
-        environ = browser.options.environ
+    def receive(outcome: Outcome) -> None:
+        if outcome.error is not None:
+            browser.call_later(browser.say, str(outcome.error), "error")
+        else:
+            browser.call_later(browser.say, outcome.value or f"{clean(command.name)}: done.")
 
-        def work(job: Job) -> str:
-            return run_quietly(command, values, directory_for(values["cwd"], browser.home), environ)
-
-        def receive(outcome: Outcome) -> None:
-            if outcome.error is not None:
-                browser.call_later(browser.say, str(outcome.error), "error")
-            else:
-                browser.call_later(browser.say, outcome.value or f"{clean(command.name)}: done.")
-
-        # A lane of its own for each run: a later one does not make an earlier one's output unwanted.
-        Lane("own", receive).ask(work)
+    # A lane of its own for each run: a later one does not make an earlier one's output unwanted.
+    Lane("custom", receive).ask(work)
 
 
 def values_of(summary: Summary | None, entry_id: str | None) -> dict[str, str]:

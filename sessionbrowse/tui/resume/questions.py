@@ -11,7 +11,7 @@ from sessionbrowse.services.change.checkout import CheckedOut, checkout
 from sessionbrowse.services.resume.before_resume import BeforeResume, LeftBehind, before_resume
 from sessionbrowse.store.write.in_use import file_usage
 from sessionbrowse.text import clean
-from sessionbrowse.tui.changes.change_runner import named
+from sessionbrowse.tui.changes.session_titles import named
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun

@@ -20,7 +20,7 @@ from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import CHECKPOINTS, FOUND, RESULTS_VIEW
 from sessionbrowse.tui.lists.rows import one_line, plural
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.resume.resume import Resuming
+from sessionbrowse.tui.resume.resume import resume_from
 from sessionbrowse.tui.search.hit_rows import checkpoint_row
 from sessionbrowse.tui.search.results_screen import FoundEntry, ResultsScreen
 from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
@@ -30,8 +30,6 @@ from sessionbrowse.tui.widgets.row_list import RowState
 
 class CheckpointsScreen(ResultsScreen):
     """The labels of all sessions."""
-
-    ACTIONS = ("resume.resume:Resuming", "changes.undo:Undoing")
 
     def __init__(self) -> None:
         super().__init__(name="checkpoints")
@@ -248,7 +246,7 @@ class CheckpointsScreen(ResultsScreen):
         found = self.found_entry
         if found is None or found.entry_id is None:
             return
-        Resuming(self).resume_from(found.summary, found.entry_id)
+        resume_from(self, found.summary, found.entry_id)
 
 
 def fits(query: SearchQuery, mark: Checkpoint, pattern_is_in: PatternIsIn = is_in) -> bool:

@@ -37,7 +37,6 @@ class SearchScreen(ResultsScreen):
     """The search over all sessions."""
 
     TYPED_IN = SEARCHING
-    ACTIONS = ("resume.resume:Resuming",)
 
     def __init__(self) -> None:
         super().__init__(name="search")

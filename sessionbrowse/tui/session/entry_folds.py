@@ -56,7 +56,7 @@ class EntryFolds:
         subject = self._screen.subject
         assert subject is not None
         path = subject.path
-        self._screen.lane("viewer").ask(
+        self._screen.lane("viewer", self.take_viewer).ask(
             lambda job: show_image(image.data, path, browser.temporary_copies, browser.options.environ)
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from textual import on
 from textual.app import ComposeResult
@@ -33,22 +33,6 @@ NARROW = 80
 
 class SessionScreen(PanedScreen):
     """One session, opened at an entry given by index and id, which a search for `searched` found."""
-
-    ACTIONS = (
-        "search.open_search:OpenSearch",
-        "changes.rename:Naming",
-        "changes.label_checkout:Entries",
-        "changes.undo:Undoing",
-        "session.tree_moving:TreeMoving",
-        "session.tree_folding:TreeFolding",
-        "session.tree_filters:TreeFilters",
-        "session.tree_find:TreeFind",
-        "session.entry_folds:EntryFolds",
-        "session.compare:Comparing",
-        "outside.copying:Copying",
-        "resume.resume:Resuming",
-        "resume.custom_commands:OwnCommands",
-    )
 
     def __init__(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
@@ -245,9 +229,10 @@ class SessionScreen(PanedScreen):
         """Show the document of the entry under the cursor."""
         self.entry_pane.take(outcome)
 
-    def show_entry(self, entry_id: str) -> None:
-        """Put the cursor on an entry, or on its nearest ancestor that has a row."""
-        self.tree_pane.show_entry(entry_id)
+    def reveal(self, key: Hashable) -> bool:
+        """Put the cursor on the entry with this id, or on its nearest ancestor that has a row."""
+        self.tree_pane.show_entry(str(key))
+        return True
 
     def text_changed(self, text: str) -> None:
         """Search the tree while the query is typed."""

@@ -175,6 +175,9 @@ class Browser(Protocol):
     def show_palette(self, commands: list[Command], here: Here, chosen: Callable[[Command], None]) -> None:
         """Show the command palette and call `chosen` with the chosen command."""
 
+    def find_handler(self, screen: str, command_id: str) -> Callable[[Any], None] | None:
+        """Return the function that carries out a command on a screen, if the table of handlers has one."""
+
     def read_styles(self) -> None:
         """Read the styles of the screens after the first."""
 

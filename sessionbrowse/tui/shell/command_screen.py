@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import cached_property
-from importlib import import_module
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual import events, on
@@ -57,13 +56,6 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     TYPED_IN: ClassVar[str] = TYPING
     """The place that holds while a line of text has the keys."""
 
-    ACTIONS: ClassVar[tuple[Callable[[Any], object] | str, ...]] = ()
-    """Classes of commands that several screens share, a method `do_<id>` for each command; made when first asked for.
-
-    As `module:Class` below `sessionbrowse.tui` one is imported only then: what they need takes longer to
-    import than the first screen takes to paint.
-    """
-
     IS_FIRST: ClassVar[bool] = False
     """Whether the browser begins with it, so that its styles are there from the beginning."""
 
@@ -96,15 +88,6 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         """Keep the styles of a screen that was just made; only what was covered meanwhile may have old ones."""
         if not self._was_shown_before:
             event.refresh_styles, self._was_shown_before = False, True
-
-    @classmethod
-    def action_kinds(cls) -> list[Callable[[Any], object]]:
-        """Return the classes of `ACTIONS`."""
-        return [_imported(kind) if isinstance(kind, str) else kind for kind in cls.ACTIONS]
-
-    @cached_property
-    def _actions(self) -> list[object]:
-        return [kind(self) for kind in self.action_kinds()]
 
     @property
     def browser(self) -> Browser:
@@ -250,7 +233,9 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             self.browser.say(reason, "warning")
             return
         try:
-            self._doer(command)()
+            handler = self._handler(command.id)
+            if handler is not None:
+                handler()
         except SessionBrowseError as error:
             self.browser.say(str(error), "error")
         self.update_footer()
@@ -263,20 +248,22 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     def can_give(self, command: Command) -> bool:
         """Whether this screen knows what the command does."""
-        return hasattr(self._owner(f"do_{command.id}"), f"do_{command.id}")
+        return self._handler(command.id) is not None
 
-    def _doer(self, command: Command) -> Callable[[], None]:
-        name = f"do_{command.id}"
-        doer: Callable[[], None] = getattr(self._owner(name), name)
-        return doer
-
-    def _owner(self, name: str) -> object:
-        """Return who has the method: the screen, else one of its actions, which are imported only for what it lacks."""
-        return self if hasattr(self, name) else next((owner for owner in self._actions if hasattr(owner, name)), self)
+    def _handler(self, command_id: str) -> Callable[[], None] | None:
+        """Return the screen's own method for a command, or the function that the table of handlers names."""
+        own: Callable[[], None] | None = getattr(self, f"do_{command_id}", None)
+        handler = self.browser.find_handler(self.name or "", command_id) if own is None else None
+        return own if handler is None else partial(handler, self)
 
     @property
     def subject(self) -> Summary | None:
         """The session that a command for one session is for; None if there is none."""
+        return None
+
+    @property
+    def project(self) -> str | None:
+        """The directory that a command for a folder is for; None if there is none."""
         return None
 
     @property
@@ -293,6 +280,10 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     def chosen(self) -> Sequence[Summary]:
         """The sessions that a change is for; none on a screen that shows none."""
         return ()
+
+    def reveal(self, key: Hashable) -> bool:
+        """Put the cursor on the row of a folder, a session or an entry; return whether it has a row."""
+        return False
 
     def keep_view(self) -> None:
         """Remember how the screen is left, for the next time."""
@@ -338,17 +329,17 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     # -- work in the background ---------------------------------------------------------------------------------
 
     def lane(self, name: str, take: Callable[[Outcome], object] | None = None) -> Lane:
-        """Return the screen's lane of that name; `take`, or the method `take_<name>`, takes its outcomes."""
-        if take is not None:
-            self._takers[name] = take
+        """Return the screen's lane of that name; its outcomes go to `take`, else to the screen's `take_<name>`."""
         lane = self._lanes.get(name)
         if lane is None:
             lane = self._lanes[name] = Lane(name, lambda outcome: self.post_message(self.Delivered(outcome)))
+        self._takers[name] = take or getattr(self, f"take_{name}")
         return lane
 
     def adopt(self, lane: Lane) -> None:
         """Take over a lane that was started before the screen."""
         self._lanes[lane.name] = lane
+        self._takers[lane.name] = getattr(self, f"take_{lane.name}")
         lane.connect(lambda outcome: self.post_message(self.Delivered(outcome)))
 
     @on(Delivered)
@@ -358,10 +349,8 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         lane = self._lanes.get(outcome.lane)
         if lane is None or not lane.is_current(outcome):
             return
-        name = f"take_{outcome.lane}"
         async with self._in_one_frame():
-            take = self._takers.get(outcome.lane) or getattr(self._owner(name), name)
-            take(outcome)
+            self._takers[outcome.lane](outcome)
             self.update_footer()
         if outcome.lane == self._awaited:
             self._answer_came.set()
@@ -424,9 +413,3 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     def do_quit(self) -> None:
         """Leave."""
         self.browser.leave()
-
-
-def _imported(name: str) -> Callable[[Any], object]:
-    module, _, kind = name.partition(":")
-    found: Callable[[Any], object] = getattr(import_module(f"sessionbrowse.tui.{module}"), kind)
-    return found

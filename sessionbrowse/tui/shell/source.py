@@ -52,6 +52,22 @@ class Source(Struct, frozen=True, kw_only=True):
     """Starts the search program; None if that is not possible."""
 
 
+class DirectoryFacts(Struct, frozen=True):
+    """Facts of the disk about directories: which exist, where some were moved, and their repositories."""
+
+    exists: dict[str, bool | None]
+    moved: dict[str, str]
+    repositories: dict[str, str]
+
+
+def directory_facts(source: Source, directories: Sequence[str]) -> DirectoryFacts:
+    """Ask the disk about directories. For background threads."""
+    exists = source.exists_many(directories)
+    gone = [path for path in directories if exists.get(path) is False]
+    there = [path for path in directories if exists.get(path)]
+    return DirectoryFacts(exists, source.moved(gone, there), source.repositories(there))
+
+
 def place_of(summary: Summary, places: Iterable[Place]) -> Place | None:
     """Return the place a session was found through: the innermost of its agent's that holds the file."""
     holding = [

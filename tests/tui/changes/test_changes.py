@@ -586,7 +586,7 @@ async def test_progress_is_shown_and_stopping_leaves_the_rest_as_it_was(
 ) -> None:
     paths = many(store, 5)
     slow = Slow()
-    monkeypatch.setattr("sessionbrowse.tui.changes.files.archive", slow.archive)
+    monkeypatch.setattr("sessionbrowse.tui.changes.archive.archive", slow.archive)
     monkeypatch.setattr("sessionbrowse.tui.changes.change_runner.PROGRESS_DELAY_S", 0.01)
     async with hands_on(store) as browser:
         await browser.press("A")
@@ -611,7 +611,7 @@ async def test_progress_is_shown_and_stopping_leaves_the_rest_as_it_was(
 async def test_leaving_waits_for_the_change_that_is_being_made(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     path = store.session()
     slow = Slow()
-    monkeypatch.setattr("sessionbrowse.tui.changes.files.archive", slow.archive)
+    monkeypatch.setattr("sessionbrowse.tui.changes.archive.archive", slow.archive)
     async with hands_on(store) as browser:
         browser.app.post_message(Key("a", "a"))
         await until(slow.begun.is_set)

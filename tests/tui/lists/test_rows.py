@@ -6,7 +6,7 @@ import pytest
 
 from sessionbrowse.tui.lists.library import SessionRow
 from sessionbrowse.tui.lists.rows import ListStyle, bar, session_row
-from sessionbrowse.tui.lists.titles import Progress, facts_line
+from sessionbrowse.tui.lists.titles import ScanProgress, facts_line
 from tests.support.tui_support import NOW_MS, summary
 
 
@@ -34,7 +34,7 @@ def test_the_columns_of_a_row_stay_apart_and_end_together(count: int, shown: str
     ],
 )
 def test_the_upper_bar_says_what_it_has_room_for(width: int, shown: str) -> None:
-    under_way = Progress("indexing", 9_812, 10_000, began_ms=0, began_done=0, now_ms=8_000)
+    under_way = ScanProgress("indexing", 9_812, 10_000, began_ms=0, began_done=0, now_ms=8_000)
     line = facts_line(10_000, 112, under_way, None, width)
     assert "".join([text for text, _ in line]) == shown
     assert "".join([text for text, _ in bar([("sessionbrowse › webshop", "")], line, width)]).rstrip().endswith(shown)

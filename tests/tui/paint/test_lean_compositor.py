@@ -10,7 +10,7 @@ from textual._compositor import CompositorUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from sessionbrowse.tui.shell.app import BrowseApp
+from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.widgets.painted import Painted
 from tests.support.terminal import Screen
 from tests.support.tui_support import Driven, browsing, demo_options, fixed_source, summary

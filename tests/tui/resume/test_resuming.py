@@ -11,7 +11,7 @@ import pytest
 from sessionbrowse.config import CustomCommand, ResumeSettings, Settings
 from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.tui.shell.app import BrowseApp
+from sessionbrowse.tui.app import BrowseApp
 from tests.services.resume.test_launch import Tmux, agent, needs_tmux, until_there
 from tests.support.tui_support import Driven, browsing, demo_options
 

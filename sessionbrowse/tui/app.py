@@ -27,6 +27,7 @@ from sessionbrowse.services.background.programs import listen_to_monitor, start_
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.commands.contexts import WELCOME
 from sessionbrowse.tui.commands.keymap import Keys
+from sessionbrowse.tui.handlers import find_handler
 from sessionbrowse.tui.lists.library import Library
 from sessionbrowse.tui.lists.rows import plural
 from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
@@ -88,7 +89,7 @@ class BrowseApp(CompatApp, inherit_bindings=False):
     ) -> None:
         self.options = options
         self.memory = ViewMemory(options)
-        self.keys = Keys(options.settings.keys, _own_rows(options.settings))
+        self.keys = Keys(options.settings.keys, _custom_rows(options.settings))
         self._problems = [*options.problems, *self.keys.clashes]
         # Known before textual mixes its colours and parses a style: with another theme it would do that again.
         self.set_reactive(BrowseApp.theme, self._chosen_theme())
@@ -404,6 +405,10 @@ class BrowseApp(CompatApp, inherit_bindings=False):
             self.push_screen(screen)
         return screen
 
+    def find_handler(self, screen: str, command_id: str) -> Callable[[Any], None] | None:
+        """Return the function that carries out a command on a screen, if the table of handlers has one."""
+        return find_handler(screen, command_id)
+
     def lend_terminal(self, command: ResumeCommand) -> None:
         """Leave the full screen, run a program in its directory, and come back when it has ended."""
         failure: str | None = None
@@ -457,7 +462,7 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         if sessions:
             self.sessions_found()
         elif not self._has_met and not self.options.roots and self.screen.name != WELCOME:
-            from sessionbrowse.tui.lists.welcome import WelcomeScreen
+            from sessionbrowse.tui.dialogs.welcome import WelcomeScreen
 
             self.push_screen(WelcomeScreen())
 
@@ -504,12 +509,12 @@ class BrowseApp(CompatApp, inherit_bindings=False):
             self.exit(0, return_code=0 if self.options.pick is None else 1)
 
 
-def _own_rows(settings: Settings) -> tuple[Command, ...]:
+def _custom_rows(settings: Settings) -> tuple[Command, ...]:
     if not settings.commands:
         return ()
-    from sessionbrowse.tui.resume.custom_commands import own_rows
+    from sessionbrowse.tui.resume.custom_commands import custom_rows
 
-    return own_rows(settings.commands)
+    return custom_rows(settings.commands)
 
 
 def run(options: BrowseOptions, monitor: Channel[MonitorEvent] | None = None) -> int:

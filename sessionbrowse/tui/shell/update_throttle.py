@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.tui.shell.session_updates import SessionUpdates
-
-if TYPE_CHECKING:
-    from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 REST = 4
 """After telling, the screens rest for so many times as long as that took: keys come first."""
 
 
-class Announcing:
+class UpdateThrottle:
     """Gathers changed and vanished sessions, and tells them at once or when the screens have rested."""
 
-    def __init__(self, screen: CommandScreen[None], clock: Callable[[], float] = time.monotonic) -> None:
-        self._screen = screen
+    def __init__(
+        self,
+        publish: Callable[[SessionUpdates], None],
+        set_timer: Callable[[float, Callable[[], None]], object],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._publish = publish
+        self._set_timer = set_timer
         self._clock = clock
         self._changed: dict[str, Summary] = {}
         self._gone: set[str] = set()
@@ -42,12 +44,12 @@ class Announcing:
             self._tell()
         else:
             self.due = True
-            self._screen.set_timer(wait, self._tell)
+            self._set_timer(wait, self._tell)
 
     def _tell(self) -> None:
         updates = SessionUpdates(summaries=tuple(self._changed.values()), gone=frozenset(self._gone))
         self._changed, self._gone, self.due = {}, set(), False
         began = self._clock()
-        self._screen.browser.publish(updates)
+        self._publish(updates)
         now = self._clock()
         self._rested = now + REST * (now - began)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
-from sessionbrowse.tui.lists.update_throttle import REST, Announcing
+from sessionbrowse.tui.shell.update_throttle import REST, UpdateThrottle
 
 
 class Screens:
@@ -16,7 +16,6 @@ class Screens:
         self.now = 100.0
         self.told: list[tuple[set[str], set[str]]] = []
         self.timers: list[tuple[float, Callable[[], None]]] = []
-        self.browser = SimpleNamespace(publish=self.publish)
 
     def publish(self, updates: Any) -> None:
         self.told.append(({summary.path for summary in updates.summaries}, set(updates.gone)))
@@ -28,7 +27,7 @@ class Screens:
 
 def test_the_first_change_is_told_at_once_and_a_flood_once_the_screens_have_rested() -> None:
     screens = Screens()
-    announcing = Announcing(cast(Any, screens), clock=lambda: screens.now)
+    announcing = UpdateThrottle(screens.publish, screens.set_timer, clock=lambda: screens.now)
 
     def change(path: str) -> None:
         announcing.add([cast(Any, SimpleNamespace(path=path))], ())

@@ -1,0 +1,38 @@
+"""Archive sessions, or unarchive them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.change.archive import Archived, archive, unarchive
+from sessionbrowse.tui.changes.session_titles import named, sessions_named
+from sessionbrowse.tui.lists.rows import plural
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+
+
+def do_archive(screen: CommandScreen[None]) -> None:
+    """Take the session out of its agent's lists, or put an archived one back."""
+    changes, chosen = screen.browser.changes, list(screen.chosen)
+
+    def item(summary: Summary) -> ChangeItem:
+        target = changes.target(summary)
+
+        def make(run: ChangeRun) -> Archived:
+            if summary.archived:
+                return unarchive(target, context=run.context, group=run.group)
+            return archive(target, force=run.force, context=run.context, group=run.group)
+
+        return ChangeItem(named(summary), make)
+
+    def told(done: Sequence[Archived]) -> str:
+        what = sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
+        verb = "are" if len(done) > 1 else "is"
+        agents = "/".join(sorted({summary.agent for summary in chosen}))
+        if chosen[0].archived:
+            return f"{what} {verb} back in the lists of {agents}."
+        return f"{what} {verb} archived, out of the lists of {agents}."
+
+    if chosen:
+        changes.carry_out(ChangePlan(doing="Archiving", items=[item(one) for one in chosen], told=told))

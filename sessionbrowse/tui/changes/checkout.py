@@ -1,0 +1,86 @@
+"""Check out an entry: the agent resumes there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sessionbrowse.errors import UnsafeEntry
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.change.checkout import CheckedOut, checkout
+from sessionbrowse.text import clean
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+
+
+def do_checkout(screen: CommandScreen[None]) -> None:
+    """Make the agent resume at the entry under the cursor."""
+    summary, entry_id = screen.subject, screen.entry_id
+    if summary is None or entry_id is None:
+        return
+
+    def told(done: CheckedOut) -> str:
+        if done.undo_id is None:
+            return ""
+        where = f"at {clean(done.at)[:8]}" if done.at else "at its start"
+        handed = " What was said there is on the clipboard." if done.text else ""
+        return f"{summary.agent} resumes {where}.{handed}"
+
+    check_out(screen, summary, entry_id, told, follow=True)
+
+
+def check_out(
+    screen: CommandScreen[None],
+    summary: Summary,
+    entry_id: str,
+    told: Callable[[CheckedOut], str],
+    then: Callable[[], None] | None = None,
+    *,
+    verb: str = "Check out",
+    follow: bool = False,
+    force: bool = False,
+) -> None:
+    """Check out an entry, copy the user's text there to the clipboard, then call `then`.
+
+    Where that would part a tool call from its result, the nearest entry that does not is offered, with the words
+    `verb`; `follow` moves the cursor there.
+    """
+    browser = screen.browser
+    target = browser.changes.target(summary)
+
+    def make(run: ChangeRun) -> CheckedOut:
+        return checkout(target, entry_id, force=run.force, context=run.context)
+
+    def done(results: Sequence[CheckedOut]) -> None:
+        if results[0].text:
+            browser.copy_to_clipboard(results[0].text)
+        if then is not None:
+            then()
+
+    def unsafe(error: UnsafeEntry) -> None:
+        nearest = error.nearest
+        if nearest is None:
+            browser.say(error.sentence, "error")
+            return
+
+        def answered(key: str | None) -> None:
+            if key == "yes":
+                if follow:
+                    screen.reveal(nearest)
+                check_out(screen, summary, nearest, told, then, verb=verb, follow=follow)
+
+        choices = [Choice("yes", f"{verb} {clean(nearest)[:8]} instead"), Choice("no", "Leave it as it is")]
+        parts: list[Part] = [LinePart([(clean(error.sentence), "")]), LinePart([])]
+        browser.push_screen(AskScreen("Between a call and its result", parts, choices), answered)
+
+    browser.changes.carry_out(
+        ChangePlan(
+            doing="Checking out",
+            items=[ChangeItem(clean(entry_id), make)],
+            told=lambda results: told(results[0]),
+            then=done,
+            unsafe=unsafe,
+            force=force,
+        )
+    )

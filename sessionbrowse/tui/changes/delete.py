@@ -1,0 +1,163 @@
+"""Delete sessions: plan the deletion, ask, and move them to the trash or delete them for good."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from sessionbrowse import text
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.change.delete import Deleted, DeletePlan, Into, delete, plan_delete
+from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.store.write.admission import Target
+from sessionbrowse.text import clean
+from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.lists.rows import plural
+from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+
+WORD = "permanent"
+"""What must be typed before something is deleted for good."""
+_MOST_NAMED = 3
+
+
+def do_delete(screen: CommandScreen[None]) -> None:
+    """Look at what a deletion would take, then ask."""
+    browser, chosen = screen.browser, list(screen.chosen)
+    if not chosen:
+        return
+    children = _children(chosen, browser.library.all())
+    targets = [browser.changes.target(summary) for summary in chosen]
+
+    def look(run: ChangeRun) -> list[DeletePlan | SessionBrowseError]:
+        found: list[DeletePlan | SessionBrowseError] = []
+        for number, (summary, target) in enumerate(zip(chosen, targets, strict=True)):
+            if run.stopped():
+                break
+            run.report(number, len(targets), named(summary))
+            found.append(_unit_or_reason(target, run.context, children.get(summary.path, [])))
+        return found
+
+    def taken(found: list[DeletePlan | SessionBrowseError]) -> None:
+        for reason in [one for one in found if not isinstance(one, DeletePlan)][:_MOST_NAMED]:
+            browser.say(reason.sentence, "error")
+        there = [(one, unit) for one, unit in zip(chosen, found, strict=True) if isinstance(unit, DeletePlan)]
+        if there:
+            _ask_delete(screen, [one for one, _ in there], [unit for _, unit in there])
+
+    browser.changes.ask(look, taken)
+
+
+def _ask_delete(screen: CommandScreen[None], chosen: Sequence[Summary], units: Sequence[DeletePlan]) -> None:
+    browser = screen.browser
+    trash = "the demo's trash" if browser.changes.into == "own" else "the trash"
+    choices = [
+        Choice("trash", f"Move to {trash}"),
+        Choice("no", "Keep it" if len(chosen) == 1 else "Keep them"),
+        Choice("nowhere", "Delete for good …", roles="error"),
+    ]
+
+    def answered(key: str | None) -> None:
+        if key == "trash":
+            _delete(screen, chosen, units, None)
+        elif key == "nowhere":
+            _ask_for_good(screen, chosen, units)
+
+    title = "Delete session?" if len(chosen) == 1 else f"Delete {plural(len(chosen), 'session')}?"
+    parts = [*session_parts(chosen, browser.home), *unit_parts(units), LinePart([])]
+    browser.push_screen(AskScreen(title, parts, choices), answered)
+
+
+def _ask_for_good(screen: CommandScreen[None], chosen: Sequence[Summary], units: Sequence[DeletePlan]) -> None:
+    def hint(typed: str) -> Line:
+        if typed.strip() == WORD:
+            return [("Gone for good: nothing brings it back.", "error")]
+        return [(f"Type the word {WORD} to go on.", "dim")]
+
+    def answered(typed: str | None) -> None:
+        if typed is None:
+            return
+        if typed.strip() == WORD:
+            _delete(screen, chosen, units, "nowhere")
+        else:
+            screen.browser.say(f"Nothing was deleted: the word was not {WORD}.")
+
+    parts = session_parts(chosen, screen.browser.home)
+    prompt = PromptScreen("Delete for good", parts, placeholder=WORD, hint=hint, accepting="delete for good")
+    screen.browser.push_screen(prompt, answered)
+
+
+def _delete(
+    screen: CommandScreen[None], chosen: Sequence[Summary], units: Sequence[DeletePlan], into: Into | None
+) -> None:
+    changes = screen.browser.changes
+    in_use = {unit.path for unit in units if unit.used.in_use}
+
+    def item(summary: Summary, unit: DeletePlan) -> ChangeItem:
+        target = changes.target(summary)
+        # Who has it open stood in the question.
+        asked = unit.path in in_use
+
+        def make(run: ChangeRun) -> Deleted:
+            force = run.force or asked
+            return delete(target, into=run.into, force=force, context=run.context, group=run.group)
+
+        return ChangeItem(named(summary), make)
+
+    def told(done: Sequence[Deleted]) -> str:
+        what = sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
+        own = "in the demo's trash" if changes.into == "own" else "in sessionbrowse's own trash"
+        where = {"trash": "in the trash", "own": own, "nowhere": "gone for good"}
+        return f"{what} {'is' if len(done) == 1 else 'are'} {where[done[0].into]}."
+
+    items = [item(summary, unit) for summary, unit in zip(chosen, units, strict=True)]
+    changes.carry_out(ChangePlan(doing="Deleting", items=items, told=told, into=into))
+
+
+def _children(chosen: Sequence[Summary], everything: Sequence[Summary]) -> dict[str, list[Summary]]:
+    """Return the sessions that name one of the chosen as their parent, by the chosen one's path, in one pass."""
+    by_parent: dict[str, list[Summary]] = {}
+    for summary in everything:
+        if summary.parent_session is not None:
+            by_parent.setdefault(summary.parent_session, []).append(summary)
+    return {
+        one.path: [child for name in dict.fromkeys((one.path, one.id)) for child in by_parent.get(name or "", ())]
+        for one in chosen
+    }
+
+
+def _unit_or_reason(
+    target: Target, context: ChangeContext, children: Sequence[Summary]
+) -> DeletePlan | SessionBrowseError:
+    try:
+        return plan_delete(target, context, children)
+    except SessionBrowseError as reason:
+        return reason
+
+
+def unit_parts(units: Sequence[DeletePlan]) -> list[Part]:
+    """Return what a deletion would take beside the sessions, and what speaks against it."""
+    lines: list[Line] = [[(text.size(sum([unit.size for unit in units])), "")]]
+    companions = [path for unit in units for path in unit.companions]
+    if companions:
+        names = ", ".join([clean(os.path.basename(path)) for path in companions[:_MOST_NAMED]])
+        more = f" and {len(companions) - _MOST_NAMED} more" if len(companions) > _MOST_NAMED else ""
+        lines.append([(f"With it goes what belongs to it: {names}{more}.", "")])
+    children = sum([len(unit.children) for unit in units])
+    if children:
+        source = "it" if len(units) == 1 else "them"
+        stay = f"was forked from {source}; it stays." if children == 1 else f"were forked from {source}; they stay."
+        lines.append([(f"{plural(children, 'session')} {stay}", "")])
+    in_use = [unit for unit in units if unit.used.in_use]
+    for unit in in_use[:_MOST_NAMED]:
+        reasons = clean("; ".join(unit.used.reasons))
+        lines.append(
+            [(f"It may be in use: {reasons}. {unit.agent} would write on into a file that is gone.", "warning")]
+        )
+    if len(in_use) > _MOST_NAMED:
+        lines.append([(f"{len(in_use) - _MOST_NAMED} more may be in use.", "warning")])
+    return [LinePart(line) for line in lines]

@@ -1,0 +1,81 @@
+"""Label an entry of a session's tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sessionbrowse.agents.change_plans import label_text
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.session.session import LabelMark
+from sessionbrowse.model.tree.rows import row_text
+from sessionbrowse.services.change.label import Labelled, label
+from sessionbrowse.services.change.rename import MAX_NAME
+from sessionbrowse.text import clean
+from sessionbrowse.tui.dialogs.dialogs import PromptScreen
+from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
+from sessionbrowse.tui.lists.rows import one_line
+from sessionbrowse.tui.paint.spans import Line, fit
+from sessionbrowse.tui.reading.views import ViewedEntry
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+
+
+def do_label(screen: CommandScreen[None]) -> None:
+    """Ask for a label and set it on the entry under the cursor."""
+    looked, entry_id = screen.viewed_entry, screen.entry_id
+    if looked is None or looked.session is None or looked.index is None or entry_id is None:
+        return
+    browser = screen.browser
+    mark = looked.session.labels.get(looked.index)
+    before = mark.text if mark is not None else ""
+
+    def answered(text: str | None) -> None:
+        if text is None:
+            return
+        if text.strip() == clean(before).strip():
+            browser.say("The label is as it was.")
+            return
+        _set_label(screen, looked.summary, entry_id, text)
+
+    browser.push_screen(
+        PromptScreen(
+            "Label",
+            entry_parts(looked, browser.home),
+            before,
+            placeholder="a label",
+            hint=lambda text: hint_of_label(mark, text),
+            accepting="label",
+        ),
+        answered,
+    )
+
+
+def _set_label(screen: CommandScreen[None], summary: Summary, entry_id: str, text: str) -> None:
+    changes = screen.browser.changes
+    target = changes.target(summary)
+
+    def make(run: ChangeRun) -> Labelled:
+        return label(target, entry_id, text, clear=not text.strip(), force=run.force, context=run.context)
+
+    def told(done: Sequence[Labelled]) -> str:
+        return f"Labelled “{one_line(done[0].label, 60)}”." if done[0].label else "The entry has no label now."
+
+    changes.carry_out(ChangePlan(doing="Labelling", items=[ChangeItem(clean(entry_id), make)], told=told))
+
+
+def entry_parts(looked: ViewedEntry, home: str) -> list[Part]:
+    """Return the line of a dialog that names the entry it is about."""
+    if looked.session is None or looked.index is None:
+        return []
+    shown = one_line(row_text(looked.session, looked.index, home), 200)
+    return [FittedPart(lambda width: fit([(shown, "title")], width)), LinePart([])]
+
+
+def hint_of_label(mark: LabelMark | None, text: str) -> Line:
+    """Return what labelling an entry so would do, or why it cannot be done."""
+    if len(text) > MAX_NAME:
+        return [(f"A label has at most {MAX_NAME:,} characters.", "error")]
+    if not text.strip():
+        return [("Empty: the label is taken away.", "warning") if mark is not None else ("Type a label.", "dim")]
+    written = label_text(text)
+    return [] if written == text.strip() else [(f"It will read “{one_line(written, 80)}”.", "dim")]

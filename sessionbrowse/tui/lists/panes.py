@@ -1,0 +1,53 @@
+"""Move between the panes of the lists, and into a session."""
+
+from __future__ import annotations
+
+from sessionbrowse.tui.lists.screen import PANES, BrowseScreen
+
+
+def do_open(screen: BrowseScreen) -> None:
+    """Go from a folder to its sessions, from a session to its tree."""
+    if screen.pane == "projects":
+        screen.set_focus(screen.sessions_list)
+    elif screen.subject is not None:
+        screen.browser.show_session(screen.subject)
+
+
+def do_back(screen: BrowseScreen) -> None:
+    """Clear the selection, then the filter, then go to the pane on the left."""
+    pane = screen.pane
+    if pane == "preview":
+        screen.set_focus(screen.sessions_list)
+    elif pane == "sessions" and screen.sessions_list.marks:
+        screen.sessions_list.clear_marks()
+    elif not screen.state.filters[pane].is_empty:
+        screen.set_filter(pane, "")
+    elif pane == "sessions":
+        screen.set_focus(screen.projects_list)
+    elif screen.state.folder is not None:
+        screen.projects_list.go_first()
+    elif screen.browser.options.pick is not None:
+        screen.browser.leave()
+
+
+def do_pane_left(screen: BrowseScreen) -> None:
+    """Focus the pane on the left."""
+    _step(screen, -1)
+
+
+def do_pane_right(screen: BrowseScreen) -> None:
+    """Focus the pane on the right."""
+    _step(screen, 1)
+
+
+def _step(screen: BrowseScreen, delta: int) -> None:
+    at = PANES.index(screen.pane) + delta
+    if 0 <= at < len(PANES):
+        if PANES[at] == "preview":
+            screen.show_preview(True)
+        screen.set_focus(screen.query_one(f"#{PANES[at]}"))
+
+
+def do_preview(screen: BrowseScreen) -> None:
+    """Show or hide the preview."""
+    screen.show_preview(not screen.has_class("-preview-shown"))

@@ -1,0 +1,30 @@
+"""Pin a session to the top of its list."""
+
+from __future__ import annotations
+
+from sessionbrowse.store.own.pins import Pins
+from sessionbrowse.text import clean
+from sessionbrowse.tui.lists.screen import BrowseScreen
+from sessionbrowse.tui.shell.jobs import Job
+
+
+def do_pin(screen: BrowseScreen) -> None:
+    """Pin the session under the cursor, or unpin it."""
+    browser, summary, pins = screen.browser, screen.subject, screen.state.library.pins
+    if summary is None:
+        return
+    if summary.id is None:
+        browser.say("This session has no id, by which it could be found again: it cannot be pinned.", "warning")
+        return
+    is_ours = (summary.agent, summary.id) in pins.own
+    if not is_ours and pins.holds(summary):
+        browser.say("omp itself pinned this session: /pin in omp takes the pin away.", "warning")
+        return
+    source = browser.source
+
+    def change(job: Job) -> Pins:
+        source.set_pin(summary, not is_ours)
+        return source.pins()
+
+    screen.lane("pins").ask(change)
+    browser.say("No longer pinned." if is_ours else f"Pinned: {clean(summary.title)[:60] or 'the session'}.")

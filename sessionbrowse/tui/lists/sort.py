@@ -1,0 +1,21 @@
+"""Sort the sessions, and show their paths."""
+
+from __future__ import annotations
+
+from sessionbrowse.tui.lists.library import SORTS
+from sessionbrowse.tui.lists.screen import BrowseScreen
+
+
+def do_sort(screen: BrowseScreen) -> None:
+    """Use the next order; relevance is one of them while there is a filter."""
+    state = screen.state
+    orders = SORTS if state.filter.is_empty else ("relevance", *SORTS)
+    at = orders.index(state.effective_sort) if state.effective_sort in orders else -1
+    state.sort = orders[(at + 1) % len(orders)]
+    screen.refresh_sessions()
+
+
+def do_path(screen: BrowseScreen) -> None:
+    """Show or hide the paths."""
+    screen.state.show_path = not screen.state.show_path
+    screen.sessions_list.refresh()
