@@ -13,7 +13,7 @@ from sessionbrowse.config import cache_dir
 from sessionbrowse.model.search.query import parse_question
 from sessionbrowse.services.list.snapshot import take_snapshot
 from sessionbrowse.services.search.hits import hit_document
-from sessionbrowse.services.search.search import Searcher
+from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.index import open_index
 
 

@@ -27,6 +27,10 @@ def main(arguments: list[str]) -> None:
             from sessionbrowse.services.background.indexer import IndexFiles, run_indexer
 
             run_indexer(inherited(arguments, IndexFiles))
+        case "pattern":
+            from sessionbrowse.services.background.pattern_worker import PatternQuestion, answer_questions
+
+            answer_questions(inherited(arguments, PatternQuestion), float(arguments[2]))
 
 
 if __name__ == "__main__":

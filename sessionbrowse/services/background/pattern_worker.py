@@ -1,13 +1,12 @@
 """Search texts for typed patterns in a process of its own, which can be killed: `(a+)+x` may search for ever.
 
 In the same process no other thread could run meanwhile, as `re` does not let go of the interpreter. `PatternWorker`
-starts the process, which runs this module, and asks it.
+starts the process and asks it.
 """
 
 from __future__ import annotations
 
 import faulthandler
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -17,7 +16,8 @@ from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.search.patterns import MatchSpan, all_spans, first_spans
-from sessionbrowse.services.background.channel import Channel, inherited, start_program
+from sessionbrowse.services.background.channel import Channel, start_program
+from sessionbrowse.services.background.programs import PROGRAM
 
 LIMIT_SECONDS = 10.0
 """How long a pattern may search the texts of one question."""
@@ -113,7 +113,9 @@ class PatternWorker:
     def _started(self) -> Channel[Any]:
         try:
             # While it matches it cannot notice that this process is gone: its own limit ends it then.
-            return start_program(__name__, str(self._limit_seconds + 1), receives=PatternAnswer, leads_group=False)
+            return start_program(
+                PROGRAM, "pattern", str(self._limit_seconds + 1), receives=PatternAnswer, leads_group=False
+            )
         except OSError as error:
             raise PatternStopped(f"No process can be started for the pattern: {error}") from None
 
@@ -129,7 +131,3 @@ def answer_questions(channel: Channel[PatternQuestion], limit_seconds: float) ->
             found = [[span] if span is not None else [] for span in first_spans(question.pattern, question.texts)]
         faulthandler.cancel_dump_traceback_later()
         channel.send(PatternAnswer(found))
-
-
-if __name__ == "__main__":
-    answer_questions(inherited(sys.argv[1:], PatternQuestion), float(sys.argv[2]))

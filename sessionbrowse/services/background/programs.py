@@ -1,7 +1,8 @@
 """The programs beside the browser: `python -m sessionbrowse.services.background DESCRIPTOR JOB`.
 
 Each job runs in a process of its own, so that neither a hung disk nor the indexing of gigabytes delays a search:
-`monitor` reads the sessions and reports changes, `search` answers searches, `index` reads many files into the index.
+`monitor` reads the sessions and reports changes, `search` answers searches, `index` reads many files into the index,
+`pattern` searches texts for a typed pattern.
 """
 
 from __future__ import annotations

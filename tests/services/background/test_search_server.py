@@ -32,7 +32,7 @@ from sessionbrowse.services.background.search_server import SearchServer
 from sessionbrowse.services.list.gather import update_index
 from sessionbrowse.services.list.snapshot import Snapshot, take_snapshot
 from sessionbrowse.services.search.hits import Hit
-from sessionbrowse.services.search.search import Searcher
+from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.schema import remove_files
 from tests.support.index_support import answer, append, entry, folder, header, scope_of, user, write

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sessionbrowse.services.background.pattern_worker import PatternWorker
 from tests.support.index_support import append, entry, folder, header, user, write
 from tests.support.search_support import searched_source
 from tests.support.tui_support import Driven, browsing
+from tests.tui.shell.test_live import live_browser
 
 ENDLESS = "re:(a+)+x"
 KEY_SECONDS = 0.1
@@ -99,6 +101,22 @@ async def test_the_filter_of_checkpoints(store: Path) -> None:
         assert "was stopped" in browser.screen_text()
         await browser.press("escape")
         assert browser.row_list("#found-rows").count == 1
+
+
+async def test_the_disk_is_watched_while_a_list_and_a_search_look_for_the_pattern(tmp_path: Path) -> None:
+    sessions = folder(tmp_path / "store")
+    write(sessions / "0.jsonl", header(), user("1", None, "a" * 5_000))
+    async with live_browser(tmp_path / "store") as browser:
+        library = browser.app.library
+        for number, key in enumerate(["slash", "F"], 1):
+            await browser.press_now(key)
+            for letter in ENDLESS:
+                await browser.press_now(letter)
+            assert "searching …" in browser.screen_text()
+            path = sessions / f"{number}.jsonl"
+            write(path, header(f"s{number}"), user("1", None, "new"))
+            await browser.until(partial(library.get, str(path)))
+            await browser.press_now("escape", "escape")
 
 
 async def test_the_search_and_what_it_marks(store: Path) -> None:

@@ -30,7 +30,7 @@ from sessionbrowse.services.list.gather import gather_summaries, update_index
 from sessionbrowse.services.list.snapshot import Snapshot, take_snapshot
 from sessionbrowse.services.search.checkpoints import CheckpointCache
 from sessionbrowse.services.search.hits import Hit
-from sessionbrowse.services.search.search import Searcher
+from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.index import open_index
 from tests.support.index_support import answer, append, entry, folder, header, line_of, result, scope_of, user, write
 
