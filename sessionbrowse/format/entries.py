@@ -342,7 +342,7 @@ class Label(EntryBase, frozen=True, kw_only=True):
     label: str | None = None
 
 
-class SessionInfo(EntryBase, frozen=True, kw_only=True):
+class SessionInfoEntry(EntryBase, frozen=True, kw_only=True):
     """The session's name as pi, atomic and indusagi store it."""
 
     name: str | None = None
@@ -412,7 +412,7 @@ Entry = (
     | Custom
     | CustomMessage
     | Label
-    | SessionInfo
+    | SessionInfoEntry
     | ContextEdit
     | SessionSummary
     | ServiceTierChange

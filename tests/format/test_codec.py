@@ -213,7 +213,7 @@ ENTRIES: list[tuple[str, dict[str, Any], type[e.EntryBase], dict[str, Any]]] = [
     ),
     ("label", {"targetId": "x", "label": "l"}, e.Label, {"target_id": "x", "label": "l"}),
     ("label", {"targetId": "x"}, e.Label, {"target_id": "x"}),
-    ("session_info", {"name": "n"}, e.SessionInfo, {"name": "n"}),
+    ("session_info", {"name": "n"}, e.SessionInfoEntry, {"name": "n"}),
     (
         "context_edit",
         {"targetId": "x", "replacement": {"content": "c"}},
@@ -528,7 +528,7 @@ MISTYPED: list[tuple[dict[str, Any], e.Value]] = [
     ({"type": "label", "id": 5, "label": ["x"]}, e.Label(extra={"id": 5, "label": ["x"]})),
     ({"type": "session", "id": 5, "cwd": {}}, e.Header(extra={"id": 5, "cwd": {}})),
     ({"type": "message", "message": "text"}, e.MessageEntry(extra={"message": "text"})),
-    ({"type": "session_info", "name": 5}, e.SessionInfo(extra={"name": 5})),
+    ({"type": "session_info", "name": 5}, e.SessionInfoEntry(extra={"name": 5})),
     ({"type": "compaction", "usage": [1]}, e.Compaction(extra={"usage": [1]})),
     ({"type": "compaction", "tokensBefore": "many"}, e.Compaction(extra={"tokensBefore": "many"})),
     ({"type": "custom_message", "content": 5}, e.CustomMessage(extra={"content": 5})),

@@ -112,7 +112,7 @@ def create_file(
     temporary = temporary or temporary_beside(path)
     made: os.stat_result | None = None
     try:
-        write_new(temporary, pieces, mode & ~_umask(), mtime_ns, None)
+        write_new(temporary, pieces, mode, mtime_ns, None)
         made = os.lstat(temporary)
         move_file(temporary, path)
     except FileExistsError:
@@ -195,29 +195,27 @@ def _sync_names(source: str, target: str) -> None:
 def write_new(
     path: str, pieces: Iterable[bytes], mode: int, mtime_ns: int | None, owner: tuple[int, int] | None
 ) -> None:
-    """Write a new file with its mode, owner and time, and wait until the disk has it."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | FLAGS, 0o600)
+    """Write a new file with its mode, owner and time, and wait until the disk has it.
+
+    Without an owner the system takes the bits of the process's umask from the mode, as for every new file.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | FLAGS, mode if owner is None else 0o600)
     try:
         for piece in pieces:
             rest = memoryview(piece)
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
-        os.fchmod(descriptor, mode)
-        made = os.fstat(descriptor)
-        if owner is not None and (made.st_uid, made.st_gid) != owner:
-            with suppress(PermissionError):
-                os.fchown(descriptor, *owner)
+        if owner is not None:
+            os.fchmod(descriptor, mode)
+            made = os.fstat(descriptor)
+            if (made.st_uid, made.st_gid) != owner:
+                with suppress(PermissionError):
+                    os.fchown(descriptor, *owner)
         if mtime_ns is not None:
             os.utime(descriptor, ns=(mtime_ns, mtime_ns))
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
 
 
 def _remove(temporary: str) -> None:

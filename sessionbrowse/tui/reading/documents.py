@@ -19,7 +19,7 @@ from sessionbrowse.format.entries import (
     MessageEntry,
     ModelChange,
     PlainEntry,
-    SessionInfo,
+    SessionInfoEntry,
     SessionSummary,
     ThinkingLevelChange,
     ToolCallBlock,
@@ -165,7 +165,7 @@ def entry_body(session: Session, index: int, entry: Entry) -> list[Part]:
             return [shown, *value_parts(entry.data, detail), *_rest(entry)]
         case Label():
             return [*_label_body(session, entry), *_rest(entry)]
-        case SessionInfo():
+        case SessionInfoEntry():
             name: Line = [(clean(entry.name), "title")] if entry.name else [("cleared", "dim")]
             return [fact("name", name), *_rest(entry)]
         case SessionSummary():

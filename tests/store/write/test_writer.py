@@ -267,6 +267,18 @@ def test_a_new_file_is_there_whole_with_its_time_and_mode(tmp_path: Path) -> Non
     assert os.listdir(tmp_path) == ["new.jsonl"]
 
 
+def test_a_new_file_gets_the_umask_of_the_process_which_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = os.umask(0o077)
+    try:
+        # The umask belongs to all threads: one that makes a file meanwhile must not find another.
+        monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the process's umask was changed"))
+        create_file(str(tmp_path / "new.jsonl"), [b"one\n"])
+    finally:
+        monkeypatch.undo()
+        os.umask(before)
+    assert (tmp_path / "new.jsonl").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_new_file_never_takes_the_place_of_another(tmp_path: Path) -> None:
     path = tmp_path / "new.jsonl"
     for make in (lambda: path.write_bytes(b"somebody's"), lambda: path.symlink_to("nowhere")):
