@@ -1,4 +1,4 @@
-"""Text on the clipboard: through the terminal (OSC 52), and by the desktop's own program where there is one."""
+"""Copying to the clipboard: through the terminal (OSC 52), and with the desktop's own program if there is one."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.text import clean
 
 LARGEST_FOR_TERMINAL = 74_994
-"""Bytes that terminals take by OSC 52: many drop a sequence of more than 100,000 characters of base64."""
+"""Most bytes sent through OSC 52: many terminals drop more than 100,000 characters of base64."""
 
 LARGEST_FOR_DESKTOP = 32 * 1024 * 1024
 PATIENCE_SECONDS = 3.0
 SIZE_SAID_FROM = 1024
-"""Bytes from which on it is worth saying how many they are."""
+"""Bytes from which the toast names the size."""
 
 Feed = Callable[[Sequence[str], bytes, Mapping[str, str]], None]
-"""Runs a program with some bytes as its input."""
+"""Runs a program with bytes as its standard input."""
 
 
 class TooLargeToCopy(SessionBrowseError):
-    """A text is more than the clipboard at hand takes."""
+    """The text is larger than every available clipboard allows."""
 
 
 def copyable(source: str) -> str:
-    """Return a text as it is pasted: lines and tabs kept, nothing in it that a terminal would act on."""
+    """Return a text without control characters, except line ends and tabs."""
     lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "\n".join(["\t".join([clean(piece) for piece in line.split("\t")]) for line in lines])
 
 
 def desktop_command(environ: Mapping[str, str], platform: str = sys.platform) -> list[str] | None:
-    """Return the program that fills the desktop's clipboard, None if there is none."""
+    """Return the command that fills the desktop's clipboard; None if there is none."""
     path = environ.get("PATH")
     wanted: list[list[str]] = []
     if platform == "darwin":
@@ -55,10 +55,10 @@ def copy_text(
     platform: str = sys.platform,
     feed: Feed | None = None,
 ) -> str:
-    """Put a text on every clipboard at hand; return the sentence that says so. For background threads.
+    """Copy a text to every available clipboard; return a sentence about it. For background threads.
 
     Raises:
-        TooLargeToCopy: no clipboard at hand takes as much.
+        TooLargeToCopy: the text is too large for all of them.
     """
     content = copyable(source)
     encoded = content.encode("utf-8", "replace")

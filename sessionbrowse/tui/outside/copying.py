@@ -1,4 +1,4 @@
-"""Take something of a session along: copy it, or open a copy of it in the user's editor."""
+"""Commands that copy parts of a session, or open a copy in the user's editor."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sessionbrowse.tui.shell.jobs import Job, Outcome
 from sessionbrowse.tui.widgets.text_view import TextView
 
 Find = Callable[[], str]
-"""Finds a text, in a background thread."""
+"""Returns the text to copy; called in a background thread."""
 
 
 class Copying:
-    """The commands that copy and that open copies."""
+    """Commands that copy, and that open copies."""
 
     def __init__(self, screen: CommandScreen[None]) -> None:
         self._screen = screen
@@ -118,7 +118,7 @@ class Copying:
         return self._screen.viewed_entry
 
     def _shown(self, viewed: ViewedEntry) -> Find:
-        """Return what finds the text of a view."""
+        """Return the function that returns the text of the view."""
         session, index = viewed.session, viewed.index
         if session is None or index is None:
             return lambda: viewed.summary.path
@@ -132,7 +132,7 @@ class Copying:
         return lambda: "\n".join([part.plain() for part in parts])
 
     def take_copying(self, outcome: Outcome) -> None:
-        """Say what was copied, or open what was made ready."""
+        """Say what was copied, or open the copy that was made."""
         if outcome.error is not None:
             self._screen.browser.say(str(outcome.error), "error")
         elif isinstance(outcome.value, str):

@@ -1,4 +1,4 @@
-"""The user's editor or pager, on copies that nobody can mistake for the session's own file."""
+"""The user's editor or pager; it opens read-only copies, never the session's own file."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ FALLBACKS = ("less", "more", "vi", "nano")
 
 
 class NoEditor(SessionBrowseError):
-    """Nothing can be opened in an editor here."""
+    """There is no editor, or the file cannot be copied for it."""
 
 
 def editor_command(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words of $VISUAL, $EDITOR or $PAGER, or of a pager that is installed.
+    """Return the command of $VISUAL, $EDITOR or $PAGER, else an installed pager.
 
     Raises:
         NoEditor: none is set or installed.
@@ -45,7 +45,7 @@ def editor_command(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def private_copy(copies: TemporaryCopies, source: Path) -> Path:
-    """Copy a session's file to where nobody else reads it, not to be written; return the copy's path.
+    """Make a read-only copy of a session's file that no other user can read; return its path.
 
     Raises:
         NoEditor: the file is too large to be copied, or cannot be read.

@@ -1,4 +1,4 @@
-"""Temporary files that other programs get to look at: copies, readable by this user only, gone when we leave."""
+"""Temporary copies for other programs: only this user can read them, and they are removed at the end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class TemporaryCopies:
-    """A directory of copies below `parent` (None: the system's own), made with the first one."""
+    """A directory of copies below `parent` (None: the system's own), made with the first copy."""
 
     def __init__(self, parent: str | None = None) -> None:
         self._parent = parent
@@ -17,7 +17,7 @@ class TemporaryCopies:
         self._count = 0
 
     def write(self, content: bytes, name: str, *, mode: int = 0o600) -> Path:
-        """Write a copy named `name` with a number before it, and return its path."""
+        """Write a copy, prefix a number to its name, and return its path."""
         if self._directory is None:
             self._directory = tempfile.mkdtemp(prefix="sessionbrowse-", dir=self._parent)
         self._count += 1

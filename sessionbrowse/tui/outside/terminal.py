@@ -1,4 +1,4 @@
-"""The terminal while standard output is data: drawn on, measured by and lent through standard error."""
+"""The terminal: whether it is still there, and running other programs in it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 
 def terminal_is_gone() -> bool:
-    """Tell whether the terminal that keys come from was closed.
+    """Whether the terminal was closed.
 
-    Nobody else notices when the signal for it does not arrive: textual's input thread then reads nothing for ever, at
-    full speed.
+    The signal for it may not arrive; Textual's input thread would then read nothing at full speed for ever.
     """
     if not hasattr(select, "poll"):
         return False
@@ -30,13 +29,13 @@ def terminal_is_gone() -> bool:
 
 
 def lend_terminal(app: App[int], argv: Sequence[str], environ: Mapping[str, str]) -> str | None:
-    """Leave the full screen, run a program in the terminal, and come back; return a sentence if it went wrong."""
+    """Leave the full screen, run a program in the terminal, and come back; return a sentence if it failed."""
     from sessionbrowse.services.resume.plan import ResumeCommand
 
     command = ResumeCommand(agent=argv[0], argv=tuple(argv), cwd=os.getcwd())
     try:
         with app.suspend():
-            # What raises in here would leave the terminal as it is: textual restores it after the block only.
+            # Textual does not restore the terminal after an exception in this block.
             try:
                 return run_in_terminal(command, environ)
             except Exception as error:
@@ -46,12 +45,12 @@ def lend_terminal(app: App[int], argv: Sequence[str], environ: Mapping[str, str]
 
 
 def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str | None:
-    """Run an agent's command in the terminal and wait for it; return a sentence if it did not end well."""
+    """Run an agent's command in the terminal and wait for it; return a sentence if it failed."""
     from sessionbrowse.services.resume.run_agent import ending, run_agent
 
     for note in command.notes:
         sys.stderr.write(clean(note) + "\n")
-    # The agent draws where we do: our standard output may be a pipe that waits for a path.
+    # If standard output is a pipe, as in `$(sessionbrowse pick)`, the agent draws on standard error too.
     output = None if os.isatty(1) else 2
     try:
         return ending(command.agent, run_agent(command, environ, output))

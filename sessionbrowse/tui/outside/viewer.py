@@ -1,4 +1,4 @@
-"""An image in the system's viewer: a temporary copy, opened by a program that we do not wait for."""
+"""Opening an image in the system's viewer: a temporary copy, in a program that runs on its own."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
 from sessionbrowse.tui.reading.images import EXTENSIONS, image_bytes, kind_of
 
 Start = Callable[[Sequence[str], Mapping[str, str]], None]
-"""Starts a program and leaves it alone."""
+"""Starts a program without waiting for it."""
 
 
 class NoViewer(SessionBrowseError):
-    """An image cannot be opened here."""
+    """The image cannot be opened."""
 
 
 def show_image(
@@ -32,7 +32,7 @@ def show_image(
     """Open an image's data (base64, or omp's reference to a blob) in the system's viewer; return a sentence about it.
 
     Raises:
-        NoViewer: there is no data, it is no image, or nothing here shows images.
+        NoViewer: there is no data, it is not an image, or there is no viewer.
         Unreadable: the blob cannot be read.
     """
     if data is None:
@@ -54,17 +54,17 @@ def show_image(
 
 
 def viewer_command(environ: Mapping[str, str], platform: str) -> list[str]:
-    """Return the program that opens a file as the desktop would.
+    """Return the command that opens a file with the desktop's default program.
 
     Raises:
-        NoViewer: there is none, or no desktop.
+        NoViewer: there is no such program, or no desktop.
     """
     path = environ.get("PATH")
     if platform == "darwin":
         return ["open"]
     if shutil.which("wslview", path=path):
         return ["wslview"]
-    # Without a desktop xdg-open would look for a browser that draws in this terminal.
+    # Without a desktop xdg-open would start a web browser in this terminal.
     if not (environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")):
         raise NoViewer("There is no desktop here that could show an image.")
     if not shutil.which("xdg-open", path=path):

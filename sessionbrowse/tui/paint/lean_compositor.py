@@ -1,7 +1,7 @@
-"""Paints only what changed: of each widget the rows that do, and nothing of widgets that lie beside or below.
+"""A compositor that paints only the rows that changed, and only the widgets that hold them.
 
-Textual draws all that lies within the smallest rectangle around what changed. With the bar at the top and the keys at
-the bottom that is the whole screen, however few rows there were.
+Textual repaints the smallest rectangle around all changes. As most keys change both the bar at the top and the footer,
+that rectangle is the whole screen.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from textual.strip import Strip
 from sessionbrowse.tui.paint.textual_compat import CompatCompositor, PartialUpdate, color_system
 
 Spans = list[tuple[int, int]]
-"""First cells, and cells after the last, of pieces of one line."""
+"""Pieces of one line: the first cell of each, and the cell after its last."""
 
 
 class LeanCompositor(CompatCompositor):
-    """A compositor whose partial updates are as small as what changed."""
+    """A compositor whose partial updates hold only changed cells."""
 
     def render_partial_update(self) -> PartialUpdate | None:
-        """Return the cells that changed; widgets are asked from the front to the back for what is still missing."""
+        """Return the changed cells, each from the frontmost widget that covers it."""
         missing: dict[int, Spans] = {}
         for y, start, end in self.take_changed_cells():
             missing.setdefault(y, []).append((start, end))
@@ -44,25 +44,25 @@ class LeanCompositor(CompatCompositor):
 
 
 Piece = tuple[int, int, Strip, int, int]
-"""Where on the screen, of which strip, from which of its cells on, and up to which."""
+"""Column and row on the screen, a strip, its first cell to paint, and the cell after the last."""
 
 
 class PiecesUpdate(PartialUpdate):
-    """Pieces of strips for places on the screen; rendered without strips of their own, which take long to make."""
+    """An update made of pieces of strips; cutting strips into new ones would take long."""
 
     def __init__(self, pieces: list[Piece]) -> None:
         super().__init__()
         self.pieces = pieces
 
     def render_segments(self, console: Console) -> str:
-        """Return what the terminal is sent."""
+        """Return the text and escape sequences for the terminal."""
         return "".join(
             [f"\x1b[{y + 1};{x + 1}H{_rendered(strip, start, end, console)}" for x, y, strip, start, end in self.pieces]
         )
 
 
 def _split(spans: Spans, left: int, right: int) -> tuple[Spans, Spans]:
-    """Return what of the spans lies between two cells, and what does not."""
+    """Return the parts of spans that lie between two cells, and the parts that do not."""
     inside: Spans = []
     outside: Spans = []
     for start, end in spans:
@@ -76,10 +76,10 @@ def _split(spans: Spans, left: int, right: int) -> tuple[Spans, Spans]:
 
 
 def _rendered(strip: Strip, start: int, end: int, console: Console) -> str:
-    """Return the cells of a strip from `start` to `end` as the terminal takes them."""
+    """Return the cells of a strip from `start` to `end` as text and escape sequences."""
     if start == 0 and end == strip.cell_length:
         return strip.render(console)
-    # What Strip.render does, which keeps it for the next time.
+    # As Strip.render does; that cannot render a part.
     colors = color_system(console)
     rendered: list[str] = []
     at = 0

@@ -13,7 +13,7 @@ from sessionbrowse.text import truncate
 from sessionbrowse.text import width as cell_width
 
 Span = tuple[str, str]
-"""A piece of clean text and the names of its roles, separated by blanks; `""` is plain."""
+"""A piece of clean text, and the names of its roles separated by blanks (`""`: plain text)."""
 
 Line = list[Span]
 """The spans of one row, left to right."""
@@ -22,12 +22,12 @@ ELLIPSIS = "…"
 
 
 def line_width(line: Iterable[Span]) -> int:
-    """Return the cells a line takes."""
+    """Return the width of a line in cells."""
     return sum([len(text) if text.isascii() else cell_width(text) for text, _ in line])
 
 
 def fit(line: Line, width: int) -> Line:
-    """Return the line cut to `width` cells, an ellipsis at the cut."""
+    """Return the line cut to `width` cells, with an ellipsis if it was cut."""
     if line_width(line) <= width:
         return line
     kept: Line = []
@@ -47,7 +47,7 @@ def fit(line: Line, width: int) -> Line:
 
 
 def sides(left: Line, right: Line, width: int, *, least: int = 12) -> Line:
-    """Return one line with `right` at the right edge; `right` goes first where less than `least` cells remain."""
+    """Return one line with `right` at the right edge, or without it if `left` had less than `least` cells."""
     if not right:
         return fit(left, width)
     right_width = line_width(right)
@@ -59,24 +59,24 @@ def sides(left: Line, right: Line, width: int, *, least: int = 12) -> Line:
 
 
 def pad(line: Line, width: int) -> Line:
-    """Return the line filled up with blanks, or cut, to exactly `width` cells."""
+    """Return the line cut or filled with blanks to exactly `width` cells."""
     line = fit(line, width)
     missing = width - line_width(line)
     return [*line, (" " * missing, "")] if missing > 0 else line
 
 
 def right_aligned(text: str, roles: str, width: int) -> Span:
-    """Return a span of `width` cells with the text at its right."""
+    """Return a span of `width` cells with the text at the right."""
     return (" " * max(0, width - cell_width(text)) + text, roles)
 
 
 def wrap_words(text: str, width: int) -> list[str]:
-    """Return the rows of one line of clean text, broken at blanks where there are any and never inside a character."""
+    """Return the rows of a wrapped line of clean text, broken at blanks if possible, never inside a character."""
     return [text[start:end] for start, end in wrap_offsets(text, width)]
 
 
 def wrap_offsets(text: str, width: int) -> list[tuple[int, int]]:
-    """Return where each row of `wrap_words` starts and ends in the text."""
+    """Return start and end of each row of `wrap_words` in the text."""
     width = max(1, width)
     if text.isascii():
         return _wrap_ascii(text, width)
@@ -92,7 +92,7 @@ def _wrap_ascii(text: str, width: int) -> list[tuple[int, int]]:
     in_path = False
     while length - start > width:
         cut = text.rfind(" ", start, start + width + 1)
-        # A break that leaves only the indentation behind would lose it; a word longer than the row is cut.
+        # A break right after the indentation would lose it, so the word is cut instead.
         if cut <= start or not text[start:cut].strip():
             in_path = in_path or _begins_path(text, start)
             slash = text.rfind("/", start + 1, start + width) if in_path else -1
@@ -107,7 +107,7 @@ def _wrap_ascii(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _begins_path(text: str, start: int) -> bool:
-    """Tell whether a path begins there, which is cut behind a slash: other long words may hold one anywhere."""
+    """Whether a path begins there: paths are broken after a slash, other long words anywhere."""
     return text[start : start + 40].lstrip(" (\"'“").startswith(("/", "~/"))
 
 
@@ -115,7 +115,7 @@ def _wrap_graphemes(text: str, graphemes: list[tuple[int, int, int]], width: int
     rows: list[tuple[int, int]] = []
     row_start = 0
     used = 0
-    # Where this row could end, where the next would then start, and the cells up to there.
+    # The last possible break: the end of this row, the start of the next, and the cells before it.
     break_end, break_next, break_used = -1, -1, 0
     slash_end, slash_used, in_path = -1, 0, False
     after_wide = False
@@ -126,7 +126,7 @@ def _wrap_graphemes(text: str, graphemes: list[tuple[int, int, int]], width: int
             row_start, used, break_end = end, 0, -1
             continue
         while used + cells > width and start > row_start:
-            # Before and after a wide character a line may break anywhere.
+            # Before and after a wide character any place is a possible break.
             if (cells == 2 or after_wide) and break_next != start:
                 rows.append((row_start, start))
                 row_start, used = start, 0
@@ -155,7 +155,7 @@ def _wrap_graphemes(text: str, graphemes: list[tuple[int, int, int]], width: int
 
 
 def cut_left(text: str, width: int) -> str:
-    """Return the end of a clean text in at most `width` cells, an ellipsis before it if it was cut."""
+    """Return the end of a clean text in at most `width` cells, after an ellipsis if it was cut."""
     if cell_width(text) <= width:
         return text
     kept = text

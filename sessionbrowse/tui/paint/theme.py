@@ -1,7 +1,7 @@
 """The colours of the interface: our themes and the variables that every theme gets.
 
-Only this module knows colour values. CSS and widgets name variables; a variable that a theme does not define is
-mixed from the theme's own colours, so Textual's themes work too.
+Colour values stand only in this module; CSS and widgets use variables. A variable that a theme lacks is mixed from the
+theme's own colours, so Textual's themes work too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HIGH_CONTRAST = "sessionbrowse-high-contrast"
 TERMINAL = "sessionbrowse-terminal"
 
 NAMES = {"dark": DARK, "light": LIGHT, "high-contrast": HIGH_CONTRAST, "ansi": TERMINAL}
-"""The word of the settings file → the name Textual knows the theme by."""
+"""Name in the settings file → Textual's name of the theme."""
 
 THEMES = (
     Theme(
@@ -99,7 +99,7 @@ THEMES = (
             "sb-cursor-text": "#000000",
             "sb-cursor-blurred": "#5a5a5a",
             "sb-cursor-blurred-text": "#ffffff",
-            # The cursor's row is as yellow as matches are elsewhere.
+            # Matches need another colour than the cursor's row, which is yellow here.
             "sb-match-background": "#5ce1ff",
             "scrollbar": "#b0b0b0",
             "scrollbar-hover": "#ffffff",
@@ -162,7 +162,6 @@ THEMES = (
 
 AVAILABLE = {**BUILTIN_THEMES, **{own.name: own for own in THEMES}}
 """Textual's themes and ours, by name."""
-"""Our own themes; the first is the default."""
 
 LOOKS: dict[str, tuple[str, str, str]] = {
     "dim": ("sb-dim", "", "sb-dim-style"),
@@ -202,7 +201,7 @@ LOOKS: dict[str, tuple[str, str, str]] = {
     "mark": ("", "sb-cursor-blurred", ""),
     "selection": ("", "sb-selection", ""),
 }
-"""Every role a span may name: the variables of its colour and background, and a text style or the variable of one."""
+"""Every role of a span: variable of its colour, variable of its background, text style or variable of one."""
 
 _PLAIN = {
     "sb-dim-style": "none",
@@ -214,13 +213,13 @@ _PLAIN = {
 
 
 def role_styles(variables: dict[str, str]) -> dict[str, Style]:
-    """Return how each role looks with a theme's variables; what they lack is mixed from its colours."""
+    """Return the style of each role in a theme with these variables; missing variables are mixed from its colours."""
     return _role_styles(tuple(variables.items()))
 
 
 @lru_cache(maxsize=4)
 def _role_styles(given: tuple[tuple[str, str], ...]) -> dict[str, Style]:
-    # Every widget asks for the same.
+    # Cached: every widget asks for the same styles.
     variables = dict(given)
     variables = {**missing_variables(variables), **variables}
     return {
@@ -234,12 +233,12 @@ def _rich_color(variables: dict[str, str], name: str) -> RichColor | None:
     if not name:
         return None
     color = Color.parse(variables[name])
-    # Transparent means that the colour below shows through.
+    # A transparent colour means that the style does not change the colour.
     return color.rich_color if color.a > 0 else None
 
 
 def missing_variables(variables: dict[str, str]) -> dict[str, str]:
-    """Return values for those of our variables that a theme's own `variables` lack, mixed from its colours."""
+    """Return the variables of ours that a theme's `variables` lack, mixed from its colours."""
     background = Color.parse(variables["background"])
     foreground = Color.parse(variables["foreground"])
     primary = Color.parse(variables["primary"])

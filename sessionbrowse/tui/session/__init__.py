@@ -1,1 +1,1 @@
-"""The screen of one session: its tree and the panes beside it."""
+"""The screen of one session: its tree and the entry beside it."""

@@ -1,4 +1,4 @@
-"""What is damaged in a session's file, place by place."""
+"""The screen that lists the damaged places of a session's file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DamageScreen(TextWindow):
         self._session = session
 
     def parts(self) -> Sequence[Part]:
-        """Return what is wrong, where, and what that means for the rest."""
+        """Return a line for each problem, below a summary."""
         problems = self._session.problems
         said = f"{plural(len(problems), 'problem')} in {clean(shorten_home(self._session.path, self.browser.home))}"
         rest = "Everything else was read. Nothing was repaired: reading never changes a file."
@@ -31,6 +31,6 @@ class DamageScreen(TextWindow):
 
 
 def problem_part(problem: Problem) -> Part:
-    """Return the line that says where a file is damaged, and how."""
+    """Return the line of one problem: its place in the file, and the reason."""
     place = f"✗ line {problem.line:,}, byte {problem.offset:,}: "
     return LinePart([(place, "error"), (clean(problem.reason), "")], indent=INDENT)

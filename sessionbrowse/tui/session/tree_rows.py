@@ -1,4 +1,4 @@
-"""A tree's row as a line of spans: lines, fold sign, active mark, text, label, leaf."""
+"""A row of the tree as spans: connecting lines, fold sign, active sign, text, label, leaf sign."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sessionbrowse.tui.layout.parts import overlay
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
 
 COLUMNS = 3
-"""Cells of one level, as in pi."""
+"""Width of one level of the tree in cells, as in pi."""
 
 TEXT_CHARACTERS = 400
 _LABEL_CELLS = 28
@@ -23,7 +23,7 @@ _ROLE_LOOKS = {"user": "user", "assistant": "assistant", "developer": "note", "s
 
 
 class TreeStyle(Struct, frozen=True, kw_only=True):
-    """What tree rows show beside their text; `words` are those of the search, in lower case, `marked` is compared."""
+    """Settings of all rows: `words` are the lower-case words of the search, `marked` is the entry to compare with."""
 
     now_ms: float
     home: str
@@ -33,9 +33,9 @@ class TreeStyle(Struct, frozen=True, kw_only=True):
 
 
 def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle, shift: int = 0) -> Line:
-    """Return the row's line; `text` is the row's own, as it stands in the file.
+    """Return a row as spans; `text` is the row's text as in the file.
 
-    `shift` is how many cells of the lines before it are scrolled off at the left.
+    The first `shift` cells of the connecting lines are scrolled out at the left.
     """
     left: Line = [*lines_before(row, shift)]
     left.append(("• ", "accent") if row.active else ("  ", ""))
@@ -53,7 +53,7 @@ def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle
 
 
 def lines_before(row: Row, shift: int = 0) -> Line:
-    """Return the lines that place a row in the tree, without the first `shift` cells."""
+    """Return the connecting lines before a row's text, without the first `shift` cells."""
     cells = ["   "] * row.level
     for level, goes_on in row.gutters:
         cells[level] = "│  " if goes_on else "   "
@@ -70,12 +70,12 @@ def lines_before(row: Row, shift: int = 0) -> Line:
 
 
 def shift_for(row: Row, width: int) -> int:
-    """Return how far the lines must be scrolled so that half of the width, or 34 cells, is left for the row's text."""
+    """Return by how many cells connecting lines scroll so that the text has half of the width, or 34 cells."""
     return max(0, row.level * COLUMNS - max(COLUMNS, min(width // 2, width - _LEAST_TEXT)))
 
 
 def text_spans(session: Session, row: Row, text: str, style: TreeStyle) -> Line:
-    """Return the row's text in the look of what it is; hits of the search are marked."""
+    """Return the row's text in the style of its role, with the matches of the search marked."""
     text = clean(text[: TEXT_CHARACTERS * 2])[:TEXT_CHARACTERS]
     kind = session.kind(row.index)
     plain = "" if row.active else "dim"
@@ -95,7 +95,7 @@ def text_spans(session: Session, row: Row, text: str, style: TreeStyle) -> Line:
 
 
 def hits_in(text: str, words: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Return where the words of a search stand in a text, in order and apart from each other."""
+    """Return the places of a search's words in a text, in order; they may overlap."""
     lowered = text.lower()
     if len(lowered) != len(text):
         return []
@@ -109,7 +109,7 @@ def hits_in(text: str, words: tuple[str, ...]) -> list[tuple[int, int]]:
 
 
 def label_spans(mark: LabelMark, style: TreeStyle) -> Line:
-    """Return a label, and when it was set if that is asked for."""
+    """Return a label, with the time at which it was set if the style asks for it."""
     line: Line = fit([(f" ⚑ {clean(mark.text)}", "label strong")], _LABEL_CELLS)
     if style.label_times:
         line = [*line, (f" {label_time(mark.time, style.now_ms)}", "dim")]
@@ -117,7 +117,7 @@ def label_spans(mark: LabelMark, style: TreeStyle) -> Line:
 
 
 def label_time(time: str | float | None, now_ms: float) -> str:
-    """Return when a label was set, as pi writes it: `14:03` today, `8/13 14:03` this year, else `25/8/13 14:03`."""
+    """Return the time of a label as pi writes it: `14:03` today, `8/13 14:03` this year, else `25/8/13 14:03`."""
     moment_ms = parse_time(time) if isinstance(time, str) else time
     if moment_ms is None:
         return ""

@@ -1,4 +1,4 @@
-"""The bars of one line: what is shown at the top, and the keys that work here at the bottom."""
+"""The bars of one line: the header at the top, and the keys at the bottom."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ class Bar(Painted, can_focus=False):
         self._right: Line = []
 
     def show(self, left: Line, right: Line | None = None) -> None:
-        """Show other text."""
+        """Replace the text."""
         right = right or []
         if (left, right) != (self._left, self._right):
             self._left, self._right = left, right
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Draw the bar's line."""
+        """Paint the bar."""
         width = self.size.width
         return self.paint(bar(self._left, self._right, width) if y == 0 else [], width)
 
 
 class KeyBar(Painted, can_focus=False):
-    """The keys that work here; a click gives the command."""
+    """The keys of the focused pane's commands; a click on one runs the command."""
 
     ALLOW_SELECT = False
 
     class Pressed(Message):
-        """A hint was clicked."""
+        """A key was clicked."""
 
         def __init__(self, command_id: str) -> None:
             super().__init__()
@@ -55,13 +55,13 @@ class KeyBar(Painted, can_focus=False):
         self._position = ""
 
     def show(self, hints: Sequence[tuple[str, str, str, bool]], position: str = "") -> None:
-        """Show other hints: (command id, key, title, works now), and at the right where the cursor is."""
+        """Replace the hints (command id, key, title, whether it works now) and the cursor's position at the right."""
         if (list(hints), position) != (self._hints, self._position):
             self._hints, self._position = list(hints), position
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Draw the hints that fit."""
+        """Paint the hints that fit."""
         width = self.size.width
         right: Line = [(f"{self._position} ", "dim")] if self._position else []
         room = width - line_width(right) - 1
@@ -69,7 +69,7 @@ class KeyBar(Painted, can_focus=False):
         return self.paint(sides(line, right, width, least=0) if y == 0 else [], width)
 
     def on_click(self, event: events.Click) -> None:
-        """Give the command under the mouse."""
+        """Post the clicked command."""
         for start, end, number in self._places:
             if start <= event.x < end:
                 self.post_message(self.Pressed(self._hints[number][0]))

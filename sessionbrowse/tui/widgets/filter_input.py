@@ -1,4 +1,4 @@
-"""The text field in which is filtered, found and answered."""
+"""The text field for filters, searches and answers to dialogs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sessionbrowse.text import clean
 
 
 class FilterInput(Input):
-    """A text field that takes no control character, whatever is pasted."""
+    """A text field that removes control characters from pasted text."""
 
     ALLOW_SELECT = False
 
@@ -19,9 +19,9 @@ class FilterInput(Input):
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
 
     def on_mount(self) -> None:
-        """Hold the cursor still: nothing on the screen moves by itself."""
+        """Stop the cursor from blinking: nothing on the screen moves by itself."""
         self.cursor_blink = False
 
     def on_paste(self, event: events.Paste) -> None:
-        # Textual hands the event on to the field itself, which puts the text in.
+        # Textual's own handler comes next and inserts the text.
         event.text = clean(event.text.strip())

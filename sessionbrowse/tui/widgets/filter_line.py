@@ -1,4 +1,4 @@
-"""The line in which a list is filtered: appears with `/`, says at once what is wrong with a pattern."""
+"""The line in which a filter or a search is typed, with its result or error at the right."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sessionbrowse.tui.widgets.filter_input import FilterInput
 
 
 class FilterLine(Horizontal):
-    """A prompt, a text field, and what the filter found; made when it is first opened, as few lists are filtered."""
+    """A prompt, a text field and a status; its widgets are made when it is first opened."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -33,7 +33,7 @@ class FilterLine(Horizontal):
         return Bar(id="filter-status")
 
     def open(self, prompt: str, text: str, placeholder: str, *, replacing: bool = False) -> None:
-        """Show the line with the text it had and give it the keys; what is typed goes on there, or replaces it."""
+        """Show and focus the line with a text; typing appends to the text, or replaces it if `replacing`."""
         if not self.children:
             self.mount(self._prompt, self.input, self._status)
         self._prompt.show([(prompt, "key")])
@@ -46,13 +46,13 @@ class FilterLine(Horizontal):
             self.input.select_all()
 
     def show_kept(self, prompt: str, text: str) -> None:
-        """Show the line with a text that filters, without giving it the keys."""
+        """Show the line with the text of an active filter, without focusing it."""
         focused = self.screen.focused
         self.open(prompt, text, "")
         self.screen.set_focus(focused)
 
     def set_text(self, text: str) -> None:
-        """Put a text into the field without telling anybody."""
+        """Set the text without posting `Input.Changed`."""
         if self.input.value != text:
             with self.prevent(Input.Changed):
                 self.input.value = text
@@ -63,7 +63,7 @@ class FilterLine(Horizontal):
         self.display = False
 
     def say(self, status: Line) -> None:
-        """Show what the filter found, or why it cannot."""
+        """Show the result of the filter, or its error."""
         bar = self._status
-        # Without the cut a long sentence would leave no room for itself.
+        # A sentence that does not fit would not be shown at all.
         bar.show([], fit(status, max(8, bar.size.width - 3)) if bar.size.width else status)

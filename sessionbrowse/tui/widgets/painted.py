@@ -1,8 +1,7 @@
-"""The base of every widget that draws lines of spans: roles become styles of the theme.
+"""The base of every widget that draws lines of spans, with the theme's style for each role.
 
-A span is a piece of text and the names of its roles (`"dim"`, `"user strong"`). What a role looks like is decided by
-the theme; nothing in a span is ever read as markup. Roles are no component classes of the style sheet on purpose:
-thirty of them in a dozen widgets cost 70 ms at every change of a class.
+A span is a piece of text and the names of its roles (`"dim"`, `"user strong"`); no text is read as markup. Roles are
+not Textual's component classes because thirty of them in a dozen widgets cost 70 ms at every change of a class.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ from sessionbrowse.tui.paint.textual_compat import CompatScrollView
 
 
 class SteadyBar(ScrollBar):
-    """A scroll bar that is drawn anew only when it looks different: of many rows, a page is less than it can show."""
+    """A scroll bar that is redrawn only when it looks different: among many rows, a page may not move its thumb."""
 
     position: Reactive[float] = Reactive(0.0, repaint=False)
 
     def watch_position(self, old: float, new: float) -> None:
-        """Draw the bar where the thumb moves by what can be seen."""
+        """Redraw the bar if the thumb moved visibly."""
         if self._thumb(old) != self._thumb(new):
             self.refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the bar's cells, which look the same but for a few: a strip is made for each look."""
+        """Return the bar's cells; cells that look the same share one strip."""
         bar = self.render()
         if not isinstance(bar, ScrollBarRender) or not isinstance(bar.style, Style):
             return super().render_lines(crop)
@@ -48,7 +47,7 @@ class SteadyBar(ScrollBar):
         return [strips[cell] for cell in cells]
 
     def _thumb(self, position: float) -> int:
-        """Return where the thumb begins, in eighths of a cell, as it is drawn."""
+        """Return the start of the thumb in eighths of a cell, the precision with which it is drawn."""
         height, hidden = self.size.height, self.window_virtual_size - self.window_size
         if hidden <= 0 or not height:
             return 0
@@ -56,7 +55,7 @@ class SteadyBar(ScrollBar):
 
 
 class Painted(CompatScrollView):
-    """A scrolling view that turns spans into strips of its theme's styles."""
+    """A scrolling view that draws lines of spans."""
 
     BAR = SteadyBar
 
@@ -66,7 +65,7 @@ class Painted(CompatScrollView):
         self._styles_by_roles: dict[tuple[str, str], Style] = {}
 
     def notify_style_update(self) -> None:
-        """Forget the styles of the old theme."""
+        """Use the styles of the new theme."""
         super().notify_style_update()
         self._styles_by_role = {}
         self._styles_by_roles.clear()
@@ -74,11 +73,11 @@ class Painted(CompatScrollView):
 
     @property
     def room(self) -> int:
-        """The cells of a row beside the scroll bar."""
+        """The width of a row in cells, without the scroll bar."""
         return self.scrollable_content_region.width
 
     def paint(self, line: Line, width: int, over: str = "") -> Strip:
-        """Return the line as a strip of exactly `width` cells, with the look of the role `over` on top."""
+        """Return the line as a strip of exactly `width` cells; the roles `over` are applied on top of its own."""
         segments = [Segment(text, self._style(roles, over)) for text, roles in line if text]
         length = line_width(line)
         if length < width:
@@ -92,7 +91,7 @@ class Painted(CompatScrollView):
         if style is None:
             style = self.rich_style
             named = roles.split()
-            # What the eye looks for stays visible on the cursor's row too.
+            # Matches and selected text must be visible on the cursor's row too.
             last = [role for role in named if role in ("match", "selection")]
             for role in [*[role for role in named if role not in last], *over.split(), *last]:
                 style += self._role_style(role)

@@ -1,7 +1,7 @@
-"""One virtual list for everything that has rows: projects, sessions, tree entries, commands.
+"""The list of rows that all screens use: for projects, sessions, tree entries, commands.
 
-It holds the rows' keys and a cursor; a row's text is asked for when its line is drawn, so a hundred thousand rows are
-replaced at once. It knows nothing of what the rows mean.
+It holds the keys of the rows and a cursor. A row is rendered when its line is painted, so that a hundred thousand rows
+can be replaced at once.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from sessionbrowse.tui.paint.spans import Line, wrap_words
 from sessionbrowse.tui.widgets.painted import Painted
 
 GUTTER = 2
-"""Cells left of every row: the cursor's bar and the mark of a selected row."""
+"""Cells before every row: the bar of the cursor and the sign of a marked row."""
 
 
 class RowState(msgspec.Struct, frozen=True):
-    """What a row's painter may want to know beside its index."""
+    """Whether a row has the cursor, is marked, and whether its list is focused."""
 
     cursor: bool
     marked: bool
@@ -32,11 +32,11 @@ class RowState(msgspec.Struct, frozen=True):
 
 
 RenderRow = Callable[[int, int, RowState], Line]
-"""Index, width in cells, state → the row's spans, at most that wide."""
+"""Renders a row: position, width in cells, state → spans of at most that width."""
 
 
 class RowList(Painted, can_focus=True):
-    """A list of rows drawn on demand, with a cursor that stays on its row while others come and go."""
+    """A list with a cursor that stays on its row when other rows are added or removed."""
 
     ALLOW_SELECT = False
     MARGIN: ClassVar[int] = 2
@@ -44,7 +44,7 @@ class RowList(Painted, can_focus=True):
     cursor: reactive[int] = reactive(0, repaint=False)
 
     class Highlighted(Message):
-        """The cursor stands on another row (or on none: `key` is None)."""
+        """The cursor moved to another row; `key` is None if there are no rows."""
 
         def __init__(self, row_list: RowList, index: int, key: Hashable | None) -> None:
             super().__init__()
@@ -54,15 +54,15 @@ class RowList(Painted, can_focus=True):
 
         @property
         def control(self) -> RowList:
-            """The list it happened in, for `@on(…, selector)`."""
+            """The list, for `@on(…, selector)`."""
             return self.row_list
 
         def can_replace(self, message: Message) -> bool:
-            """Only where the cursor stands at last counts, when keys come fast."""
+            """When keys come fast, only the last position matters."""
             return isinstance(message, RowList.Highlighted) and message.row_list is self.row_list
 
     class Entered(Message):
-        """The row was double-clicked: the same as the key that goes in."""
+        """A row was double-clicked, which opens it."""
 
         def __init__(self, row_list: RowList, index: int, key: Hashable) -> None:
             super().__init__()
@@ -72,11 +72,11 @@ class RowList(Painted, can_focus=True):
 
         @property
         def control(self) -> RowList:
-            """The list it happened in, for `@on(…, selector)`."""
+            """The list, for `@on(…, selector)`."""
             return self.row_list
 
     class Marked(Message):
-        """Rows were marked, or their marks taken away."""
+        """Rows were marked or unmarked."""
 
         def __init__(self, row_list: RowList) -> None:
             super().__init__()
@@ -84,7 +84,7 @@ class RowList(Painted, can_focus=True):
 
         @property
         def control(self) -> RowList:
-            """The list it happened in, for `@on(…, selector)`."""
+            """The list, for `@on(…, selector)`."""
             return self.row_list
 
     def __init__(
@@ -104,7 +104,7 @@ class RowList(Painted, can_focus=True):
         self._announced: Hashable | None = None
         self._moved_by_user = False
         self.marks: set[Hashable] = set()
-        # A range that is being marked: the key where it began, and the marks there were before.
+        # The range that is being marked: the key at its start, and the marks from before it.
         self._anchor: Hashable | None = None
         self._marks_before: set[Hashable] = set()
         self.marks_range = False
@@ -113,11 +113,11 @@ class RowList(Painted, can_focus=True):
 
     @property
     def looks_focused(self) -> bool:
-        """Whether the moving keys move this list: it has the focus, or a line of text above it has."""
+        """Whether the moving keys move this list: it is focused, or the line of text that filters it is."""
         return self.has_focus or self.has_keys
 
     def lend_keys(self, lent: bool) -> None:
-        """Tell the list that the moving keys move it although a line of text has the focus."""
+        """Set whether the moving keys move this list while a line of text is focused."""
         if lent != self.has_keys:
             self.has_keys = lent
             self.set_class(lent, "-has-keys")
@@ -137,23 +137,23 @@ class RowList(Painted, can_focus=True):
 
     @property
     def key(self) -> Hashable | None:
-        """The key of the cursor's row; None if there are no rows."""
+        """The key of the row under the cursor; None if there are no rows."""
         return self._keys[self.cursor] if self._keys else None
 
     @property
     def was_moved(self) -> bool:
-        """Whether the cursor stands where it was put, and not where it began."""
+        """Whether the user moved the cursor."""
         return self._moved_by_user
 
     def set_rows(self, keys: Sequence[Hashable], *, cursor: Hashable | None = None, empty: str | None = None) -> None:
-        """Replace all rows; the cursor goes to the key `cursor`, or stays on its own row, or near where it was."""
+        """Replace all rows; the cursor goes to the key `cursor`, else stays on its row, else at its position."""
         offset = self.cursor - self.scroll_offset.y
         target = self._target(keys, cursor)
         if empty is not None:
             self.empty = empty
         self._keys = keys
         if self.marks_range and self._anchor not in keys:
-            # Where the range began is gone, with what it was for: moving on must not mark any more.
+            # The start of the range is gone: moving must not mark rows any more.
             self.marks_range, self._anchor = False, None
         self.set_height(len(keys))
         self.set_reactive(RowList.cursor, target)
@@ -165,7 +165,7 @@ class RowList(Painted, can_focus=True):
 
     @property
     def room_around(self) -> tuple[int, int]:
-        """How many rows there may be above and below the cursor on the screen when it gets other rows."""
+        """How many rows can be visible above and below the cursor after the rows are replaced."""
         above = self.cursor - self.scroll_offset.y
         return above + self.MARGIN, max(0, self.size.height - above) + self.MARGIN
 
@@ -173,7 +173,7 @@ class RowList(Painted, can_focus=True):
         if not keys:
             return 0
         candidates = [wanted] if wanted is not None else []
-        # Rows that arrive above an untouched list are news, not a reason to scroll away from the top.
+        # While the user has not moved the cursor, new rows at the top push the others down.
         if self._moved_by_user and self._keys:
             candidates.append(self.key)
         for candidate in candidates:
@@ -187,7 +187,7 @@ class RowList(Painted, can_focus=True):
         key = self.key
         if key != self._announced:
             self._announced = key
-            # Straight to the screen: by way of the panes its bars would follow a frame late.
+            # Posted to the screen directly: through the panes its bars would be painted one frame later.
             (self.screen if self.is_attached else self).post_message(self.Highlighted(self, self.cursor, key))
 
     # -- moving -------------------------------------------------------------------------------------------------
@@ -198,13 +198,13 @@ class RowList(Painted, can_focus=True):
         return max(1, self.size.height - 1)
 
     def move(self, delta: int, *, wrap: bool = False) -> None:
-        """Move the cursor by some rows, past the ends to the other end if `wrap`."""
+        """Move the cursor by some rows; with `wrap`, from the last row to the first and back."""
         if not self._keys:
             return
         self.go(((self.cursor + delta) % self.count) if wrap else self.cursor + delta)
 
     def go(self, index: int) -> None:
-        """Move the cursor to the row at `index` (clamped)."""
+        """Move the cursor to a row; an index beyond the ends means the first or last row."""
         self._moved_by_user = True
         self.cursor = index
         if self.marks_range:
@@ -247,13 +247,13 @@ class RowList(Painted, can_focus=True):
     # -- marking ------------------------------------------------------------------------------------------------
 
     def toggle_mark(self) -> None:
-        """Mark the cursor's row, or take its mark away."""
+        """Mark or unmark the row under the cursor."""
         if self._keys:
             self.marks_range = False
             self._set_marks(self.marks ^ {self.key})
 
     def mark_by_moving(self, delta: int) -> None:
-        """Move the cursor by some rows and mark all from where this began to there."""
+        """Move the cursor by some rows and mark all rows from the start of these moves to the cursor."""
         if not self._keys:
             return
         if self._anchor is None:
@@ -263,7 +263,7 @@ class RowList(Painted, can_focus=True):
         self._mark_to_cursor()
 
     def toggle_range(self) -> None:
-        """Mark from now on every row that the cursor passes, or end that."""
+        """Begin or end marking every row that the cursor passes."""
         self.marks_range = not self.marks_range and bool(self._keys)
         if self.marks_range:
             self._begin_range()
@@ -273,14 +273,14 @@ class RowList(Painted, can_focus=True):
             self.post_message(self.Marked(self))
 
     def mark_all(self) -> None:
-        """Mark every row; if all are marked, none."""
+        """Mark every row, or unmark all if all are marked."""
         self.marks_range = False
         self._set_marks(
             self.marks - set(self._keys) if self.marks.issuperset(self._keys) else self.marks | {*self._keys}
         )
 
     def clear_marks(self) -> None:
-        """Take all marks away."""
+        """Unmark all rows."""
         self.marks_range = False
         self._set_marks(set())
 
@@ -306,15 +306,15 @@ class RowList(Painted, can_focus=True):
         return max(0, min(cursor, len(self._keys) - 1))
 
     def watch_cursor(self, old: int, new: int) -> None:
-        """Bring the cursor's row into view and say so."""
+        """Scroll to the cursor and post `Highlighted`."""
         if not self._show_cursor():
-            # Two lines are drawn in a fraction of the time of all.
+            # Repainting two lines is much faster than all.
             self.refresh_line(old)
             self.refresh_line(new)
         self._announce()
 
     def _show_cursor(self, preferred_top: int | None = None) -> bool:
-        """Scroll as little as is needed; return whether that was anything."""
+        """Scroll as little as needed to show the cursor; return whether the list scrolled."""
         height = self.size.height
         if not height:
             return False
@@ -331,7 +331,7 @@ class RowList(Painted, can_focus=True):
     # -- events and drawing -------------------------------------------------------------------------------------
 
     def on_resize(self, event: events.Resize) -> None:
-        """Keep the cursor in view when the room changes."""
+        """Keep the cursor visible when the size changes."""
         self._show_cursor()
         self._tell_visible()
 
@@ -347,15 +347,15 @@ class RowList(Painted, can_focus=True):
             self._showing(range(top, top + self.size.height))
 
     def on_focus(self) -> None:
-        """Redraw: the cursor looks different in the pane that has the keys."""
+        """Repaint: the cursor looks different in the focused pane."""
         self.refresh()
 
     def on_blur(self) -> None:
-        """Redraw: the cursor looks different in the pane that has the keys."""
+        """Repaint: the cursor looks different in the focused pane."""
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor to the clicked row; a double click goes in."""
+        """Move the cursor to the clicked row; a double click opens it."""
         offset = event.get_content_offset(self)
         if offset is None or event.button != 1:
             return
@@ -370,7 +370,7 @@ class RowList(Painted, can_focus=True):
             self.post_message(self.Entered(self, index, self._keys[index]))
 
     def render_line(self, y: int) -> Strip:
-        """Draw the line `y` of the visible part."""
+        """Paint the line `y` of the visible rows."""
         width = self.room
         index = self.scroll_offset.y + y
         if index >= self.count:

@@ -1,7 +1,7 @@
-"""A pane of text of any length: only the parts on screen are wrapped.
+"""A pane for documents of any length: only the parts on the screen are wrapped.
 
-The height of a part that was never seen is an estimate. What is on screen is document before it is drawn, and the
-view is shifted so that the text under the eye stays where it is.
+The height of a part is an estimate until it comes into view. When real heights differ from the estimates, the view
+scrolls by the difference, so that the visible text does not move.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from sessionbrowse.tui.reading.images import ImagePart
 from sessionbrowse.tui.widgets.painted import Painted
 
 FindMatches = Callable[[str], list[tuple[int, int]]]
-"""Returns the places to be marked in a row's text, in order and apart from each other."""
+"""Returns the places to mark in a row's text, in order, without overlaps."""
 MOST_REVEALED = 300_000
-"""Characters in which a marked place is looked for; one further down is not worth the wait."""
+"""Characters searched for the first match when a document is opened; further matches would take too long."""
 
 Spot = Fold | ImagePart
-"""A row that can be acted on: it opens when it is chosen."""
+"""A row that the user can open: a fold or an image."""
 
 
 class TextView(Painted, can_focus=True):
@@ -36,7 +36,7 @@ class TextView(Painted, can_focus=True):
     ALLOW_SELECT = True
 
     class Resized(Message):
-        """The room for a row has changed."""
+        """The width of the pane changed."""
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -58,9 +58,9 @@ class TextView(Painted, can_focus=True):
         empty: str | None = None,
         marks: FindMatches | None = None,
     ) -> None:
-        """Show another document, from its top or where the first of the `marks` stands.
+        """Show another document, from its top or from the first match of `marks`.
 
-        With `keep_place` it is the same one as it is now: what is read stays where it is, what is open stays open.
+        With `keep_place` it is a new version of the present document: position and open folds stay.
         """
         self._marks = marks
         if empty is not None:
@@ -89,7 +89,7 @@ class TextView(Painted, can_focus=True):
         self.refresh()
 
     def _reveal(self, marks: FindMatches) -> None:
-        """Scroll to the first row in which something is marked, opening the fold that hides it."""
+        """Scroll to the first row with a match, and open the fold that hides it."""
         self._revealed_from = self.scroll_offset.y
         document = self._document
         index = looked_at = 0
@@ -117,12 +117,12 @@ class TextView(Painted, can_focus=True):
 
     @property
     def has_parts(self) -> bool:
-        """Whether there is anything to read."""
+        """Whether the document has any part."""
         return bool(self._document.parts)
 
     @property
     def parts(self) -> Sequence[Part]:
-        """The parts of the document as they are laid out now."""
+        """The parts of the document, those of open folds included."""
         return tuple(self._document.parts)
 
     def plain(self) -> str:
@@ -132,10 +132,10 @@ class TextView(Painted, can_focus=True):
     def _update_size(self) -> None:
         self.set_height(self._document.height)
 
-    # -- keeping the place --------------------------------------------------------------------------------------
+    # -- measuring and scrolling --------------------------------------------------------------------------------
 
     def _settle(self, top: int, *, at_end: bool = False) -> None:
-        """Measure what shows when the row `top` is the first one, and scroll there."""
+        """Measure the parts that are visible when `top` is the first row, and scroll there."""
         if self._settling or not self._width:
             return
         self._settling = True
@@ -164,7 +164,7 @@ class TextView(Painted, can_focus=True):
             if difference:
                 changed = True
                 if position < top:
-                    # The part reaches above the screen: hold what follows it in place.
+                    # The part begins above the screen: keep the visible text in its place.
                     top = max(position, top + difference)
                     bottom = top + self.size.height
             position += document.heights[index]
@@ -175,13 +175,13 @@ class TextView(Painted, can_focus=True):
         return changed, top
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Measure what came into view."""
+        """Measure the parts that came into view."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._settle(round(new_value))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wrap anew for another width, keeping the part at the top."""
+        """Wrap the document for the new width; the part at the top stays there."""
         width = self.room
         if width == self._width:
             self._settle(self.scroll_offset.y)
@@ -237,7 +237,7 @@ class TextView(Painted, can_focus=True):
 
     @property
     def spot(self) -> Spot | None:
-        """The row that Enter acts on: the one that was chosen while it is on screen, else the first on screen."""
+        """The fold or image that Enter opens: the marked one if it is visible, else the first visible one."""
         index = self._spot_index()
         part = self._document.parts[index] if index is not None else None
         return part if isinstance(part, Spot) else None
@@ -249,7 +249,7 @@ class TextView(Painted, can_focus=True):
         )
 
     def _spots(self, top: int, bottom: int) -> list[int]:
-        """Return the indexes of the folds and images whose row lies between two rows."""
+        """Return the part indexes of the folds and images between two rows."""
         document = self._document
         found: list[int] = []
         index = bisect_right(document.tops, top - 1)
@@ -261,7 +261,7 @@ class TextView(Painted, can_focus=True):
         return found
 
     def shown_image(self) -> ImagePart | None:
-        """Return the image that is marked, else the first one on screen."""
+        """Return the marked image, else the first visible one."""
         spot = self.spot
         if isinstance(spot, ImagePart):
             return spot
@@ -270,14 +270,14 @@ class TextView(Painted, can_focus=True):
         return next((part for part in parts if isinstance(part, ImagePart)), None)
 
     def toggle_spot(self) -> None:
-        """Open or close the fold that is chosen."""
+        """Open or close the marked fold."""
         index = self._spot_index()
         if index is not None and isinstance(self._document.parts[index], Fold):
             self._spot = self._document.parts[index]
             grown = self._document.height
             self._document.toggle(index)
             grown = self._document.height - grown
-            # What came into being below the fold is shown, at the cost of a part of what stands above it.
+            # Scroll so that the opened text is visible, but keep a third of the screen above the fold.
             row, height = self._document.tops[index], self.size.height
             wanted = min(row - height // 3, row + 1 + grown - height)
             self._laid_anew(max(self.scroll_offset.y, wanted))
@@ -297,7 +297,7 @@ class TextView(Painted, can_focus=True):
         self.refresh()
 
     def go_spot(self, step: int) -> None:
-        """Choose the next fold or image, below (1) or above (-1), and bring it on screen."""
+        """Mark the next fold or image below (1) or above (-1), and scroll to it."""
         document = self._document
         index = self._spot_index()
         if index is None:
@@ -323,7 +323,7 @@ class TextView(Painted, can_focus=True):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Open or close the fold under the mouse; an image is only chosen."""
+        """Open or close the clicked fold; a clicked image is only marked."""
         offset = event.get_content_offset(self)
         row = self.scroll_offset.y + offset.y if offset is not None else -1
         clicked = self._spots(row, row + 1) if row >= 0 else []
@@ -335,7 +335,7 @@ class TextView(Painted, can_focus=True):
     # -- drawing ------------------------------------------------------------------------------------------------
 
     def line_at(self, row: int) -> Line:
-        """Return the spans of a row of the document; empty below its end."""
+        """Return the spans of a row of the document; none below its end."""
         if not 0 <= row < self._document.height:
             return []
         index = bisect_right(self._document.tops, row) - 1
@@ -344,7 +344,7 @@ class TextView(Painted, can_focus=True):
         return rows[within] if within < len(rows) else []
 
     def render_line(self, y: int) -> Strip:
-        """Draw the line `y` of the visible part."""
+        """Paint the line `y` of the visible rows."""
         width = self.room
         if not self.has_parts:
             return self._render_empty(y, width)
@@ -392,5 +392,5 @@ class TextView(Painted, can_focus=True):
         return "\n".join(rows).rstrip(), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Redraw with the new selection."""
+        """Repaint with the new selection."""
         self.refresh()
