@@ -1,6 +1,6 @@
-"""Folds: blocks of a document of which only one row shows until they are opened.
+"""Folds: blocks of a document that show one row until they are opened.
 
-The text view keeps them open or closed and puts their parts below the row; nothing is built before it is opened.
+The parts of a fold are built when it is opened; the text view puts them below its row.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from sessionbrowse.tui.paint.spans import Line, fit, line_width
 
 CLOSED, OPEN = "▸ ", "▾ "
 SMALLEST_REST = 4
-"""Lines that are shown rather than folded away: the row that stands for them would take as much room."""
+"""Fewest lines that are folded: fewer take hardly more room than the row of the fold."""
 
 CHARACTERS_PER_LINE = 400
-"""Characters of one line after which the rest counts as another: a megabyte on one line is folded too."""
+"""Characters that count as one line, so that a line of a megabyte is folded too."""
 
 
 class Fold:
-    """A row that stands for a block, and the block."""
+    """A block of parts that is hidden behind one row."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Fold:
         return 1
 
     def rows(self, width: int) -> list[Line]:
-        """Return the one row; closed, it gives a hint of what is in the block."""
+        """Return the one row; a closed fold also shows a hint of its content."""
         sign = OPEN if self.is_open else CLOSED
         row: Line = [*self._prefix, (sign, "accent"), *self._label]
         if self._hint and not self.is_open and line_width(row) + 8 < width:
@@ -53,13 +53,13 @@ class Fold:
         return [fit(row, width)]
 
     def plain(self) -> str:
-        """Return the label, and below it what is in the block while that is not shown by parts of its own."""
+        """Return the label, and the text of the block if it is closed (if open, its parts return it themselves)."""
         label = "".join([text for text, _ in self._label])
         return label if self.is_open else "\n".join([label, *[part.plain() for part in self.body()]])
 
 
 def cut_at(source: str, lines: int) -> int:
-    """Return where a text is cut so that about `lines` lines show; its length where nothing is worth hiding."""
+    """Return the place to cut a text after about `lines` lines; its length if the rest is too short to fold."""
     limit = min(len(source), lines * CHARACTERS_PER_LINE)
     end = -1
     for _ in range(lines):
@@ -74,7 +74,7 @@ def cut_at(source: str, lines: int) -> int:
 
 
 def more_label(source: str, start: int) -> str:
-    """Return how much of a text comes after a place: `214 more lines`, or the size of one long line."""
+    """Return the length of a text after a place: `214 more lines`, or characters if it has few lines."""
     lines = source.count("\n", start)
     if lines < SMALLEST_REST:
         return f"{len(source) - start:,} more characters"

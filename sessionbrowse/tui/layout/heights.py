@@ -1,6 +1,6 @@
-"""The parts of a document one below the other: how tall each is, what is folded, which rows are known.
+"""The layout of a document for a width: the height of each part, open folds, wrapped rows.
 
-The height of a part that was never seen is an estimate. Knows no screen: the text view says what is looked at.
+The height of a part is an estimate until the text view measures it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from sessionbrowse.tui.paint.spans import Line
 
 KEPT_PARTS = 256
 MEASURED_AT_ONCE = 200
-"""Estimated rows up to which a whole document is measured at once, so that its scroll bar is exact."""
+"""Documents of at most so many estimated rows are measured at once, so that their scroll bar is exact."""
 
 Path = tuple[int, ...]
-"""Where a fold stands: in which part of the document, then which one of the fold or lazy part that holds it."""
+"""Position of a fold: index of the given part, then an index in each fold or lazy part that holds it."""
 
 
 class DocumentLayout:
-    """A document laid out for a width."""
+    """The parts of a document, laid out for a width."""
 
     def __init__(
         self,
@@ -35,16 +35,16 @@ class DocumentLayout:
         opened: Mapping[Path, bool] | None = None,
     ) -> None:
         self.open_all = open_all
-        """Whether folds that come into sight open, as the reader last asked for all; None: as they come."""
+        """State of folds that are built later, after the user opened or closed all; None: each as it was made."""
         self.opened: dict[Path, bool] = dict(opened or {})
-        """The folds that the reader opened or closed one by one."""
+        """The folds that the user opened or closed one by one."""
         self.width = max(1, width)
         self.parts: list[Part] = []
         self._given: list[int] = []
-        """Which part of the document, as it was given, each part is or came from."""
+        """For each part, the index of the given part that it is or was built from."""
         self._depths: list[int] = []
         self._paths: dict[Part, Path] = {}
-        """Where the folds stand, and what lazy parts there are inside others."""
+        """The positions of folds and of lazy parts."""
         self._flatten(parts, (), None, 0, _Flat(self.parts, self._given, self._depths))
         self._rows: OrderedDict[Part, list[Line]] = OrderedDict()
         self._lay()
@@ -71,11 +71,11 @@ class DocumentLayout:
 
     @property
     def height(self) -> int:
-        """The rows of the whole document, as far as is known."""
+        """The height of the whole document in rows, partly estimated."""
         return self.tops[-1]
 
     def measure(self, index: int) -> int:
-        """Replace the estimate of a part by its true height, a lazy part by what it holds; return the difference."""
+        """Replace a part's estimate by its height, and a lazy part by its parts; return the change of height."""
         if self._known[index]:
             return 0
         before = self.heights[index]
@@ -106,18 +106,18 @@ class DocumentLayout:
     # -- places -------------------------------------------------------------------------------------------------
 
     def index_at(self, row: int) -> int:
-        """Return the index of the part that a row belongs to."""
+        """Return the index of the part at a row."""
         return max(0, bisect_right(self.tops, row) - 1)
 
     def place_of(self, row: int) -> tuple[int, int]:
-        """Return which part of the document as it was given a row belongs to, and how many rows below its first."""
+        """Return the index of the given part at a row, and the row's distance from its first row."""
         if not self.parts:
             return 0, 0
         given = self._given[min(self.index_at(row), len(self.parts) - 1)]
         return given, row - self.tops[bisect_left(self._given, given)]
 
     def row_of(self, place: tuple[int, int]) -> int:
-        """Return the row of a place, also of one in another document that begins in the same way."""
+        """Return the row of a place; the place may come from an earlier version of the document."""
         given, below = place
         index = first = bisect_left(self._given, given)
         while index < len(self.parts) and self._given[index] == given:
@@ -127,7 +127,7 @@ class DocumentLayout:
         return min(self.tops[first] + below, max(self.tops[first], self.tops[index] - 1))
 
     def number_of(self, part: Part) -> tuple[int, int] | None:
-        """Return from which part of the document a part came, and which one of those it is; None if it is not there."""
+        """Return the given part that a part was built from, and its number among those; None if it is gone."""
         index = next((index for index, other in enumerate(self.parts) if other is part), None)
         return (self._given[index], index - bisect_left(self._given, self._given[index])) if index is not None else None
 
@@ -170,7 +170,7 @@ class DocumentLayout:
 
     def _flatten(self, parts: Sequence[Part], above: Path, given: int | None, depth: int, into: _Flat) -> None:
         if given is None and not any(issubclass(kind, Fold) for kind in set(map(type, parts))):
-            # A conversation of 100,000 entries is waited for.
+            # A fast way for conversations of 100,000 entries.
             into.parts.extend(parts)
             into.given.extend(range(len(parts)))
             into.depths.extend(repeat(depth, len(parts)))
@@ -199,7 +199,7 @@ class DocumentLayout:
 
 
 class _Flat(NamedTuple):
-    """Parts one below the other, which given part each came from, and how deep it stands."""
+    """Parts, the index of the given part of each, and the depth of folds around it."""
 
     parts: list[Part]
     given: list[int]

@@ -1,7 +1,7 @@
-"""Code in colour: tokens of pygments → roles, lexed from the top only as far as somebody has looked.
+"""Colours of code: Pygments lexes it from the top as far as it was shown.
 
-A jump far down is lexed from there, so that it costs no more than what is on screen; a string that began above may
-then have the wrong colour. Long texts, and those with very long lines, stay plain.
+After a jump far down lexing begins at the visible lines, to be fast; a string that began above may then have the wrong
+colour. Long texts and texts with very long lines have no colours.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ LONGEST_CODE = 200_000
 """Characters above which code is shown without colours."""
 
 LONGEST_LINE = 1_000
-"""Characters of a line above which it is no code that somebody reads."""
+"""Characters of a line above which code is shown without colours."""
 
 FARTHEST_JUMP = 300
-"""Lines that are lexed only to know the state in which a later line begins."""
+"""Most lines that are lexed only for the lexer's state at a later line."""
 
 LINES_OF_A_PART = 24
 LONGEST_LANGUAGE = 40
@@ -54,7 +54,7 @@ _ROLES: dict[_TokenType, str] = {
 
 
 def code_parts(source: str, lexer: Lexer | None, *, prefix: Line | None = None) -> list[Part]:
-    """Return the parts of a code block; without a lexer, or where it is too long for one, in one colour."""
+    """Return the parts of a code block; in one colour if there is no lexer or the code is too long."""
     if len(source) > LONGEST_CODE:
         return text_parts(source, prefix=prefix)
     lines = clean_lines(source)
@@ -69,7 +69,7 @@ def code_parts(source: str, lexer: Lexer | None, *, prefix: Line | None = None) 
 
 @lru_cache(maxsize=64)
 def lexer_named(language: str) -> Lexer | None:
-    """Return the lexer of a language as a fence names it; None if there is none."""
+    """Return the lexer of a language, by its name in Markdown; None if there is none."""
     if not language or len(language) > LONGEST_LANGUAGE:
         return None
     try:
@@ -80,19 +80,19 @@ def lexer_named(language: str) -> Lexer | None:
 
 @lru_cache(maxsize=256)
 def lexer_for_path(path: str) -> Lexer | None:
-    """Return the lexer for a file by its name; None if there is none."""
+    """Return the lexer for a file name; None if there is none."""
     name = path.rsplit("/", 1)[-1]
     found = find_lexer_class_for_filename(name) if 0 < len(name) <= 4 * LONGEST_LANGUAGE else None
     return _made(found) if found is not None else None
 
 
 def _made(kind: type[Lexer]) -> Lexer | None:
-    # Plain text has a lexer too, which only costs.
+    # The lexer of plain text would only cost time.
     return kind(stripnl=False, ensurenl=False) if kind.name != "Text only" else None
 
 
 class Code:
-    """Clean lines and their spans, as far as they are known."""
+    """Lines of code, and their spans as far as they were lexed."""
 
     def __init__(self, lines: list[str], lexer: Lexer) -> None:
         self.lines = lines
@@ -109,14 +109,14 @@ class Code:
         return self._ready[first:end]
 
     def _lex(self, first: int, end: int) -> Iterator[Line]:
-        """Yield the spans of lines, each together the line's own text, whatever the lexer makes of them."""
+        """Yield the spans of each line; together they are the line's text, even if the lexer fails."""
         made = 0
         try:
             for line in self._token_lines("\n".join(self.lines[first:end])):
                 yield line
                 made += 1
         except Exception:
-            # A lexer that stumbles over what it was not written for costs the colours of the rest, not the text.
+            # Lexers fail on odd input: the rest of the text is then shown without colours.
             made = min(made, end - first)
         for text in self.lines[first + made : end]:
             yield [(text, "")]
@@ -155,12 +155,12 @@ class CodePart:
         self._prefix = prefix
 
     def estimate(self, width: int) -> int:
-        """Return the rows by the lengths of the lines."""
+        """Return the height by the lengths of the lines."""
         room = max(1, width - line_width(self._prefix))
         return sum([max(1, -(-len(line) // room)) for line in self._code.lines[self._first : self._end]])
 
     def rows(self, width: int) -> list[Line]:
-        """Return the wrapped rows in colour; wrapped rows stand a little deeper than their line."""
+        """Return the wrapped rows in colour, indented a little more than their line."""
         room = max(1, width - line_width(self._prefix))
         lines = self._code.lines[self._first : self._end]
         rows: list[Line] = []

@@ -1,7 +1,4 @@
-"""Indented JSON in the colours of its marks, line by line.
-
-It only names roles for what is there; no character is added or dropped, so text stays copyable as it is.
-"""
+"""Colours of indented JSON, line by line; no character is added or removed."""
 
 from __future__ import annotations
 

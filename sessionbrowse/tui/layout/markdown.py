@@ -1,8 +1,8 @@
-"""Markdown → parts: what models and people write, laid out line by line, with nothing of it lost.
+"""Markdown → parts, with no letter lost.
 
-A text is cut into its blocks by markdown-it at once (4 MB/s); what stands inside a block is parsed when it is seen.
-Where a block's letters would not all be shown (an odd link, a table with cells too many), the block is shown as it
-was written. HTML and entities mean nothing here; line ends are kept.
+markdown-it splits a text into blocks at once (4 MB/s); the inside of a block is parsed when it comes into view. A block
+of which letters would be lost (an odd link, a table with too many cells) is shown as source. HTML and entities are
+shown as written; line ends are kept.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from sessionbrowse.tui.layout.tables import TablePart
 from sessionbrowse.tui.paint.spans import Line, line_width
 
 LONGEST_MARKDOWN = 400_000
-"""Characters above which a text is shown as it stands: nobody reads its headings."""
+"""Characters above which a text is shown as source."""
 
 LONGEST_INLINE = 4_000
-"""Characters of one paragraph that are parsed for emphasis; brackets by the thousand take their time."""
+"""Characters above which a paragraph is shown as source: thousands of brackets take long to parse."""
 
 DEEPEST_PREFIX = 24
-"""Cells of quote bars and list indents before a row's text."""
+"""Most cells of quote bars and list indents before a row's text."""
 
 CODE_BAR = ("▏ ", "rule")
 _QUOTE_BAR = ("▎ ", "rule")
@@ -46,7 +46,7 @@ _MARKS = {
 
 
 class _Parser(MarkdownIt):
-    """CommonMark with tables; addresses are shown, never followed, so they stay as they were written."""
+    """CommonMark with tables; addresses are only shown, so they stay as written."""
 
     def normalizeLink(self, url: str) -> str:
         return url
@@ -62,39 +62,39 @@ class _Parser(MarkdownIt):
 def _parser() -> MarkdownIt:
     parser = _Parser("commonmark", {"html": False})
     parser.enable(["table", "strikethrough"])
-    # An entity is shown as it was written, and so is HTML.
+    # Entities and HTML are shown as written.
     parser.disable(["entity", "autolink", "html_block", "html_inline"])
     parser.core.ruler.disable(["inline", "text_join"], True)
     return parser
 
 
 def letters(text: str) -> str:
-    """Return the letters and digits of a text, which no layout may lose."""
+    """Return only the letters and digits of a text, to check that a layout lost none."""
     return _NOT_WORD.sub("", text)
 
 
 def markdown_parts(source: str, *, roles: str = "", prefix: Line | None = None) -> list[Part]:
-    """Return the parts of a text that a model or a person wrote."""
+    """Return the parts of a Markdown text."""
     if len(source) > LONGEST_MARKDOWN:
         return text_parts(source, roles=roles, prefix=prefix)
     lines = clean_lines(source)
     try:
         tokens = _parser().parse("\n".join(lines))
     except Exception:
-        # A parser may stumble over what nobody wrote by hand; the text is then shown as it stands.
+        # The parser fails on some odd texts: they are shown as source.
         return text_parts(source, roles=roles, prefix=prefix)
     return _Layout(lines, roles, prefix or []).parts(tokens)
 
 
 class _Layout:
-    """Walks the blocks of one text and collects their parts."""
+    """Turns the blocks of one text into parts."""
 
     def __init__(self, lines: list[str], roles: str, prefix: Line) -> None:
         self._lines = lines
         self._roles = roles
         self._prefix = prefix
         self._parts: list[Part] = []
-        # What stands before the rows of the open containers, and what before the first row of an item only.
+        # Prefixes of the open quotes and lists: for most rows, and for the first row of a list item.
         self._rest: list[tuple[str, str]] = []
         self._first: list[tuple[str, str]] = []
         self._last_rest: list[tuple[str, str]] = []
@@ -148,7 +148,7 @@ class _Layout:
         self._rest.pop()
 
     def _before(self) -> tuple[Line, Line]:
-        """Return what stands before a block's first row and before its others; an item's sign is used up by it."""
+        """Return the prefixes of a block's first row and of its other rows; a list item's sign is used once."""
         first: Line = [*self._prefix, *_clipped(self._first)]
         rest: Line = [*self._prefix, *_clipped(self._rest)]
         self._first = list(self._rest)
@@ -163,11 +163,11 @@ class _Layout:
         self._seen = max(self._seen, end)
 
     def _show_missed(self, start: int) -> None:
-        """Show what no block covers: an empty row, or lines that only define something, as they were written."""
+        """Show the lines that no block covers: empty lines, and definitions as source."""
         missed = self._lines[self._seen : start]
         words = [line for line in missed if letters(line)]
         if len(missed) > len(words) and self._parts and start < len(self._lines):
-            # The containers that go on from the block before to the next.
+            # Prefixes of the quotes and lists that hold both the previous and the next block.
             shared = [piece for piece, before in zip(self._rest, self._last_rest, strict=False) if piece == before]
             self._parts.append(LinePart([*self._prefix, *_clipped(shared)]))
         if words:
@@ -189,7 +189,7 @@ class _Layout:
         first, rest = self._before()
         language = token.info.strip()
         bar: Line = [*rest, CODE_BAR]
-        # The parser resolves backslashes in the name of a language; what was written is shown.
+        # The label is taken from the source: the parser resolves backslashes in it.
         fence = _FENCE.search(self._lines[token.map[0]]) if token.map and language else None
         label = fence[1].strip() if fence is not None else ""
         if label or first != rest:
@@ -223,13 +223,13 @@ class _Layout:
             as_written = text_parts(written, roles=self._roles, prefix=self._prefix)
             self._parts.append(TablePart(cells, sides, as_written, first, rest))
         else:
-            # The lines stand as in the file, with the signs of the containers they are in.
+            # Source lines hold the signs of quotes and lists themselves.
             self._parts += text_parts(written, roles=self._roles, prefix=self._prefix)
         return end
 
 
 def _cells(row: list[str], roles: str) -> list[Line]:
-    """Return the cells of a row; one that is too long to be parsed is left out, and the table as it was written."""
+    """Return the cells of a row without those that are too long to parse; their table is then shown as source."""
     return [inline_lines(cell, roles)[0] for cell in row if len(cell) <= LONGEST_INLINE]
 
 
@@ -238,7 +238,7 @@ def _ruled(before: Line) -> Part:
 
 
 def _clipped(pieces: Sequence[tuple[str, str]]) -> Line:
-    """Return what stands before a row, not more of it than leaves room for the text; the last piece always shows."""
+    """Return the prefix of a row, shortened so that text has room; its last piece always remains."""
     line: Line = []
     room = DEEPEST_PREFIX
     for number, piece in enumerate(pieces):
@@ -260,7 +260,7 @@ def _as_written(content: str, roles: str, first: Line, rest: Line) -> list[Part]
 
 
 class ProsePart:
-    """A paragraph or a heading; parsed for emphasis when it is seen."""
+    """A paragraph or a heading; its emphasis is parsed when it comes into view."""
 
     def __init__(self, content: str, roles: str, first: Line, rest: Line) -> None:
         self._content = content
@@ -269,7 +269,7 @@ class ProsePart:
         self._rest = rest
 
     def estimate(self, width: int) -> int:
-        """Return the rows by the lengths of the lines."""
+        """Return the height by the lengths of the lines."""
         room = max(1, width - line_width(self._rest))
         return sum([max(1, -(-len(line) // room)) for line in self._content.split("\n")])
 
@@ -287,24 +287,24 @@ class ProsePart:
         return rows
 
     def plain(self) -> str:
-        """Return the text as it was written."""
+        """Return the Markdown source."""
         return self._content
 
 
 def inline_lines(content: str, roles: str = "") -> list[Line]:
-    """Return the lines of a block with their emphasis; as they were written if a letter would be lost."""
+    """Return the lines of a block with their emphasis; as source if a letter would be lost."""
     tokens: list[Token] = []
     written = content.split("\n")
     try:
         _parser().inline.parse(content, _parser(), {}, tokens)
         lines = _spans(tokens, roles)
     except Exception:
-        # As in `markdown_parts`: better plain than not at all.
+        # As in `markdown_parts`: show the source if the parser fails.
         return [[(line, roles)] for line in written]
     if letters("".join([text for line in lines for text, _ in line])) != letters(content):
         return [[(line, roles)] for line in written]
     if len(lines) == len(written):
-        # Blanks at the start of a line mean nothing in Markdown, but much in what people paste.
+        # Markdown drops indentation, but pasted text needs it.
         for line, source in zip(lines[1:], written[1:], strict=True):
             blanks = len(source) - len(source.lstrip(" "))
             if blanks:

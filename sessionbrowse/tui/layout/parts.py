@@ -1,7 +1,7 @@
-"""Documents for the text view: parts that know roughly how tall they are and are wrapped only when they are seen.
+"""The parts of documents for the text view: each estimates its height and is wrapped when it comes into view.
 
-A document is a list of parts. Fifty megabytes of text are a few thousand parts that point into one string; cleaning,
-wrapping and styling happen for the handful on screen.
+A document is a list of parts. Fifty megabytes of text are a few thousand parts that point into one string; only the
+visible ones are cleaned, wrapped and styled.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from sessionbrowse.text import clean, clean_lines
 from sessionbrowse.tui.paint.spans import Line, line_width, wrap_offsets
 
 CHUNK = 8 * 1024
-"""Characters after which a long text is cut into another part, at the next end of line."""
+"""Characters of one part of a long text; it ends at the next line end."""
 
 LONGEST_PART = 2 * CHUNK
-"""Characters among which an end of line is looked for."""
+"""Characters of a part in which a line end is searched."""
 
 PIECE_OF_LINE = CHUNK // 2
-"""Characters of one part where no end of line comes: a line of a megabyte is cut inside."""
+"""Characters of one part of a very long line."""
 
 SHOWN_FIRST = 24
-"""Parts that may be on screen as soon as a document shows."""
+"""Parts that can be visible when a document opens."""
 
 Styler = Callable[[str], Line]
-"""Clean text of one line → its spans, together the same text."""
+"""Styles one line: clean text → spans with the same text."""
 
 
 class Part(Protocol):
     """A piece of a document."""
 
     def estimate(self, width: int) -> int:
-        """Return about how many rows the part has; cheap."""
+        """Return the height in rows, roughly; cheap."""
 
     def rows(self, width: int) -> list[Line]:
         """Return the rows, each at most `width` cells."""
@@ -51,7 +51,7 @@ class LinePart:
         self._indent = indent
 
     def estimate(self, width: int) -> int:
-        """Return the rows by length."""
+        """Return the height by the line's length."""
         return 1 + sum([len(text) for text, _ in self._line]) // max(1, width)
 
     def rows(self, width: int) -> list[Line]:
@@ -64,11 +64,11 @@ class LinePart:
 
 
 class FactPart(LinePart):
-    """A line that tells something of an entry: nobody said it, so no search looks for its words there."""
+    """A line with a fact about an entry; searches do not mark matches in it."""
 
 
 class FittedPart:
-    """One row that is made for the width at hand: a rule, a bar, a line with a right side."""
+    """One row that is made for a width: a rule, a bar, a line with a right side."""
 
     def __init__(self, make: Callable[[int], Line], plain: str = "") -> None:
         self._make = make
@@ -88,7 +88,7 @@ class FittedPart:
 
 
 class TextPart:
-    """A stretch of a long text, with a prefix before each row."""
+    """A section of a long text, with a prefix before each row."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class TextPart:
         self._hang = hang
 
     def estimate(self, width: int) -> int:
-        """Return the rows as if all lines were of the mean length."""
+        """Return the height if all lines had the mean length."""
         room = max(1, width - line_width(self._prefix))
         breaks = self._source.count("\n", self._start, self._end)
         return 1 + breaks + (self._end - self._start - breaks) // (room + max(0, room // 4))
@@ -131,9 +131,9 @@ class TextPart:
 
 
 class LazyPart:
-    """Parts that are built when they are seen: an entry that has yet to be read from its file.
+    """Parts that are built when they come into view, such as an entry that has to be read from its file.
 
-    The text view puts the parts in its place.
+    The text view replaces it by them.
     """
 
     def __init__(self, make: Callable[[], list[Part]], *, about: int = 3) -> None:
@@ -142,11 +142,11 @@ class LazyPart:
         self._built: list[Part] | None = None
 
     def warm(self) -> None:
-        """Build the parts now, so that they need not be read when they are seen. For background threads."""
+        """Build the parts now, so that painting does not wait for a disk. For background threads."""
         self._built = self.build()
 
     def build(self) -> list[Part]:
-        """Return the parts; where the file is gone, the sentence that says so."""
+        """Return the parts; if the file cannot be read, the reason."""
         if self._built is not None:
             return self._built
         try:
@@ -155,7 +155,7 @@ class LazyPart:
             return [LinePart([("✗ ", "error"), (clean(str(error)), "error")])]
 
     def estimate(self, width: int) -> int:
-        """Return the guess it was made with."""
+        """Return the estimate given at construction."""
         return self._about
 
     def rows(self, width: int) -> list[Line]:
@@ -168,7 +168,7 @@ class LazyPart:
 
 
 def warm(parts: Iterable[Part]) -> None:
-    """Build the lazy ones of the parts that show first, so that painting them waits for no disk."""
+    """Build the lazy parts among the first ones, so that painting does not wait for a disk."""
     for part in islice(parts, SHOWN_FIRST):
         if isinstance(part, LazyPart):
             part.warm()
@@ -182,7 +182,7 @@ def text_parts(
     styler: Styler | None = None,
     hang: bool = False,
 ) -> list[Part]:
-    """Return the parts of a text of any size; with `hang`, wrapped rows stand a little deeper than their line."""
+    """Return the parts of a text of any size; with `hang`, wrapped rows are indented a little more than their line."""
     return [
         TextPart(source, start, end, roles=roles, prefix=prefix, styler=styler, hang=hang)
         for start, end in text_cuts(source)
@@ -190,7 +190,7 @@ def text_parts(
 
 
 def text_cuts(source: str, start: int = 0) -> list[tuple[int, int]]:
-    """Return where each part of a long text starts and ends; the end of line between two parts belongs to neither."""
+    """Return start and end of each part of a long text; the line end between two parts belongs to neither."""
     cuts: list[tuple[int, int]] = []
     length = len(source)
     while length - start > LONGEST_PART:
@@ -209,13 +209,13 @@ def text_cuts(source: str, start: int = 0) -> list[tuple[int, int]]:
 
 
 def wrap_line(line: Line, width: int, *, indent: int = 0) -> list[Line]:
-    """Return the rows of a styled line; rows after the first start with `indent` blanks."""
+    """Return the rows of a wrapped line; rows after the first start with `indent` blanks."""
     text = "".join([piece for piece, _ in line])
     if text.isascii() and len(text) <= width:
         return [line]
     offsets = wrap_offsets(text, width)
     if indent and len(offsets) > 1:
-        # The first row has the whole width, the others less: wrap the rest again for the narrower room.
+        # Only the first row has the whole width: wrap the rest again, narrower.
         head = offsets[0]
         rest = text[offsets[1][0] :]
         base = offsets[1][0]
@@ -242,7 +242,7 @@ def slice_line(line: Line, start: int, end: int) -> Line:
 
 
 def overlay(line: Line, ranges: Iterable[tuple[int, int]], roles: str) -> Line:
-    """Return the line with more roles on the given ranges of characters (ascending, apart from each other)."""
+    """Return the line with more roles on some ranges of characters, given in order."""
     total = sum([len(text) for text, _ in line])
     result: Line = []
     position = 0

@@ -1,4 +1,4 @@
-"""A table of Markdown, its columns as wide as their cells and the pane allow."""
+"""A Markdown table whose columns fit their cells and the pane."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from sessionbrowse.tui.layout.parts import Part, wrap_line
 from sessionbrowse.tui.paint.spans import Line, line_width
 
 NARROWEST = 5
-"""Cells below which a column is not read any more; the table is then shown as it was written."""
+"""Least width of a column in cells; if a column got less, the table is shown as Markdown source."""
 
 BETWEEN = (" │ ", "rule")
 MOST_ROWS = 400
-"""Rows above which a table is not laid out: its widths would be measured over all of them."""
+"""Largest table that is laid out: the widths of all its rows are measured at once."""
 
 
 class TablePart:
-    """Rows of cells; the first row is the heading."""
+    """A table; its first row is the heading."""
 
     def __init__(
         self, cells: Sequence[Sequence[Line]], sides: Sequence[str], written: Sequence[Part], first: Line, rest: Line
@@ -29,11 +29,11 @@ class TablePart:
         self._rest = rest
 
     def estimate(self, width: int) -> int:
-        """Return the rows as if none were wrapped."""
+        """Return the height if no row wraps."""
         return len(self._cells) + 1
 
     def rows(self, width: int) -> list[Line]:
-        """Return the laid-out rows; where the columns do not fit, the text as it was written."""
+        """Return the rows of the table; its Markdown source if the columns do not fit."""
         widths = column_widths(self._cells, width - line_width(self._rest)) if len(self._cells) <= MOST_ROWS else None
         before = self._first
         if widths is None:
@@ -48,17 +48,17 @@ class TablePart:
         return rows
 
     def plain(self) -> str:
-        """Return the table as it was written."""
+        """Return the Markdown source."""
         return "\n".join([part.plain() for part in self._written])
 
 
 def column_widths(cells: Sequence[Sequence[Line]], width: int) -> list[int] | None:
-    """Return the cells each column gets: what it needs, or a fair share; None where that is too little to read."""
+    """Return the width of each column: what it needs or a fair share; None if a share is too narrow."""
     needed = [max(1, *[line_width(cell) for cell in column]) for column in zip(*cells, strict=True)]
     room = width - len(BETWEEN[0]) * (len(needed) - 1)
     given = [0] * len(needed)
     waiting = sorted(range(len(needed)), key=lambda column: needed[column])
-    # The narrow ones first: what they leave is shared by the wide ones.
+    # Narrow columns first, so that wide ones share what is left.
     while waiting:
         column = waiting.pop(0)
         given[column] = min(needed[column], room // (len(waiting) + 1))

@@ -1,1 +1,1 @@
-"""What was said, laid out to be read: entries, contexts, comparisons and previews as parts of a document."""
+"""Documents to read: entries, contexts, comparisons and previews as parts for the text view."""

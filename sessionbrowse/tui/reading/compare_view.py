@@ -1,4 +1,4 @@
-"""Two branches from where they part: side by side where there is room, else one below the other."""
+"""The comparison of two branches after their common part: side by side if there is room, else one below the other."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from sessionbrowse.tui.reading.documents import find_result, is_talk, rule, talk
 from sessionbrowse.tui.reading.texts import Detail
 
 NARROWEST_PAIR = 70
-"""Cells of the pane from which on two columns are wide enough to be read."""
+"""Least width of the pane in cells for two columns."""
 
 BETWEEN = (" │ ", "rule")
 MOST_FILES = 6
 
 
 class PairPart:
-    """Two parts beside each other."""
+    """Two parts side by side."""
 
     def __init__(self, left: Part | None, right: Part | None) -> None:
         self._left = left
@@ -36,7 +36,7 @@ class PairPart:
         return max([part.estimate(half) for part in self.halves()], default=0)
 
     def rows(self, width: int) -> list[Line]:
-        """Return the rows of both, filled up to two columns."""
+        """Return the rows of both in two columns."""
         half = _half(width)
         left = self._left.rows(half) if self._left is not None else []
         right = self._right.rows(half) if self._right is not None else []
@@ -44,7 +44,7 @@ class PairPart:
         return [[*pad(one, half), BETWEEN, *other] for one, other in zip_longest(left, right, fillvalue=none)]
 
     def halves(self) -> list[Part]:
-        """Return the parts that there are."""
+        """Return the left and the right part, without a missing one."""
         return [part for part in (self._left, self._right) if part is not None]
 
     def plain(self) -> str:
@@ -109,7 +109,7 @@ def _common_part(session: Session, comparison: Comparison, home: str) -> Part:
 
 
 def _name(session: Session, index: int) -> str:
-    """Return what an entry is called: its label, or the beginning of its id."""
+    """Return the name of an entry: its label, or the beginning of its id."""
     mark = session.labels.get(index)
     return f"⚑ {one_line(mark.text, 40)}" if mark is not None else clean(session.ids[index] or "(no id)")[:8]
 
@@ -143,9 +143,9 @@ def _talk(session: Session, side: ComparedBranch) -> list[Part]:
 
 
 def _turns(session: Session, side: ComparedBranch) -> list[Sequence[int]]:
-    """Return what was said, a group for each message of the user, so that turns stand beside each other.
+    """Return the messages in groups that begin with a message of the user, so that columns can align them.
 
-    The first group is what comes before the user speaks: a summary of the branch that was left.
+    The first group holds the messages before the user's first, such as a branch summary.
     """
     turns: list[list[int]] = [[]]
     for index in side.entries:

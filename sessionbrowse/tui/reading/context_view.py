@@ -1,4 +1,4 @@
-"""What the model would receive at an entry, to read: messages in order, and what is left out where it would stand."""
+"""The document of the context: the messages the model would receive at an entry, and the entries left out."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _percent(part: int, whole: int) -> str:
 
 
 def in_order(context: Context) -> list[ContextMessage | list[LeftOut]]:
-    """Return messages and groups of what is left out, each where its entry stands on the path."""
+    """Return messages and groups of left-out entries in the order of the path."""
     at = {left.index: left for left in context.left_out}
     order = sorted(at)
     items: list[ContextMessage | list[LeftOut]] = []
@@ -80,7 +80,7 @@ def in_order(context: Context) -> list[ContextMessage | list[LeftOut]]:
     highest = -1
     for message in context.messages:
         index = message.index
-        # A compaction's summary comes first in the list though its entry is younger: it must not pull others along.
+        # A compaction's summary is the first message, though its entry comes later on the path.
         if index is not None and index > highest and not isinstance(message.message, Compaction):
             highest = index
             group: list[LeftOut] = []
@@ -95,7 +95,7 @@ def in_order(context: Context) -> list[ContextMessage | list[LeftOut]]:
 
 
 def left_out_parts(group: Sequence[LeftOut]) -> list[Part]:
-    """Return a line for each reason why entries between two messages are left out."""
+    """Return a line for each reason why entries were left out, with their number."""
     counts: dict[str, int] = {}
     for left in group:
         counts[left.reason] = counts.get(left.reason, 0) + 1
@@ -124,9 +124,9 @@ def message_block(message: ContextMessage) -> list[Part]:
 
 
 def window_bar(shares: dict[TokenPart, int], window: int | None, width: int) -> Line:
-    """Return a bar of what fills the window, each part as wide as its share; what is free is light.
+    """Return a bar that shows each part's share of the window, and the free rest.
 
-    Where the window is not known, or too small, the parts fill the bar.
+    If the size of the window is not known, or too small, the parts fill the whole bar.
     """
     used_tokens = sum(shares.values())
     total = max(used_tokens, window or 0)
@@ -134,7 +134,7 @@ def window_bar(shares: dict[TokenPart, int], window: int | None, width: int) -> 
     used, seen = 0, 0
     for number, (part, count) in enumerate(shares.items()):
         seen += count
-        # A part that is there is seen, however small.
+        # Even a tiny part gets one cell.
         end = min(width, max(used + 1, round(seen * width / total)))
         line.append((_shade(number) * (end - used), PART_ROLES[part]))
         used = end
@@ -145,7 +145,7 @@ def window_bar(shares: dict[TokenPart, int], window: int | None, width: int) -> 
 
 
 def legend(shares: dict[TokenPart, int], window: int | None) -> Line:
-    """Return what the parts of the bar are."""
+    """Return the legend of the bar."""
     line: Line = []
     for number, (part, count) in enumerate(shares.items()):
         line += [
@@ -162,5 +162,5 @@ def legend(shares: dict[TokenPart, int], window: int | None) -> Line:
 
 
 def _shade(number: int) -> str:
-    """Neighbours differ in shade as well as in colour."""
+    """Return the shade of a part: neighbours differ in shade as well as in colour."""
     return SHADES[number % len(SHADES)]

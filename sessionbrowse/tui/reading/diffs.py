@@ -1,4 +1,4 @@
-"""Edits as lines taken out and put in: by comparing two texts, or as the agent itself wrote the difference down."""
+"""Edits as removed and added lines, computed from two texts or taken from the agent's own diff."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sessionbrowse.tui.paint.spans import Line
 
 CONTEXT_LINES = 3
 MOST_COMPARED = 2_000
-"""Lines of both texts together above which they are not compared: comparing takes the square of them."""
+"""Lines of both texts above which they are not compared: the time grows with their square."""
 
 _NUMBERED = re.compile(r"([+\- ])( *\d+)( .*|)$", re.DOTALL)
 _GAP = "⋯"
 
 
 def edit_parts(old: str, new: str, *, prefix: Line | None = None) -> list[Part]:
-    """Return an edit: lines both have as they are, lines taken out with `-`, lines put in with `+`."""
+    """Return an edit: common lines, removed lines with `-`, added lines with `+`."""
     before = prefix or []
     parts: list[Part] = []
     for sign, source in _stretches(old, new):
@@ -28,7 +28,7 @@ def edit_parts(old: str, new: str, *, prefix: Line | None = None) -> list[Part]:
 
 
 def edit_counts(old: str, new: str) -> tuple[int, int]:
-    """Return how many lines an edit puts in and takes out."""
+    """Return how many lines an edit adds and removes."""
     counts = {"+": 0, "-": 0}
     for sign, source in _stretches(old, new):
         if sign in counts:
@@ -37,12 +37,12 @@ def edit_counts(old: str, new: str) -> tuple[int, int]:
 
 
 def written_diff_parts(diff: str, *, prefix: Line | None = None) -> list[Part]:
-    """Return a difference that the agent wrote down (`+12 text`, or a unified diff), its lines in their colours."""
+    """Return the parts of the agent's own diff (`+12 text`, or a unified diff), in colours."""
     return text_parts(diff, prefix=prefix, styler=style_diff, hang=True)
 
 
 def written_diff_counts(diff: str) -> tuple[int, int]:
-    """Return how many lines a written difference puts in and takes out."""
+    """Return how many lines the agent's own diff adds and removes."""
     lines = diff.split("\n")
     added = sum([line.startswith("+") and not line.startswith("+++") for line in lines])
     removed = sum([line.startswith("-") and not line.startswith("---") for line in lines])
@@ -50,7 +50,7 @@ def written_diff_counts(diff: str) -> tuple[int, int]:
 
 
 def style_diff(line: str) -> Line:
-    """Return the spans of one line of a difference."""
+    """Return the spans of one line of a diff."""
     roles = _ROLES.get(line[:1], "dim")
     numbered = _NUMBERED.match(line)
     if numbered is not None:
@@ -69,7 +69,7 @@ _ROLES = {"+": "good", "-": "error", " ": "dim"}
 
 
 def _stretches(old: str, new: str) -> Iterator[tuple[str, str]]:
-    """Yield lines that belong together with their sign; long common stretches are cut to their ends."""
+    """Yield groups of lines with their sign; long groups of common lines keep only their ends."""
     old_lines, new_lines = clean_lines(old) if old else [], clean_lines(new) if new else []
     if len(old_lines) + len(new_lines) > MOST_COMPARED:
         groups: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(old_lines), 0, len(new_lines))]

@@ -1,4 +1,4 @@
-"""Documents to read: an entry in full, its raw line, a session's preview. (The context has its own module.)"""
+"""Documents of an entry in full, of its raw line, and of a session's preview."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ from sessionbrowse.tui.reading.texts import Detail, extra_parts, folded_value, p
 from sessionbrowse.tui.reading.tools import call_parts
 
 RESULT_DISTANCE = 400
-"""Entries after a tool call among which its result is looked for."""
+"""Entries after a tool call that are searched for its result."""
 
 PREVIEW_DETAIL = Detail(lines=12, output_lines=6, thinking_lines=2, foldable=False)
 ENTRY_OUTPUT_LINES = 20
-"""Lines of what a tool took and gave back that show beside the entry that called it."""
+"""Lines of a tool's arguments and result shown at the entry that called it."""
 
 
 def rule(label: str = "", roles: str = "dim") -> Part:
-    """Return a line across the pane, with a word in it."""
+    """Return a horizontal line across the pane, with an optional label."""
 
     def make(width: int) -> Line:
         if not label:
@@ -61,7 +61,7 @@ def rule(label: str = "", roles: str = "dim") -> Part:
 
 
 def fact(key: str, value: Line, *, width: int = 9) -> Part:
-    """Return a line of a header: the name of a fact and its value."""
+    """Return a line with the name of a fact and its value."""
     return FactPart([(f"{key:<{width}} ", "dim"), *value], indent=width + 1)
 
 
@@ -69,13 +69,13 @@ def fact(key: str, value: Line, *, width: int = 9) -> Part:
 
 
 def entry_document(session: Session, index: int, now_ms: float) -> list[Part]:
-    """Return everything one entry says, to read."""
+    """Return the document of one entry: facts, then content."""
     entry = session.entry(index)
     return [*entry_heading(session, index, entry, now_ms), rule(), *entry_body(session, index, entry)]
 
 
 def entry_heading(session: Session, index: int, entry: Entry, now_ms: float) -> list[Part]:
-    """Return the facts above an entry's body."""
+    """Return the facts above an entry's content."""
     envelope = session.envelopes[index]
     kind: Line = [(clean(type_name(entry)) or "(no type)", "title")]
     message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
@@ -122,7 +122,7 @@ def _answer_facts(message: AssistantMessage) -> list[Part]:
 
 
 def usage_line(usage: Usage) -> Line:
-    """Return tokens by kind and the cost."""
+    """Return the tokens by kind, and the cost."""
     counts = spent_line(
         (
             ("in", usage.input),
@@ -136,7 +136,7 @@ def usage_line(usage: Usage) -> Line:
 
 
 def entry_body(session: Session, index: int, entry: Entry) -> list[Part]:
-    """Return what an entry holds, below its heading."""
+    """Return the content of an entry, below its facts."""
     detail = Detail(output_lines=ENTRY_OUTPUT_LINES, results=lambda call_id: find_result(session, index, call_id))
     match entry:
         case MessageEntry():
@@ -225,7 +225,7 @@ _BASE_FIELDS = frozenset(field.name for field in msgspec.structs.fields(PlainEnt
 
 
 def _fields_body(entry: EntryBase) -> list[Part]:
-    """Return an entry's own fields as they are named in the file."""
+    """Return the fields of an entry's type, named as in the file."""
     fields = [field for field in msgspec.structs.fields(type(entry)) if field.name not in _BASE_FIELDS]
     own = {field.encode_name: getattr(entry, field.name) for field in fields}
     if isinstance(entry, PlainEntry):
@@ -269,7 +269,7 @@ def _time(timestamp: str | float | None, now_ms: float) -> Line:
 
 
 def find_result(session: Session, index: int, call_id: str) -> ToolResultMessage | None:
-    """Return what a tool gave back for a call of the entry at `index`; None if it is not near it."""
+    """Return the result of a tool call of the entry at `index`; None if there is none near it."""
     for later in range(index + 1, min(len(session.ids), index + RESULT_DISTANCE)):
         if session.kind(later).role == "toolResult" and session.envelopes[later].tool_call_id == call_id:
             entry = session.entry(later)
@@ -279,7 +279,7 @@ def find_result(session: Session, index: int, call_id: str) -> ToolResultMessage
 
 
 def find_call(session: Session, index: int, call_id: str) -> ToolCallBlock | None:
-    """Return the call that the tool result at `index` answers, from the entries above it."""
+    """Return the tool call above the tool result at `index` that it answers."""
     above = session.parents[index]
     for _ in range(RESULT_DISTANCE):
         if above == ROOT:
@@ -300,7 +300,7 @@ def find_call(session: Session, index: int, call_id: str) -> ToolCallBlock | Non
 
 
 def raw_document(session: Session, index: int) -> list[Part]:
-    """Return an entry's line of the file, indented where it is JSON."""
+    """Return the document of an entry's line in the file, as indented JSON if possible."""
     line = session.raw(index)
     shown = pretty_json(line)
     place = f"line {session.lines[index]:,} · byte {session.offsets[index]:,} · {text.size(len(line))}"
@@ -311,7 +311,7 @@ def raw_document(session: Session, index: int) -> list[Part]:
 
 
 def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | None = None) -> list[Part]:
-    """Return the facts of a session for the top of its preview; `exists` tells whether its directory does."""
+    """Return the facts of a session for the top of its preview; `exists`: whether its directory exists."""
     title = one_line(summary.name or "") or one_line(summary.first_message or "", 200) or "(no messages)"
     parts: list[Part] = [LinePart([(title, "title")])]
     glyph: Line = [(f"{GLYPHS.get(summary.agent, '·')} ", summary.agent), (summary.agent, "")]
@@ -335,7 +335,7 @@ def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | 
     parts.append(LinePart([(" · ".join(counts), "dim")]))
     if summary.parent_session is not None:
         found = "" if summary.parent_path else "  (not found)"
-        # The folders of the path say nothing that the session's own do not.
+        # The parent lies in the same folder as a rule: its name is enough.
         parent = clean(summary.parent_session.rstrip("/").rsplit("/", 1)[-1])
         parts.append(LinePart([("↳ forked from ", "branch"), (parent, "dim"), (found, "warning")]))
     if summary.left_behind:
@@ -349,7 +349,7 @@ def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | 
 
 
 def conversation(session: Session, summary: Summary) -> list[Part]:
-    """Return a session's problems and what was said on its active branch; entries are read when they are seen."""
+    """Return a session's problems and the messages of its active branch, read when they come into view."""
     parts: list[Part] = []
     if session.refusal is not None and summary.problem is None:
         parts.append(LinePart([("✗ ", "error"), (clean(f"{session.agent} {session.refusal}"), "error")]))
@@ -369,7 +369,7 @@ def conversation(session: Session, summary: Summary) -> list[Part]:
 
 
 def is_talk(session: Session, index: int) -> bool:
-    """Whether an entry is a turn of the conversation: something said, or a summary of what was."""
+    """Whether an entry belongs to the conversation: a message or a summary."""
     kind = session.kind(index)
     if kind.type == "message":
         return kind.role not in ("toolResult", "system")
@@ -377,7 +377,7 @@ def is_talk(session: Session, index: int) -> bool:
 
 
 def _continues(session: Session, before: int | None, index: int) -> bool:
-    """Whether an entry goes on with the turn of the one before: an assistant's next answer after its tools."""
+    """Whether an entry continues the turn of the previous one: both are answers of the assistant."""
     if before is None or index in session.labels:
         return False
     return session.kind(before).role == "assistant" == session.kind(index).role
@@ -388,7 +388,7 @@ def _talk_part(session: Session, index: int, *, continues: bool) -> Part:
 
 
 def talk_parts(session: Session, index: int, detail: Detail = PREVIEW_DETAIL, *, continues: bool = False) -> list[Part]:
-    """Return an entry as a turn of the conversation, without a heading if it continues the one before."""
+    """Return an entry as part of a conversation, without a heading if it continues a turn."""
     entry = session.entry(index)
     mark = session.labels.get(index)
     label: Line = [(f"  ⚑ {clean(mark.text)}", "label")] if mark is not None else []

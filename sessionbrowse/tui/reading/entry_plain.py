@@ -1,4 +1,4 @@
-"""An entry as plain text, to be copied or opened in an editor: what it says, not how it is shown."""
+"""An entry as plain text, to copy it or to open it in an editor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sessionbrowse.tui.reading.texts import pretty_json
 
 
 def entry_text(session: Session, index: int) -> str:
-    """Return what an entry says; its line as JSON where it says nothing.
+    """Return the text of an entry; its line of the file if it has none.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -39,7 +39,7 @@ def entry_text(session: Session, index: int) -> str:
 
 
 def raw_text(session: Session, index: int) -> str:
-    """Return an entry's line of the file, as it stands there.
+    """Return an entry's line of the file, unchanged.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -48,7 +48,7 @@ def raw_text(session: Session, index: int) -> str:
 
 
 def context_text(session: Session, index: int) -> str:
-    """Return what the model would receive at an entry: each message below its role.
+    """Return the messages that the model would receive at an entry, each below its role.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -79,7 +79,7 @@ def _message(message: Message) -> str:
 
 
 def _content(content: MessageContent) -> str:
-    """Return what was said; thinking and calls only where nothing else was."""
+    """Return the text of a message; thinking and tool calls if it has no text."""
     if content is None or isinstance(content, str):
         return content or ""
     texts = [block.text for block in content if isinstance(block, TextBlock) and block.text]

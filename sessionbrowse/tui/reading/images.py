@@ -1,4 +1,4 @@
-"""Images as one row: kind, width and height, size. The picture itself is decoded only to be opened elsewhere."""
+"""Images as one row with type, width, height and size; the picture itself is not shown."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.paint.spans import Line, fit
 
 HEAD_CHARACTERS = 96 * 1024
-"""Characters of base64 that are looked at for an image's width and height; a JPEG may hold a thumbnail before them."""
+"""Characters of base64 read for width and height; a JPEG may hold a thumbnail before them."""
 
 EXTENSIONS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
-"""The kinds of images that are handed to a viewer, and how such a file is named."""
+"""Image types that can be opened, and their file extensions."""
 
 
 class ImagePart:
-    """The row of an image; `data` is its base64 text, None where the file does not hold it."""
+    """The row of an image; `data` is its base64 text, None if the file does not hold it."""
 
     def __init__(self, mime_type: str | None, data: str | None, *, prefix: Line | None = None) -> None:
         self.mime_type = mime_type or "image"
@@ -39,10 +39,10 @@ class ImagePart:
 
 
 def image_line(mime_type: str | None, data: str | None) -> Line:
-    """Return the placeholder of an image: its kind, width and height, and size."""
+    """Return the row of an image: type, width and height, size."""
     line: Line = [("▣ ", "accent"), (clean(mime_type or "image"), "")]
     if not data:
-        # The context leaves large images in the file; elsewhere the file has none.
+        # The context omits large images; elsewhere the file holds none.
         return [*line, ("  not here: see the entry itself", "dim")]
     if data.startswith("blob:"):
         return [*line, (f"  in omp's blobs, {clean(data.rsplit(':', 1)[-1][:8])}…", "dim")]
@@ -53,7 +53,7 @@ def image_line(mime_type: str | None, data: str | None) -> Line:
 
 
 def image_bytes(data: str) -> bytes | None:
-    """Return the bytes of base64 text; None where it is none."""
+    """Return the bytes of base64 text; None if it is invalid."""
     try:
         return base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
@@ -61,7 +61,7 @@ def image_bytes(data: str) -> bytes | None:
 
 
 def kind_of(head: bytes) -> str | None:
-    """Return the kind of an image by its first bytes, None if it is none of those that we open."""
+    """Return the type of an image by its first bytes; None if it cannot be opened."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if head.startswith(b"\xff\xd8\xff"):
@@ -74,7 +74,7 @@ def kind_of(head: bytes) -> str | None:
 
 
 def dimensions(data: str) -> tuple[int, int] | None:
-    """Return the width and height in pixels that the first bytes of an image tell; None if they do not."""
+    """Return width and height in pixels from the first bytes of an image; None if they are not there."""
     head = image_bytes(data[:HEAD_CHARACTERS][: len(data[:HEAD_CHARACTERS]) // 4 * 4])
     if head is None:
         return None
@@ -120,7 +120,7 @@ def _jpeg(head: bytes) -> tuple[int, int] | None:
         if marker in (0xFF, 0x01) or 0xD0 <= marker <= 0xD7:
             position += 1 if marker == 0xFF else 2
             continue
-        # The frame's own segment; C4, C8 and CC are tables and extensions.
+        # A frame header; C4, C8 and CC are tables and extensions.
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             height, width = struct.unpack(">HH", head[position + 5 : position + 9])
             return width, height

@@ -1,6 +1,6 @@
-"""Messages and entries → parts to read: text, thinking, tool calls with what they gave back.
+"""Messages → parts: text, thinking, tool calls with their results.
 
-Shared by the entry, the context and the preview; only how much of a long text is shown differs.
+Used for the entry, the context and the preview, with different detail.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def message_parts(message: Message, detail: Detail) -> list[Part]:
 
 
 def message_heading(message: Message) -> tuple[str, str]:
-    """Return a message's role as it is written in the file, and the role of its look."""
+    """Return the heading of a message: its role as in the file, and the style of that."""
     name = clean(type_name(message)) or "message"
     match message:
         case UserMessage():
@@ -99,7 +99,7 @@ def content_parts(content: Content, detail: Detail) -> list[Part]:
             return [LinePart([("(no content)", "dim italic")])]
         case str():
             return said_parts(content, detail)
-    # Thinking stands aside for what was said; where nothing was, it is all there is.
+    # Thinking is folded, unless the message holds nothing else.
     only_thought = all(isinstance(block, ThinkingBlock | RedactedThinkingBlock) for block in content)
     parts: list[Part] = []
     for block in content:
@@ -194,7 +194,7 @@ def _file_parts(message: FileMentionMessage, detail: Detail) -> list[Part]:
 
 
 def _attached_parts(images: Sequence[Any] | None) -> list[Part]:
-    """Return the images that omp keeps beside a command."""
+    """Return the images of a command, which omp stores beside its output."""
     shown = [image for image in images or () if isinstance(image, dict)]
     return [ImagePart(_text(image.get("mimeType")), _text(image.get("data"))) for image in shown]
 
@@ -204,5 +204,5 @@ def _text(value: Any) -> str | None:
 
 
 def spent_line(parts: Sequence[tuple[str, float | None]]) -> str:
-    """Return counts that are not nothing, joined: `12 in · 340 out`."""
+    """Return the counts that are not zero, joined: `12 in · 340 out`."""
     return " · ".join([f"{text.tokens(count)} {word}" for word, count in parts if count])

@@ -1,4 +1,4 @@
-"""Texts of a session → parts, folded where they are long: what was said, what tools gave back, values as JSON."""
+"""Texts of a session → parts, folded if they are long: Markdown, output of programs, values as JSON."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from sessionbrowse.tui.layout.parts import LinePart, Part, text_parts
 from sessionbrowse.tui.paint.spans import Line
 
 BAR: Line = [("│ ", "rule")]
-"""What stands before each row of something that belongs to the line above it."""
+"""Prefix of the rows that belong to the line above them."""
 
 Results = Callable[[str], ToolResultMessage | None]
-"""Finds what a tool gave back, by the id of its call."""
+"""Returns the result of a tool call, by the call's id."""
 
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)[^\n]*$", re.MULTILINE)
 _BLOCK_END_REACH = 4_000
-"""Characters after a cut among which an empty line is looked for, so that Markdown is cut between blocks."""
+"""Characters after a cut that are searched for an empty line, to cut Markdown between blocks."""
 
 
 class Detail(Struct, frozen=True, kw_only=True):
-    """How much of a message is shown at first.
+    """How much of a message is shown.
 
-    `lines` of what was said and `output_lines` of what tools took and gave back (None: all), `thinking_lines` of the
-    model's reasoning. What is beyond can be unfolded if `foldable`. `results` finds the results of calls.
+    `lines` of text, `output_lines` of the arguments and results of tools (None: all), `thinking_lines` of reasoning.
+    The rest is a fold if `foldable`, else only counted. `results` returns the results of tool calls.
     """
 
     lines: int | None = None
@@ -45,7 +45,7 @@ class Detail(Struct, frozen=True, kw_only=True):
 
 
 def said_parts(source: str, detail: Detail, *, roles: str = "", prefix: Line | None = None) -> list[Part]:
-    """Return a text that a model or a person wrote, as Markdown."""
+    """Return the parts of a message's text, which is Markdown."""
     place, opening = markdown_cut(source, detail.lines)
     parts = markdown_parts(source[:place], roles=roles, prefix=prefix)
     if place < len(source):
@@ -55,7 +55,7 @@ def said_parts(source: str, detail: Detail, *, roles: str = "", prefix: Line | N
 
 
 def markdown_cut(source: str, lines: int | None) -> tuple[int, str]:
-    """Return where Markdown is cut after about `lines` lines, and the line that opens what goes on after it."""
+    """Return the place to cut Markdown after about `lines` lines, and the fence that the rest has to begin with."""
     place = cut_at(source, lines) if lines is not None else len(source)
     if place == len(source):
         return place, ""
@@ -79,7 +79,7 @@ def output_parts(
     prefix: Line | None = None,
     lexer: Lexer | None = None,
 ) -> list[Part]:
-    """Return a text that a program wrote, as it stands; in the colours of a language if there is a lexer."""
+    """Return the parts of a program's output, in the colours of a language if there is a lexer."""
     place = cut_at(source, detail.output_lines) if detail.output_lines is not None else len(source)
 
     def shown(text: str) -> list[Part]:
@@ -101,7 +101,7 @@ def output_parts(
 def more(
     detail: Detail, source: str, place: int, rest: Callable[[], Sequence[Part]], *, prefix: Line | None = None
 ) -> list[Part]:
-    """Return what stands for the rest of a text from a place on: a fold, or a line that says how much it is."""
+    """Return the rest of a text from a place on, as a fold or as a line that counts it."""
     return [_rest(detail, more_label(source, place), rest, prefix)]
 
 
@@ -112,7 +112,7 @@ def _rest(detail: Detail, label: str, rest: Callable[[], Sequence[Part]], prefix
 
 
 def parts_and_rest(parts: list[Part], detail: Detail, *, prefix: Line | None = None) -> list[Part]:
-    """Return parts that were made of lines, those beyond the detail's lines folded."""
+    """Return parts with those after `output_lines` lines folded."""
     if detail.output_lines is None:
         return parts
     kept, lines = 0, 0
@@ -127,7 +127,7 @@ def parts_and_rest(parts: list[Part], detail: Detail, *, prefix: Line | None = N
 
 
 def value_parts(value: Any, detail: Detail, *, prefix: Line | None = None) -> list[Part]:
-    """Return a JSON value to read: a text as it is, anything else as indented JSON."""
+    """Return the parts of a JSON value: a string as text, anything else as indented JSON."""
     if isinstance(value, str):
         return output_parts(value, detail, prefix=prefix)
     shown = pretty_json(json_exact(value).encode("utf-8", "replace"))
@@ -140,26 +140,26 @@ def value_parts(value: Any, detail: Detail, *, prefix: Line | None = None) -> li
 
 
 def folded_value(label: str, value: Any) -> Part:
-    """Return a value of which only the name shows until it is opened."""
+    """Return a fold with a JSON value."""
     return Fold([(label, "dim")], lambda: value_parts(value, Detail(), prefix=BAR), hint=json_hint(value))
 
 
 def json_hint(value: Any) -> str:
-    """Return the first keys of an object, the beginning of a text."""
+    """Return the first keys of an object, or the beginning of a string."""
     if isinstance(value, dict):
         return clean(", ".join([str(key)[:40] for key in list(value)[:8]]))
     return clean(value[:200]) if isinstance(value, str) else ""
 
 
 def extra_parts(extra: dict[str, Any]) -> list[Part]:
-    """Return the keys that nobody told us about, as they stand."""
+    """Return the keys of an entry that the format does not document."""
     if not extra:
         return []
     return [LinePart([("other keys", "dim")]), *value_parts(extra, Detail())]
 
 
 def pretty_json(document: bytes) -> str:
-    """Return JSON indented by two; what cannot be indented comes back as it stands."""
+    """Return JSON indented by two; unchanged if it is not valid."""
     try:
         return msgspec.json.format(document, indent=2).decode("utf-8", "replace")
     except (msgspec.MsgspecError, RecursionError, ValueError):

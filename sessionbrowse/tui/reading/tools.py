@@ -1,4 +1,4 @@
-"""A tool call and what it gave back as one block: arguments, edits as differences, results folded."""
+"""A tool call with its result: arguments, edits as differences, long results folded."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from sessionbrowse.tui.reading.images import ImagePart
 from sessionbrowse.tui.reading.texts import BAR, Detail, output_parts, parts_and_rest, value_parts
 
 LONGEST_SHORT = 120
-"""Characters of an argument that stands beside the tool's name."""
+"""Longest argument shown beside the tool's name."""
 
 _PATH_KEYS = ("path", "file_path", "filePath")
 _EDIT_KEYS = (("oldText", "newText"), ("old_string", "new_string"), ("old_text", "new_text"))
 _SHOWN_AS_EDIT = frozenset({"edits", *[key for keys in _EDIT_KEYS for key in keys]})
 _WRITTEN_KEYS = ("content", "file_text")
 _RESULT_PREFIX: Line = [("  ", "")]
-# `12:text` or `12|text`: lines that a read tool numbers are no code any more.
+# `12:text` or `12|text`: lines numbered by a read tool cannot be lexed as code.
 _NUMBERED_LINE = re.compile(r"\s*\d+[:|→\t]")
 
 
 def call_parts(call: ToolCallBlock, detail: Detail, result: ToolResultMessage | None = None) -> list[Part]:
-    """Return a tool call: its name, its arguments, and what it gave back (`result`, or where the detail finds it)."""
+    """Return a tool call: name, arguments and result (`result`, else the one `detail.results` returns)."""
     if result is None and detail.results is not None and call.id is not None:
         result = detail.results(call.id)
     arguments = call.arguments
@@ -74,7 +74,7 @@ def result_heading(result: ToolResultMessage) -> Part:
 def result_parts(
     result: ToolResultMessage, detail: Detail, *, prefix: Line | None = None, lexer: Lexer | None = None
 ) -> list[Part]:
-    """Return what a tool gave back."""
+    """Return the parts of a tool's result."""
     roles = "error" if result.is_error else ""
     content = result.content
     if content is None or content == () or content == "":
@@ -92,7 +92,7 @@ def result_parts(
 
 
 def edits_of(arguments: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the pairs of old and new text of an edit tool's arguments; none if it is another tool."""
+    """Return the pairs of old and new text in an edit tool's arguments; none for other tools."""
     pairs: list[tuple[str, str]] = []
     listed = arguments.get("edits")
     for edit in listed if isinstance(listed, list) else [arguments]:
@@ -109,7 +109,7 @@ def edits_of(arguments: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def written_diff(result: ToolResultMessage | None) -> str | None:
-    """Return the difference that an edit tool wrote down beside its result, with line numbers."""
+    """Return the diff with line numbers that an edit tool stored beside its result."""
     details = result.details if result is not None else None
     diff = details.get("diff") if isinstance(details, dict) else None
     return diff if isinstance(diff, str) and diff.strip() else None
@@ -161,7 +161,7 @@ def _counts(edits: list[tuple[str, str]], diff: str | None) -> tuple[int, int]:
 
 
 def _result_lexer(call: ToolCallBlock, result: ToolResultMessage) -> Lexer | None:
-    """Return the lexer for what a read tool gave back: that of the file, unless its lines are numbered."""
+    """Return the lexer for a read tool's result: that of the file, unless the lines are numbered."""
     path = path_of(call.arguments)
     if call.name not in ("read", "cat", "view") or result.is_error or not path:
         return None

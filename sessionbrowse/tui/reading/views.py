@@ -1,4 +1,4 @@
-"""The views beside the tree: which there are, and the document of each."""
+"""The views of an entry beside the tree, and the document of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VIEWS: tuple[ViewName, ...] = ("entry", "context", "raw", "diff")
 
 
 class ViewRequest(Struct, frozen=True, kw_only=True):
-    """What is looked at: a view of an entry; `marked` is the one it is compared with, `width` the pane's."""
+    """A view of an entry to make: `marked` is the entry to compare with, `width` the pane's."""
 
     view: ViewName
     index: int
@@ -28,7 +28,7 @@ class ViewRequest(Struct, frozen=True, kw_only=True):
 
 
 class ViewedEntry(Struct, frozen=True, kw_only=True):
-    """What the cursor is on: a session, and on a session's screen an entry in one of its views."""
+    """The session under the cursor; on a session's screen also the entry and its view."""
 
     summary: Summary
     session: Session | None = None
@@ -38,7 +38,7 @@ class ViewedEntry(Struct, frozen=True, kw_only=True):
 
 def document(session: Session, request: ViewRequest) -> list[Part]:
     """Return the parts of a view. For background threads."""
-    # The first screen knows this module, and nothing of what makes documents.
+    # Imported late: the first screen imports this module and needs no documents.
     from sessionbrowse.model.context import build
     from sessionbrowse.services.inspect.compare import compare
     from sessionbrowse.tui.reading.compare_view import compare_parts
