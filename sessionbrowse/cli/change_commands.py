@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from sessionbrowse.cli import output
+from sessionbrowse.cli.parser import scope_of
 from sessionbrowse.cli.references import find, find_target, find_targets
-from sessionbrowse.cli.scoping import scope_of
 from sessionbrowse.errors import InUse, NoSuchChange, NotFound, RefusedWrite
 from sessionbrowse.services.change import delete as delete_service
 from sessionbrowse.services.change.archive import Archived, archive, unarchive
@@ -28,11 +28,11 @@ from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.change.restore import restore
 from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.services.list.locate import all_files, header_of
-from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.services.transaction.bulk import in_bulk
 from sessionbrowse.services.transaction.change import ChangeResult
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo.undo import Undoable, undo, undoable
+from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean, clean_lines, parse_time, size

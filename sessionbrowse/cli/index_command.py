@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.scoping import scope_of, settings_in_force, warn
+from sessionbrowse.cli.parser import scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.services.list.gather import update_index
@@ -43,7 +43,7 @@ def run_index(arguments: argparse.Namespace) -> int:
     tools = True if arguments.tools or settings.index_tools else None
     shown = _ProgressLine()
     try:
-        update_index(scope, index, tools=tools, processes=True, skipped=warn, progress=shown)
+        update_index(scope, index, tools=tools, processes=True, skipped=output.warn, progress=shown)
     except sqlite3.Error as error:
         why = "another program holds it" if is_locked(error) else str(error)
         raise Unreadable(f"The index could not be read ({why}).") from error

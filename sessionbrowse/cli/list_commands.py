@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.scoping import scope_of, warn
+from sessionbrowse.cli.parser import scope_of
 from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.services.list.gather import gather_with_texts, newest, open_listing, select, unpack
 from sessionbrowse.store.find.slow_disks import exists_many
@@ -19,7 +19,7 @@ from sessionbrowse.text import is_time, iso_ms
 if TYPE_CHECKING:
     from sessionbrowse.model.listing.summary import Summary
     from sessionbrowse.services.list.gather import Listed
-    from sessionbrowse.services.list.scope import Scope
+    from sessionbrowse.store.find.roots import Scope
 
 _NOTING_SECONDS = 0.3
 
@@ -33,7 +33,9 @@ def run_list(arguments: argparse.Namespace) -> int:
     if query.strip():
         summaries = _found_by_query(scope, query, arguments.sort or "relevance", filters)
     else:
-        with open_listing(scope, cache_dir(), skipped=warn, note=output.noting_once(), processes=True) as listing:
+        with open_listing(
+            scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True
+        ) as listing:
             chosen: Sequence[Listed]
             if arguments.sort in (None, "recent", "relevance"):
                 chosen = newest(listing.sessions, **filters)
@@ -50,7 +52,7 @@ def run_list(arguments: argparse.Namespace) -> int:
 def run_projects(arguments: argparse.Namespace) -> int:
     """`projects`: the working directories; the disk is asked in other threads, with a limit in time."""
     scope = scope_of(arguments)
-    with open_listing(scope, cache_dir(), skipped=warn, note=output.noting_once(), processes=True) as listing:
+    with open_listing(scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True) as listing:
         sessions = listing.sessions
     exists = exists_many({session.cwd for session in sessions if session.cwd})
     documents = project_documents(sessions, exists)
@@ -69,7 +71,7 @@ def run_labels(arguments: argparse.Namespace) -> int:
 
     scope = scope_of(arguments)
     opener = Opener(cache_dir(), worth_bytes=0)
-    with open_listing(scope, cache_dir(), skipped=warn, note=output.noting_once(), processes=True) as listing:
+    with open_listing(scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True) as listing:
         labelled = [session for session in listing.sessions if session.labels]
     documents = [
         document
@@ -154,7 +156,7 @@ def _found_by_query(scope: Scope, text: str, sort: str, filters: dict[str, Any])
             found[summary.path] = said
         return fits
 
-    summaries = gather_with_texts(scope, matches, skipped=warn)
+    summaries = gather_with_texts(scope, matches, skipped=output.warn)
     return select(summaries, query=text, sort=sort, texts=found, **filters)
 
 

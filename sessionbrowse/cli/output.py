@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sessionbrowse.model.listing.summary import Summary
     from sessionbrowse.model.session.session import Session
     from sessionbrowse.services.search.hits import Hit
+    from sessionbrowse.store.find.discover import Skipped
 
 
 MOST_INDENTATION = 120
@@ -41,6 +42,11 @@ def _json_bytes(document: object) -> bytes:
 def note(sentence: str) -> None:
     """Print one sentence on stderr."""
     print(f"sessionbrowse: {clean(sentence)}", file=sys.stderr)
+
+
+def warn(skipped: Skipped) -> None:
+    """Print on stderr why a file or directory was skipped."""
+    note(f"{clean(skipped.path)}: {skipped.reason}")
 
 
 def noting_once() -> Callable[[str], None]:

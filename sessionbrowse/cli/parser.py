@@ -1,4 +1,7 @@
-"""The parser of the command line: every command with its arguments. It imports nothing that reads a session."""
+"""The parser of the command line: every command with its arguments, and the scope that the arguments name.
+
+Parsing imports nothing that reads a session.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,13 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from sessionbrowse.version import __version__
+
+if TYPE_CHECKING:
+    from sessionbrowse.config import Settings
+    from sessionbrowse.store.find.roots import Scope
 
 AGENT_NAMES = ("pi", "omp", "atomic", "indusagi")
 FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
@@ -19,6 +27,33 @@ SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the parsed command line; `command` is None where none is given. Raises SystemExit as argparse does."""
     return make_parser().parse_args(argv)
+
+
+def scope_of(
+    arguments: argparse.Namespace, settings: Settings | None = None, *, hidden: bool = False, archived: bool = False
+) -> Scope:
+    """Return the scope that the arguments name; the settings are read if they are not given."""
+    from sessionbrowse.store.find.roots import Scope, real_surroundings
+
+    return Scope(
+        around=real_surroundings(),
+        roots=tuple(arguments.roots or ()),
+        extra_roots=(settings or settings_in_force()).roots,
+        agents=tuple(arguments.agents or ()),
+        hidden=hidden,
+        archived=archived,
+    )
+
+
+def settings_in_force() -> Settings:
+    """Return the user's settings; print problems with them on stderr."""
+    from sessionbrowse.cli import output
+    from sessionbrowse.config import load_settings
+
+    loaded = load_settings()
+    for problem in loaded.problems:
+        output.note(problem)
+    return loaded.settings
 
 
 class Help(argparse.HelpFormatter):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from sessionbrowse.cli.scoping import scope_of
+from sessionbrowse.cli.parser import scope_of
 from sessionbrowse.services.list.locate import Located, locate
 from sessionbrowse.services.transaction.change import target_of
 from sessionbrowse.store.write.admission import Target

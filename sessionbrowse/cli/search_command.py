@@ -8,7 +8,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.scoping import scope_of, settings_in_force, warn
+from sessionbrowse.cli.parser import scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
 from sessionbrowse.model.search.query import parse_question
 from sessionbrowse.services.list.snapshot import take_snapshot
@@ -28,7 +28,7 @@ def run_search(arguments: argparse.Namespace) -> int:
         query = replace(query, states=states)
     tools = arguments.tools or settings.index_tools
     index = open_index(cache_dir(), output.note)
-    snapshot = take_snapshot(scope, index, skipped=warn, note=output.note, brief=True)
+    snapshot = take_snapshot(scope, index, skipped=output.warn, note=output.note, brief=True)
     hits = list(islice(Searcher(snapshot, index).find(query, tools=tools), arguments.limit))
     if arguments.json:
         output.print_json([hit_document(hit) for hit in hits])

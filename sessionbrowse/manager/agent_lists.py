@@ -14,7 +14,7 @@ from msgspec import Struct
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.agents.base import names_in, read_small_file
 from sessionbrowse.format.codec import decode_line
-from sessionbrowse.format.entries import Header, TitleSlot
+from sessionbrowse.format.entries import BadLine, Header, TitleSlot
 from sessionbrowse.manager.environment import default_session_dir, resolved, sessions_root
 from sessionbrowse.model.session.records import is_workflow_stage
 from sessionbrowse.store.read.summarise import summarise_path
@@ -141,7 +141,7 @@ def header_of(path: str, limit: int = HEADER_SCAN_BYTES) -> Header | None:
             continue
         if isinstance(value, Header):
             return value if value.id is not None else None
-        if type(value).__name__ != "BadLine":
+        if not isinstance(value, BadLine):
             return None
     return None
 

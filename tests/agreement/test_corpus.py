@@ -19,7 +19,7 @@ from sessionbrowse.model.tree.row_text import row_text
 from sessionbrowse.model.usage import totals
 from sessionbrowse.services.inspect import documents as inspect
 from sessionbrowse.services.list.gather import gather_summaries
-from sessionbrowse.services.list.scope import Scope
+from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.text import json_exact
 from tests.support.session_files import snapshot

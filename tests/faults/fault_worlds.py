@@ -20,9 +20,9 @@ from sessionbrowse.services.change.delete import Into, delete
 from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.restore import restore
-from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.services.transaction.trash_directories import own_trash
 from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.store.find.roots import Scope
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, NOW_MS, Store, header, line, target, user
 
 Looks = dict[str, tuple[bytes, int]]

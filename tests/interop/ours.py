@@ -28,7 +28,7 @@ from sessionbrowse.format.entry_types import type_name
 from sessionbrowse.model.tree import rows
 from sessionbrowse.services.inspect import documents as inspect
 from sessionbrowse.services.list.gather import gather_summaries, select
-from sessionbrowse.services.list.scope import Scope
+from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
 

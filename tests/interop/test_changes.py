@@ -23,9 +23,9 @@ from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.change.restore import restore
 from sessionbrowse.services.inspect.documents import context_document
-from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target
 from tests.interop import real

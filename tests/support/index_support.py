@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sessionbrowse.agents import Disk, Surroundings
-from sessionbrowse.services.list.scope import Scope
+from sessionbrowse.store.find.roots import Scope
 
 
 def scope_of(root: Path, **more: Any) -> Scope:

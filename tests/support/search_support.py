@@ -13,8 +13,7 @@ from sessionbrowse.services.background.channel import Channel
 from sessionbrowse.services.background.search_messages import SearchAnswer, SearchRequest
 from sessionbrowse.services.background.search_server import SearchServer
 from sessionbrowse.services.list.gather import update_index
-from sessionbrowse.services.list.scope import Scope
-from sessionbrowse.store.find.roots import real_surroundings
+from sessionbrowse.store.find.roots import Scope, real_surroundings
 from sessionbrowse.store.index.index import open_index
 from sessionbrowse.tui.shell.options import BrowseOptions
 from sessionbrowse.tui.shell.source import Source

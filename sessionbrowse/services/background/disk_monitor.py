@@ -39,11 +39,10 @@ from sessionbrowse.services.background.monitor_messages import (
     SessionsGone,
     SessionsInUse,
 )
-from sessionbrowse.services.list.scope import Scope, places_of, scan_passes
 from sessionbrowse.services.list.summary_cache import SummaryCache
 from sessionbrowse.store.find.discover import FoundFile, Skipped, is_session_name, newest_first
 from sessionbrowse.store.find.parent_links import link_parents
-from sessionbrowse.store.find.roots import real_surroundings
+from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings, scan_passes
 from sessionbrowse.store.index.rows import ListRow
 from sessionbrowse.store.own.remembered_views import recall, scope_key
 from sessionbrowse.store.watch import Watcher

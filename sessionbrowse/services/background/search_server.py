@@ -36,12 +36,11 @@ from sessionbrowse.services.background.search_messages import (
     StopSearch,
 )
 from sessionbrowse.services.list.scan import scan
-from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.services.list.snapshot import Snapshot, indexed_snapshot, take_snapshot
 from sessionbrowse.services.search.checkpoints import CheckpointCache
 from sessionbrowse.services.search.hits import Checkpoint, Hit
 from sessionbrowse.services.search.searcher import Searcher, is_outdated
-from sessionbrowse.store.find.roots import real_surroundings
+from sessionbrowse.store.find.roots import Scope, real_surroundings
 from sessionbrowse.store.index.index import Index, open_index
 
 FIRST_PAGE_SECONDS = 0.008

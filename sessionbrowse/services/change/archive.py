@@ -17,7 +17,7 @@ from sessionbrowse.services.transaction.change import ChangeResult, changing, no
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.move_together import Move, move_all
 from sessionbrowse.services.transaction.recover import recover_change
-from sessionbrowse.store.find.discover import ARCHIVE_FOLDER
+from sessionbrowse.store.find.discover import ARCHIVE_FOLDER, is_packed
 from sessionbrowse.store.read import archive as places
 from sessionbrowse.store.write.admission import Target, admitted, shown_name
 from sessionbrowse.store.write.in_use import file_usage
@@ -71,7 +71,7 @@ def unarchive(target: Target, *, context: ChangeContext | None = None, group: st
         agent = agent_of(path, target).name
         wanted = places.original_path(path)
         _refuse_link(wanted)
-        if places.is_packed(path):
+        if is_packed(path):
             made = unpack(path, wanted, agent, context, group)
             return Archived(done=made.done, path=made.path, undo_id=made.undo_id, notes=made.notes, was=path)
         return _moved("unarchive", path, wanted, agent, context, group)

@@ -22,13 +22,13 @@ from sessionbrowse.format.entries import Header
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.services.change.delete import is_lock
 from sessionbrowse.services.list.locate import all_files
-from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.store.find import moved_projects
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.moved_projects import Candidate
+from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.summarise import agent_of_file
 from sessionbrowse.store.write import replace_many
 from sessionbrowse.store.write.admission import Target, admitted, is_path, refuse_outside

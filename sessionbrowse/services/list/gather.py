@@ -1,6 +1,6 @@
 """The one pipeline of lists, for the command line, the browser, searches and the index command. Its steps:
 
-1. `scope.scan_passes`: from places to session files with their stamps.
+1. `roots.scan_passes`: from places to session files with their stamps.
 2. Rows of the index stand for the files that did not change since they were indexed.
 3. Changed files are read: a few into the index, others, or all without an index, into summaries.
 4. `newest` or `select` chooses and orders; a row has all that `newest` needs.
@@ -24,9 +24,9 @@ from msgspec.structs import replace
 
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.list.scope import Scope, scan_passes
 from sessionbrowse.store.find.discover import FoundFile, Skipped, newest_first
 from sessionbrowse.store.find.parent_links import link_parents, placed
+from sessionbrowse.store.find.roots import Scope, scan_passes
 from sessionbrowse.store.index.index import Index, Note, UpdateProgress, discard_index, open_index
 from sessionbrowse.store.index.rows import FileRow, ListRow, unread_bytes
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
@@ -279,7 +279,8 @@ def unpack(listing: Listing, chosen: Sequence[Listed], *, whole: bool = False) -
             summary, first_at = packed[path]
             if whole and first_at is not None:
                 summary = _with_whole_first_message(summary, *first_at)
-            found[path] = placed(summary, listing.files[path]) if path in listing.files else summary
+            file = listing.files.get(path)
+            found[path] = placed(summary, file) if file is not None and file.is_out_of_place else summary
         elif path in read:
             found[path] = read[path]
     if any(summary.parent_session and summary.parent_path is None for summary in found.values()):

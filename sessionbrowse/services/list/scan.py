@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list.gather import Listed, Summarise, gather_into
-from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.store.find.discover import FoundFile, Skipped
 from sessionbrowse.store.find.parent_links import link_parents
+from sessionbrowse.store.find.roots import Scope
 
 BATCH_SECONDS = 0.05
 

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list.gather import Listed, Listing, gather, unpack
-from sessionbrowse.services.list.scope import Scope, places_of
 from sessionbrowse.store.find.discover import Skipped
+from sessionbrowse.store.find.roots import Scope, places_of
 from sessionbrowse.store.index.index import Index, Note
 from sessionbrowse.store.index.rows import FileRow
 

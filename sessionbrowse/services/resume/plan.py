@@ -21,7 +21,7 @@ from sessionbrowse.agents.base import absolute
 from sessionbrowse.errors import AgentMissing, CannotResume, DirectoryMissing, NotASession
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.session.records import Reader
-from sessionbrowse.store.find.given_roots import ROOT_SOURCE
+from sessionbrowse.store.find.roots import ROOT_SOURCE
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many
 from sessionbrowse.store.read.content import file_blocks, open_regular
 from sessionbrowse.text import clean, shell_quote

@@ -79,6 +79,11 @@ class FoundFile(FileStamp, frozen=True, gc=False):
     archived: bool = False
     problem: str | None = None
 
+    @property
+    def is_out_of_place(self) -> bool:
+        """Whether the file's place adds something to its summary; see `parent_links.placed`."""
+        return self.parent_path is not None or self.hidden or self.archived or self.problem is not None
+
     def agent(self, marks: Marks | None = None, override: str | None = None) -> str:
         """Return whose session this is, by what is known so far."""
         if marks is None:
@@ -125,6 +130,11 @@ def newest_first(files: Iterable[FoundFile]) -> list[FoundFile]:
 def is_session_name(name: str) -> bool:
     """Tell by its name whether a file may be a session at all."""
     return name.endswith(SUFFIXES)
+
+
+def is_packed(path: str) -> bool:
+    """Tell by its name whether a session file was packed by `omp gc --archive`."""
+    return path.endswith(PACKED_SUFFIX)
 
 
 def agent_of_path(path: str, marks: Marks | None = None) -> str:

@@ -33,7 +33,7 @@ class Named(Protocol):
 
 def placed(summary: Summary, file: FoundFile) -> Summary:
     """Return a summary with what the place of its file adds: parent, hidden, archived, and a problem."""
-    if file.parent_path is None and not file.hidden and not file.archived and file.problem is None:
+    if not file.is_out_of_place:
         return summary
     problem = summary.problem or (file.problem and f"{file.problem[:1].lower()}{file.problem[1:]}") or None
     return replace(

@@ -1,26 +1,65 @@
-"""Which places are looked at: those of the agents under these surroundings, or those that `--root` names."""
+"""The places to scan for sessions: those of the agents, or those in the roots that the user named."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Protocol
 
 import msgspec
+from msgspec import Struct
 
-from sessionbrowse.agents import AGENTS, Place, Surroundings
+from sessionbrowse.agents import AGENTS, Marks, Place, Surroundings
+from sessionbrowse.agents.attribution import OWNER_ORDER, is_omp_folder
+from sessionbrowse.agents.base import absolute, distinct, expand_home, is_dashed_folder
 from sessionbrowse.errors import NotFound
+from sessionbrowse.store.find.discover import FoundFile, Skipped, discover, owner_by_name
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many, patient_disk, read_many
+
+ROOT_SOURCE = "--root"
+"""The source of places in roots that the user named."""
+_SAMPLED_FILES = 16
+
+
+class Scope(Struct, frozen=True, kw_only=True):
+    """The sessions that a command is about: `roots` instead of the agents' own places, some `agents`, hidden ones.
+
+    `extra_roots` (from the settings) are scanned beside the agents' own places; a missing one is no error.
+    """
+
+    around: Surroundings
+    roots: tuple[str, ...] = ()
+    extra_roots: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    hidden: bool = False
+    archived: bool = False
+
+    @property
+    def override(self) -> str | None:
+        """The agent that the user says all given roots belong to."""
+        return self.agents[0] if self.roots and len(self.agents) == 1 else None
+
+
+class InDirectory(Protocol):
+    """A session with a working directory."""
+
+    @property
+    def cwd(self) -> str | None:
+        """The working directory, if it is known."""
+        ...
 
 
 def real_surroundings() -> Surroundings:
-    """Return those of this process, with a disk that is asked no longer than a limit."""
+    """Return the surroundings of this process; questions to its disk have a limit in time."""
     return msgspec.structs.replace(Surroundings.real(), disk=patient_disk())
 
 
 def find_places(around: Surroundings, roots: Sequence[str] = (), agents: Sequence[str] = ()) -> list[Place]:
-    """Return the places to look at: the given roots instead of the agents' own, if there are any.
+    """Return the places in the given roots, or, without roots, the places of the given agents (none: of all).
 
-    One agent named together with roots owns them; without roots the named agents' places are looked at.
+    One agent given together with roots owns them.
 
     Raises:
         NotFound: a root is not a directory, or an agent is none of the four.
@@ -29,13 +68,60 @@ def find_places(around: Surroundings, roots: Sequence[str] = (), agents: Sequenc
         if name not in AGENTS:
             raise NotFound(f"There is no agent {name!r}: the agents are {', '.join(AGENTS)}.")
     if roots:
-        # Whose a root is its files may tell, and they take much to be read.
-        from sessionbrowse.store.find.given_roots import root_places
-
         known = own_places(around, tuple(AGENTS))
         found = [place for root in roots for place in root_places(root, around, known, agents)]
         return list({(place.agent, place.root, place.kind): place for place in found}.values())
     return own_places(around, agents or tuple(AGENTS))
+
+
+def places_of(scope: Scope) -> tuple[Place, ...]:
+    """Return the places of a scope.
+
+    Raises:
+        NotFound: a root is no directory, or there is no such agent.
+    """
+    places = list(find_places(scope.around, scope.roots, scope.agents))
+    if not scope.roots:
+        for root in scope.extra_roots:
+            with suppress(NotFound):
+                places += find_places(scope.around, [root], scope.agents)
+    return tuple(distinct(places))
+
+
+def scan_passes(
+    scope: Scope,
+    sessions: Callable[[], Iterable[InDirectory]],
+    *,
+    cancelled: Callable[[], bool] = lambda: False,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+) -> Iterator[tuple[tuple[Place, ...], list[FoundFile]]]:
+    """Yield the scope's places with their files; then the places named by project settings, with the files only there.
+
+    `sessions` is called between the two passes: it returns the sessions of the first, whose working directories are
+    the projects. Without roots of its own a scope has both passes, else only the first.
+
+    Raises:
+        NotFound: a root is no directory, or there is no such agent.
+    """
+
+    def files_of(places: Iterable[Place]) -> list[FoundFile]:
+        found = discover(
+            places,
+            include_nested=scope.hidden,
+            include_archived=scope.archived,
+            cancelled=cancelled,
+            skipped=skipped,
+        )
+        return list(found)
+
+    places = places_of(scope)
+    files = files_of(places)
+    yield places, files
+    if not scope.roots:
+        projects = sorted({session.cwd for session in sessions() if session.cwd})
+        further = tuple(more_places(scope.around, projects, places, scope.agents))
+        seen = {(file.device, file.inode) for file in files} if further else set()
+        yield further, [file for file in files_of(further) if (file.device, file.inode) not in seen]
 
 
 def own_places(around: Surroundings, agents: Iterable[str]) -> list[Place]:
@@ -53,8 +139,8 @@ def more_places(
 ) -> list[Place]:
     """Return the further places that the settings of these projects' directories name.
 
-    The directories are the working directories of sessions found so far; those that are gone, or on a disk
-    that does not answer, say nothing.
+    The directories are the working directories of sessions found so far. Those that are gone, or on a disk that does
+    not answer, are left out.
     """
     answers = exists_many((path for path in directories if os.path.isabs(path)), timeout_s)
     projects = tuple(path for path, exists in answers.items() if exists)
@@ -71,3 +157,119 @@ def more_places(
         for place in own_places(wider, agents or tuple(AGENTS))
         if (place.agent, place.root, place.kind) not in seen
     ]
+
+
+def root_places(
+    root: str, around: Surroundings, known: Sequence[Place] = (), agents: Sequence[str] = ()
+) -> list[Place]:
+    """Return the places in a directory that the user named.
+
+    The directory is an agent's directory, a sessions folder, one project's folder, a flat directory, or the parent of
+    several agents' directories (a home, the demo store). A place that the agents use anyway keeps its owners and its
+    environment.
+
+    Raises:
+        NotFound: it does not exist, is no directory, or does not answer.
+    """
+    top = absolute(expand_home(root, around.home), around.cwd)
+    exists = exists_many([top], fresh=True)[top]
+    if exists is None:
+        raise NotFound(f"--root {root}: the disk did not answer in time.")
+    if not exists:
+        reason = "is not a directory" if os.path.exists(top) else "does not exist"
+        raise NotFound(f"--root {root} {reason}.")
+    found: list[Place] = []
+    try:
+        for directory in _sessions_directories(top) or _stores_below(top) or [top]:
+            for kind in _kinds(directory):
+                found += _owned(directory, kind, known, agents)
+    except OSError as error:
+        raise NotFound(f"--root {root}: {error.strerror}.") from error
+    return found
+
+
+def _sessions_directories(directory: str) -> list[str]:
+    """Return the sessions folders of an agent's directory (`~/.omp/agent`) or its parent (`~/.omp`)."""
+    profiles = os.path.join(directory, "profiles")
+    agent_dirs = [directory, os.path.join(directory, "agent")]
+    for name in sorted(os.listdir(profiles)) if os.path.isdir(profiles) else ():
+        agent_dirs += [os.path.join(profiles, name), os.path.join(profiles, name, "agent")]
+    candidates = [os.path.join(agent_dir, "sessions") for agent_dir in agent_dirs]
+    return [path for path in candidates if os.path.isdir(path)]
+
+
+def _stores_below(directory: str) -> list[str]:
+    names = [name for agent in AGENTS.values() for name in agent.own_names]
+    return [path for name in names for path in _sessions_directories(os.path.join(directory, name))]
+
+
+def _kinds(directory: str) -> list[str]:
+    """Return the kinds of places in a directory, by its name and its content."""
+    name = os.path.basename(directory)
+    if name == "sessions":
+        return ["projects"]
+    if os.path.basename(os.path.dirname(directory)) == "sessions" or is_dashed_folder(name):
+        return ["folder"]
+    with os.scandir(directory) as entries:
+        listed = [(entry.name, entry.is_dir()) for entry in entries]
+    has_files = any(name.endswith((".jsonl", ".ndjson")) for name, is_folder in listed if not is_folder)
+    has_projects = any(is_dashed_folder(name) or is_omp_folder(name) for name, is_folder in listed if is_folder)
+    if has_files:
+        return ["flat", "projects"] if has_projects else ["flat"]
+    return ["projects"] if any(is_folder for _, is_folder in listed) else ["flat"]
+
+
+def _owned(directory: str, kind: str, known: Sequence[Place], agents: Sequence[str]) -> list[Place]:
+    """Return one place for each agent that may own the directory."""
+    same = [place for place in known if _is_same(directory, place, kind)]
+    owners = list(agents) or list(dict.fromkeys(place.agent for place in same))
+    if not owners:
+        owners = [owner_by_name(directory) or _owner_by_files(directory, kind)]
+    places = []
+    for owner in sorted(owners, key=OWNER_ORDER.index):
+        own = next((place for place in same if place.agent == owner), None)
+        agent_dir = None if kind == "flat" else _agent_directory(directory, kind)
+        blobs = os.path.join(agent_dir, "blobs") if agent_dir and owner == "omp" else None
+        places.append(
+            Place(
+                agent=owner,
+                root=directory,
+                kind=kind,  # type: ignore[arg-type]
+                source=ROOT_SOURCE,
+                env=own.env if own else {},
+                agent_dir=own.agent_dir if own else agent_dir,
+                blobs=own.blobs if own else blobs,
+            )
+        )
+    return places
+
+
+def _is_same(directory: str, place: Place, kind: str) -> bool:
+    wanted = os.path.dirname(directory) if kind == "folder" else directory
+    if place.kind not in ("projects", "flat") or (kind != "folder" and place.kind != kind):
+        return False
+    return os.path.realpath(wanted) == os.path.realpath(place.root)
+
+
+def _agent_directory(directory: str, kind: str) -> str:
+    sessions = os.path.dirname(directory) if kind == "folder" else directory
+    return os.path.dirname(sessions)
+
+
+def _owner_by_files(directory: str, kind: str) -> str:
+    """Return the agent whose marks are in more than half of the first files, else pi, which leaves no marks."""
+    probe = Place("pi", directory, kind, ROOT_SOURCE)  # type: ignore[arg-type]
+    files = list(islice(discover([probe]), _SAMPLED_FILES))
+    owners = [file.agent(_marks(file.path)) for file in files]
+    return next((name for name in OWNER_ORDER if 2 * owners.count(name) > len(owners)), OWNER_ORDER[0])
+
+
+def _marks(path: str) -> Marks | None:
+    from sessionbrowse.agents.file_marks import HEAD_BYTES, marks_of_head
+
+    try:
+        with open(path, "rb") as file:
+            marks = marks_of_head(file.read(HEAD_BYTES))
+    except OSError:
+        return None
+    return marks if marks.agents else None

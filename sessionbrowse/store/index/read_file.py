@@ -22,10 +22,10 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
+from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.index.collector import Collector, TakeText
 from sessionbrowse.store.index.read_state import State
 from sessionbrowse.store.index.rows import FOREIGN, ORDINARY, TRANSCRIPT
-from sessionbrowse.store.read.archive import is_packed
 from sessionbrowse.store.read.content import content_status, file_blocks, head_of, open_content, open_regular
 from sessionbrowse.store.read.line_feeder import feed_lines
 from sessionbrowse.store.read.summarise import summarise_transcript, without_content

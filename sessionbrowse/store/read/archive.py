@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 
 from sessionbrowse.errors import RefusedWrite, Unreadable
-from sessionbrowse.store.find.discover import ARCHIVE_FOLDER, PACKED_SUFFIX
+from sessionbrowse.store.find.discover import ARCHIVE_FOLDER
 from sessionbrowse.text import clean, size
 
 BLOCK_BYTES = 512 * 1024
@@ -21,11 +21,6 @@ MOST_TIMES = 100
 """A session packs to a fifth or a tenth. What is larger than these allow is no session and would fill the disk."""
 
 _SESSIONS = "sessions"
-
-
-def is_packed(path: str) -> bool:
-    """Tell whether a session is one that omp packed."""
-    return path.endswith(PACKED_SUFFIX)
 
 
 def is_archived(path: str) -> bool:

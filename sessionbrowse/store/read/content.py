@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.other_files import PROBED_LINES
 from sessionbrowse.format.oversized_line import BigLine
-from sessionbrowse.store.read.archive import is_packed, unpacked_descriptor
+from sessionbrowse.store.find.discover import is_packed
+from sessionbrowse.store.read.archive import unpacked_descriptor
 
 BLOCK_BYTES = 128 * 1024
 """What is read at once: larger blocks leave the processor's caches, and are new pages each time."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sessionbrowse.errors import InUse
 from sessionbrowse.services.change.relocate import Relocated, candidates, relocate
-from sessionbrowse.services.list.scope import Scope
+from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.fork import expanded
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen

@@ -13,12 +13,11 @@ from sessionbrowse.services.background.search_messages import SearchAnswer, Sear
 from sessionbrowse.services.list.open_session import Opener
 from sessionbrowse.services.list.repositories import moved, repositories_of
 from sessionbrowse.services.list.scan import Batch, scan
-from sessionbrowse.services.list.scope import Scope, places_of
 from sessionbrowse.services.resume import plan
 from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.store.find import moved_projects
 from sessionbrowse.store.find.discover import Skipped
-from sessionbrowse.store.find.roots import real_surroundings
+from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings
 from sessionbrowse.store.find.slow_disks import exists_many
 from sessionbrowse.store.own.pins import read_pins, set_pin
 from sessionbrowse.tui.shell.jobs import Job, Lane

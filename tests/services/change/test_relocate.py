@@ -16,10 +16,10 @@ import pytest
 from sessionbrowse.cli import main
 from sessionbrowse.errors import InUse, RefusedWrite
 from sessionbrowse.services.change.relocate import Relocated, moved_directory, relocate
-from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.services.undo.undo import undo
 from sessionbrowse.store.find import moved_projects
 from sessionbrowse.store.find.moved_projects import Candidate
+from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.shell.sources import noting_projects
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, Store, header, line

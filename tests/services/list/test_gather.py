@@ -15,7 +15,7 @@ from sessionbrowse.cli.list_commands import project_documents
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list import gather
-from sessionbrowse.services.list.scope import Scope
+from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.rows import ListRow
 from tests.support.index_support import answer, append, entry, folder, header, scope_of, user, write

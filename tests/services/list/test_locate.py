@@ -9,7 +9,7 @@ import pytest
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import AmbiguousReference, NoSuchSession
 from sessionbrowse.services.list.locate import header_id, header_of, locate, looks_like_path
-from sessionbrowse.services.list.scope import Scope
+from sessionbrowse.store.find.roots import Scope
 from tests.support.session_files import header, line, slot, user, written
 
 NODE = {"schema": "indus/transcript@1", "kind": "entry", "id": "1", "prev": None, "role": "user", "at": "t"}

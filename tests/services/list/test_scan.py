@@ -15,9 +15,9 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list.gather import gather_summaries, gather_with_texts
 from sessionbrowse.services.list.locate import locate
 from sessionbrowse.services.list.scan import Batch, scan
-from sessionbrowse.services.list.scope import Scope
 from sessionbrowse.store.find.discover import FoundFile, Skipped
 from sessionbrowse.store.find.parent_links import link_parents
+from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.summarise import summarise_file
 from tests.support.session_files import answer, entry, header, line, slot, user
 
