@@ -1,4 +1,4 @@
-"""Pictures of every screen and dialog: taken on one walk for each size of the terminal, kept as text."""
+"""Take pictures of every screen and dialog, as text: for each size of the terminal, in short walks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sessionbrowse.services.list.scan import Batch
 from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.paint import theme
-from tests.pictures.picture_scenes import OTHERS, SHORT, WALK, WALKS, Scene
+from tests.pictures.picture_scenes import OTHERS, SCREENS, SHORT, WALKS, Walk
 from tests.pictures.picture_text import Frame, colours_of, frame, text_of
 from tests.support.change_helpers import CONVERSATION, entry, header
 from tests.support.change_helpers import Store as OtherStore
@@ -44,7 +44,7 @@ class Look(Struct, frozen=True):
     name: str
     size: tuple[int, int]
     themes: tuple[str, ...]
-    walks: tuple[tuple[tuple[str, Scene], ...], ...] = WALKS
+    walks: tuple[Walk, ...] = WALKS
     environ: dict[str, str] = {}
 
 
@@ -55,8 +55,8 @@ LOOKS = {
         Look("120", (120, 40), ("dark",)),
         Look("80", (80, 24), ("light",)),
         Look("60", (60, 20), ("high-contrast",)),
-        Look("terminal-colours", (100, 30), ("ansi",), (SHORT,)),
-        Look("no-colour", (100, 30), ("dark",), (SHORT,), {"NO_COLOR": "1"}),
+        Look("terminal-colours", (100, 30), ("ansi",), SHORT),
+        Look("no-colour", (100, 30), ("dark",), SHORT, {"NO_COLOR": "1"}),
     )
 }
 
@@ -108,6 +108,8 @@ class Album:
         self.texts: dict[str, str] = {}
         self.drawings: dict[str, str] = {}
         self.colours = ""
+        self.broken: list[str] = []
+        """The scenes that their keys did not lead to; the rest of their walk is missing."""
         self._drawn = drawn
 
     async def take(self, browser: Driven, scene: str, store: Store, *, background: bool = True) -> None:
@@ -161,8 +163,8 @@ async def album(name: str, *, drawn: bool = True) -> Album:
         # Nobody sees what is painted between two pictures, and each picture is painted whole.
         during.enter_context(patch.object(Compositor, "render_update", _paint_nothing))
         during.enter_context(patch.dict(os.environ, look.environ))
-        for scenes in look.walks:
-            await _walk(taken, scenes)
+        for walk in look.walks:
+            await _walk(taken, walk)
         if look.walks is WALKS:
             await _modes(taken)
             await _states(taken)
@@ -170,7 +172,7 @@ async def album(name: str, *, drawn: bool = True) -> Album:
     return taken
 
 
-async def _walk(taken: Album, scenes: Sequence[tuple[str, Scene]]) -> None:
+async def _walk(taken: Album, walk: Walk) -> None:
     with Store() as store:
         options = demo_options(store.path, theme=taken.look.themes[0])
         options |= {"environ": _environ(store), "demo": str(store.path)}
@@ -181,10 +183,13 @@ async def _walk(taken: Album, scenes: Sequence[tuple[str, Scene]]) -> None:
         index_of(store.path, cache)
         source = searched_source(options, store.path, cache)
         async with browsing(source, size=taken.look.size, **options) as browser:
-            for screen, scene in scenes:
+            await _go(browser, walk.start)
+            for scene in walk.scenes:
                 await _go(browser, scene.keys)
-                assert _screen_below(browser) == screen, scene
-                assert _window(browser) == scene.window, scene
+                reached = _screen_below(browser), _window(browser)
+                if reached != (walk.screen, scene.window):
+                    taken.broken.append(f"{scene.name}: {scene.keys!r} leads to {reached}")
+                    return
                 if not scene.toasts:
                     browser.app.clear_notifications()
                     await browser.settle()
@@ -201,7 +206,7 @@ def _environ(store: Store) -> dict[str, str]:
 def _screen_below(browser: Driven) -> str:
     """Return the name of the screen that fills the terminal, below the windows over it."""
     names = [screen.name or "" for screen in browser.app.screen_stack]
-    return [name for name in names if name in {of for of, _ in WALK}][-1]
+    return [name for name in names if name in SCREENS][-1]
 
 
 def _window(browser: Driven) -> str:

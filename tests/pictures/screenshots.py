@@ -35,7 +35,10 @@ def main(sizes: list[str]) -> None:
     os.environ["TZ"] = "UTC"
     time.tzset()
     for size in sizes or LOOKS:
-        files = files_of(asyncio.run(album(size)))
+        taken = asyncio.run(album(size))
+        if taken.broken:
+            sys.exit("\n".join(taken.broken))
+        files = files_of(taken)
         for path, text in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)

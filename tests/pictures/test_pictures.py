@@ -13,9 +13,10 @@ from tests.pictures.screenshots import DRAWINGS, ROOT, TEXTS, files_of
 
 @pytest.mark.parametrize("size", LOOKS)
 async def test_every_screen_and_dialog_looks_as_in_its_picture(size: str) -> None:
-    taken = files_of(await album(size))
+    pictures = await album(size)
+    taken = files_of(pictures)
     changed = [path for path, text in taken.items() if not path.is_file() or path.read_text() != text]
-    differences = []
+    differences = list(pictures.broken)
     for path in changed:
         before = path.read_text().splitlines() if path.is_file() else []
         name = str(path.relative_to(ROOT))
