@@ -24,6 +24,7 @@ from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.text import json_exact
 from tests.support.full_reading import summary_in_full
+from tests.support.program_search import searched_rows
 from tests.support.session_files import snapshot
 from tests.support.whole_sessions import OF_ATOMIC, OF_OMP, SESSIONS, TRANSCRIPT
 
@@ -175,7 +176,7 @@ def look_at_everything(path: Path, agent: str | None) -> Session | None:
     documents = [inspect.show_document(session), inspect.label_documents(session), inspect.context_document(session)]
     for name in rows.FILTERS:
         documents.append(inspect.tree_document(session, name))
-        rows.rows(session, name, query="a do")
+        searched_rows(session, name, "a do")
     for index in range(count):
         build.build(session, index)
         session.entry(index)

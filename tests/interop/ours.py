@@ -31,6 +31,7 @@ from sessionbrowse.services.list.gather import gather_summaries, select
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
+from tests.support.program_search import searched_rows
 
 from .digest import first_units, message_digest, sha1, utf16_units
 
@@ -106,7 +107,7 @@ class Ours:
         """Return the rows of the tree; `folds` are entry ids, ignored where nothing can be folded."""
         folded = frozenset(self.index_by_id[each] for each in folds or [] if each in self.index_by_id)
         made = []
-        for row in rows.rows(self.session, mode, query, folded):
+        for row in searched_rows(self.session, mode, query, folded=folded):
             mark = self.session.labels.get(row.index)
             made.append(
                 Row(

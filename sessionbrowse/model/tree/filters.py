@@ -1,23 +1,18 @@
-"""Which entries a tree shows: the programs' five filters and their search.
+"""The programs' five filters: which entries a tree shows.
 
 Filters read no file. Sources: pi 1.5.2, omp 18.2.3, atomic 0.9.15, and for indusagi pi 0.50, whose fork it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from itertools import compress
 from operator import and_
 from typing import Literal
-from weakref import WeakKeyDictionary
 
 from sessionbrowse.format.entries import CustomMessage, CustomRoleMessage, MessageEntry
-from sessionbrowse.format.javascript import words
 from sessionbrowse.model.session.columns import Kind
 from sessionbrowse.model.session.rules import AgentName
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.model.tree import omp_search
-from sessionbrowse.model.tree.row_text import search_texts
 
 FilterName = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
 
@@ -65,26 +60,6 @@ def shown(session: Session, filter_name: str, leaf: int | None) -> bytes:
             hidden = _HIDDEN_BY_DEFAULT[session.rules.tree]
             flags = _by_kind(session, [kind.type not in hidden for kind in columns.kinds.all])
     return bytes(_without_silent_entries(session, flags, leaf, without_tools=filter_name == "no-tools"))
-
-
-def found(session: Session, query: str, candidates: Collection[int]) -> list[int]:
-    """Return the entries in which the program's own search finds all words of the query."""
-    tokens = words(query.lower())
-    if session.rules.tree == "omp":
-        prepared = _OMP_TEXTS.setdefault(session, {})
-        for index, text in search_texts(session, [index for index in candidates if index not in prepared]):
-            prepared[index] = omp_search.search_words(text)
-        is_found = omp_search.matcher(tokens)
-        return [index for index in candidates if is_found(prepared[index])]
-    texts = _TEXTS.setdefault(session, {})
-    for index, text in search_texts(session, [index for index in candidates if index not in texts]):
-        texts[index] = text.lower()
-    return [index for index in candidates if all(token in texts[index] for token in tokens)]
-
-
-# What was searched once is kept as long as its session: the next letter of the query asks for the same texts.
-_TEXTS: WeakKeyDictionary[Session, dict[int, str]] = WeakKeyDictionary()
-_OMP_TEXTS: WeakKeyDictionary[Session, dict[int, omp_search.SearchWords]] = WeakKeyDictionary()
 
 
 def _by_kind(session: Session, answers: list[bool]) -> bytearray:

@@ -1,11 +1,10 @@
-"""The text of a tree's rows, in the words of the session's program, and what its search looks at.
+"""The text of a tree's rows and the text that a tree's search looks at, both as the session's program writes them.
 
-An entry is decoded when its row is asked for. Text stands as in the file: it is to be sanitised before it is drawn.
+An entry is decoded when its row is drawn. Callers must sanitise the text before they draw it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from weakref import WeakKeyDictionary
 
 from sessionbrowse.format.javascript_values import MISSING, string
@@ -28,19 +27,11 @@ def row_text(session: Session, index: int, home: str = "") -> str:
     return row_text_pi.row_text(session.rules.tree, kind.type, kind.role, fields, call, home)
 
 
-def search_text(session: Session, index: int) -> str:
-    """Return the text in which the program's own search looks for its words: label, role, beginning of the text."""
-    return search_text_of(session, index, session.fields(index))
-
-
-def search_texts(session: Session, indexes: Iterable[int]) -> Iterator[tuple[int, str]]:
-    """Yield the search texts of many entries with their indexes, in file order."""
-    for index, fields in session.fields_of_many(indexes):
-        yield index, search_text_of(session, index, fields)
-
-
 def search_text_of(session: Session, index: int, fields: Fields) -> str:
-    """Return the search text of an entry whose JSON object is known."""
+    """Return the text in which the program's own search looks for its words: label, role, beginning of the text.
+
+    `fields` are the entry's JSON object.
+    """
     kind = session.kind(index)
     mark = session.labels.get(index)
     if session.rules.tree == "omp":
@@ -60,8 +51,7 @@ def _answered_call(session: Session, index: int) -> Call | None:
 
 
 def _calls_of(session: Session, caller: int) -> dict[str, Call]:
-    """The calls of one answer by their ids; those of the last answer asked for are kept, for its results stand
-    together."""
+    """Return the calls of one answer by id. The last answer's are cached: the results of its calls stand together."""
     kept = _LAST_CALLS.get(session)
     if kept is not None and kept[0] == caller:
         return kept[1]

@@ -10,15 +10,12 @@ from collections.abc import Collection, Iterator
 from itertools import compress
 from typing import Literal
 
-from sessionbrowse.format.javascript import words
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree.filters import FilterName as FilterName
-from sessionbrowse.model.tree.filters import found
 from sessionbrowse.model.tree.lazy_rows import ChainRows, Trail
 from sessionbrowse.model.tree.lazy_rows import Row as Row
 from sessionbrowse.model.tree.lazy_rows import Rows as Rows
 from sessionbrowse.model.tree.row_text import row_text as row_text
-from sessionbrowse.model.tree.row_text import search_text as search_text
 from sessionbrowse.model.tree.shape import Laid, Shape, laid
 
 FILTERS: tuple[FilterName, ...] = ("default", "no-tools", "user-only", "labeled-only", "all")
@@ -27,7 +24,6 @@ FILTERS: tuple[FilterName, ...] = ("default", "no-tools", "user-only", "labeled-
 def rows(
     session: Session,
     filter: str = "default",
-    query: str = "",
     folded: Collection[int] = frozenset(),
     leaf: int | None = None,
     keep_ancestors: bool = False,
@@ -36,15 +32,13 @@ def rows(
     """Return the rows of the tree from top to bottom.
 
     `folded` are indexes of entries; those that cannot be folded are ignored. `leaf` is an entry to take for the
-    leaf, `ROOT` for none. With `keep_ancestors` the branch points above the hits of a query stay (`Row.matches`).
-    `hits` are the entries that a search found, instead of those that the program's own search finds by `query`.
+    leaf, `ROOT` for none. With `hits`, the entries that a search found, only their rows are returned; with
+    `keep_ancestors` also those of the branch points above them (`Row.matches`).
     """
     whole = laid(session, filter, leaf)
     matching: set[int] | None = None
     if hits is not None:
         matching = _shown_hits(session, whole.kept, hits)
-    elif words(query):
-        matching = set(found(session, query, whole.chosen))
     if whole.is_chain:
         chosen = whole.chosen if matching is None else sorted(matching)
         return ChainRows(chosen, len(whole.path), whole.leaf).with_folded(folded)

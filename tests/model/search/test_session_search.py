@@ -13,12 +13,12 @@ from sessionbrowse.model.search.entry_text import message_text, tool_text
 from sessionbrowse.model.search.session_search import search_session
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
-from sessionbrowse.model.tree.row_text import search_text
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.session.state import TreeRows, TreeState
 from sessionbrowse.tui.session.tree_search import make_rows
 from sessionbrowse.tui.shell.jobs import Job, Lane
 from tests.support.index_support import answer, entry, folder, header, result, user, write
+from tests.support.program_search import search_text
 
 VOCABULARY = [
     "login", "Login", "über", "ÜBER", "日本語", 'say "no"', "back\\slash", "a/b/c", "tab\there", "\x1b[31m", "K", "é",

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.model.tree.row_text import row_text, search_text, search_texts
+from sessionbrowse.model.tree.row_text import row_text
 from sessionbrowse.store.read.session_file import open_session
+from tests.support.program_search import search_text, search_texts
 from tests.support.tree_support import answer, call, entry, label, message, result, session_of, user
 
 HOME = "/home/dev"

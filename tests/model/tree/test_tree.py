@@ -10,6 +10,7 @@ import pytest
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.store.read.session_file import open_session
+from tests.support.program_search import searched_rows
 from tests.support.tree_support import answer, call, drawn, entry, ids, label, result, session_of, user
 
 # One session with what pi's tree treats specially: a turn of tool calls only, two branches, a label, bookkeeping.
@@ -242,16 +243,16 @@ def test_folding_leaves_a_fold_below_in_place(auth: Session):
     ],
 )
 def test_a_search_wants_all_words_of_what_pi_searches(auth: Session, query: str, expected: str):
-    assert ids(auth, tree.rows(auth, "default", query)) == expected
+    assert ids(auth, searched_rows(auth, "default", query)) == expected
 
 
 def test_a_search_stays_within_the_filter(auth: Session):
-    assert ids(auth, tree.rows(auth, "all", "claude")) == "m1"
-    assert list(tree.rows(auth, "default", "claude")) == []
+    assert ids(auth, searched_rows(auth, "all", "claude")) == "m1"
+    assert list(searched_rows(auth, "default", "claude")) == []
 
 
 def test_hits_are_drawn_as_a_tree_of_their_own(auth: Session):
-    assert drawn(auth, tree.rows(auth, query="user")) == [
+    assert drawn(auth, searched_rows(auth, "default", "user")) == [
         "• user: Refactor the auth module",
         "├─ • user: Use server sessions",
         "└─ user: Try JWT first",
@@ -259,16 +260,16 @@ def test_hits_are_drawn_as_a_tree_of_their_own(auth: Session):
 
 
 def test_branch_points_above_the_hits_stay_when_wanted(auth: Session):
-    rows = tree.rows(auth, query="migrated", keep_ancestors=True)
+    rows = searched_rows(auth, "default", "migrated", keep_ancestors=True)
     assert [(auth.envelopes[row.index].id, row.matches) for row in rows] == [("a2", False), ("a5", True)]
-    rows = tree.rows(auth, query="two ways", keep_ancestors=True)
+    rows = searched_rows(auth, "default", "two ways", keep_ancestors=True)
     assert [(auth.envelopes[row.index].id, row.matches) for row in rows] == [("a2", True)]
-    assert all(row.matches for row in tree.rows(auth, query="migrated"))
+    assert all(row.matches for row in searched_rows(auth, "default", "migrated"))
     assert len(tree.rows(auth, keep_ancestors=True)) == 8
 
 
 def test_two_hits_in_two_branches_fork_at_the_branch_point_that_is_kept(auth: Session):
-    rows = tree.rows(auth, "no-tools", "assistant d", keep_ancestors=True)
+    rows = searched_rows(auth, "no-tools", "assistant d", keep_ancestors=True)
     assert drawn(auth, rows) == [
         "• assistant: Two ways.",
         "├─ • assistant: Migrated.",
@@ -277,7 +278,7 @@ def test_two_hits_in_two_branches_fork_at_the_branch_point_that_is_kept(auth: Se
 
 
 def test_a_branch_point_that_the_filter_hides_is_not_kept(auth: Session):
-    rows = tree.rows(auth, "user-only", "jwt", keep_ancestors=True)
+    rows = searched_rows(auth, "user-only", "jwt", keep_ancestors=True)
     assert ids(auth, rows) == "u1 u2"
 
 
@@ -368,7 +369,7 @@ def test_a_chain_of_twenty_thousand_entries_is_flat(tmp_path: Path, agent: str):
     assert len(rows) == 20_000
     assert {row.level for row in rows} == {0}
     assert all(row.active for row in rows)
-    assert "e12345" in ids(session, tree.rows(session, query="turn 12345")).split()
+    assert "e12345" in ids(session, searched_rows(session, "default", "turn 12345")).split()
 
 
 @pytest.mark.parametrize(("agent", "deepest"), [("pi", 5_000), ("omp", 4_999)])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.model.tree import omp_search, rows
+from tests.support.program_search import searched_rows
 from tests.support.tree_support import answer, call, drawn, entry, ids, message, result, session_of, user
 
 
@@ -137,9 +138,9 @@ def test_all_words_of_a_query_are_wanted(tmp_path: Path):
     session = session_of(
         tmp_path, user("a", None, "Refactor the auth module"), answer("b", "a", "Two ways to do auth."), agent="omp"
     )
-    assert ids(session, rows.rows(session, query="auth")) == "a b"
-    assert ids(session, rows.rows(session, query="asst auth")) == "b"
-    assert list(rows.rows(session, query="auth jwt")) == []
+    assert ids(session, searched_rows(session, "default", "auth")) == "a b"
+    assert ids(session, searched_rows(session, "default", "asst auth")) == "b"
+    assert list(searched_rows(session, "default", "auth jwt")) == []
 
 
 def test_branches_can_be_folded_though_omp_itself_has_no_folds(tmp_path: Path):
