@@ -18,13 +18,13 @@ from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.model.context import build
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree import rows
-from sessionbrowse.model.tree.row_text import row_text, search_text
+from sessionbrowse.model.tree.row_text import row_text
 from sessionbrowse.services.inspect import documents as inspect
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.text import json_exact
 from tests.support.full_reading import summary_in_full
-from tests.support.program_search import searched_rows
+from tests.support.program_search import search_text, searched_rows
 from tests.support.session_files import snapshot
 from tests.support.whole_sessions import OF_ATOMIC, OF_OMP, SESSIONS, TRANSCRIPT
 

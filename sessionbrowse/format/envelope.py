@@ -27,8 +27,8 @@ from sessionbrowse.format.ordinary_line import (
 from sessionbrowse.format.oversized_line import is_deep
 
 
-class Spent(Struct, frozen=True, gc=False, array_like=True):
-    """Tokens (input, output, cache read, cache write) and US dollars of one call of a model."""
+class Spending(Struct, frozen=True, gc=False, array_like=True):
+    """Tokens by kind and US dollars, of one call of a model or summed over calls."""
 
     input: float = 0
     output: float = 0
@@ -86,7 +86,7 @@ class Envelope(Struct, frozen=True, gc=False, array_like=True):
     tool_call_id: str | None = None
     tool_calls: tuple[str, ...] = ()
     message_ms: float | None = None
-    spent: Spent | None = None
+    spent: Spending | None = None
     problem: str | None = None
     fault: Fault | None = None
     schema: str | None = None
@@ -156,11 +156,11 @@ def _of_message(entry: OrdinaryMessage) -> Envelope:
     )
 
 
-def _spent(usage: OrdinaryUsage | None) -> Spent | None:
+def _spent(usage: OrdinaryUsage | None) -> Spending | None:
     if usage is None:
         return None
     cost = usage.cost.total if usage.cost is not None else 0
-    return Spent(usage.input, usage.output, usage.cacheRead, usage.cacheWrite, cost)
+    return Spending(usage.input, usage.output, usage.cacheRead, usage.cacheWrite, cost)
 
 
 def is_more_than_dots(text: str) -> bool:
@@ -329,17 +329,17 @@ def _texts_and_calls(content: Json) -> tuple[list[str], tuple[str, ...]]:
     return [text for text in texts if isinstance(text, str)], tuple([call for call in calls if call is not None])
 
 
-def _odd_task_spent(body: dict[str, Json]) -> Spent | None:
+def _odd_task_spent(body: dict[str, Json]) -> Spending | None:
     details = body.get("details")
     return _odd_spent(details.get("usage")) if body.get("toolName") == TASK_TOOL and isinstance(details, dict) else None
 
 
-def _odd_spent(usage: Json) -> Spent | None:
+def _odd_spent(usage: Json) -> Spending | None:
     if not isinstance(usage, dict):
         return None
     cost = usage.get("cost")
     total = cost.get("total") if isinstance(cost, dict) else 0
-    return Spent(*[_number(item) or 0 for item in (*map(usage.get, _COUNTS), total)])
+    return Spending(*[_number(item) or 0 for item in (*map(usage.get, _COUNTS), total)])
 
 
 _COUNTS = ("input", "output", "cacheRead", "cacheWrite")

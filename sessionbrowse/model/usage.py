@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec import Struct
-
-from sessionbrowse.format.envelope import Envelope, Spent, whole
+from sessionbrowse.format.envelope import Envelope, Spending
 from sessionbrowse.model.session.rules import Rules
 
 # pi 1.5.2 `/session`: assistants, tool results, summaries and usage entries of all branches.
@@ -16,22 +14,7 @@ _PI_ROLES = frozenset({"assistant", "toolResult"})
 _OMP_ENTRY_TYPES = frozenset({"model_usage"})
 
 
-class Totals(Struct, frozen=True):
-    """Sums over calls of models: tokens by kind, their sum, US dollars."""
-
-    input: float = 0
-    output: float = 0
-    cache_read: float = 0
-    cache_write: float = 0
-    cost: float = 0
-
-    @property
-    def tokens(self) -> int:
-        """All tokens together."""
-        return whole(self.input + self.output + self.cache_read + self.cache_write)
-
-
-def counted(rules: Rules, envelope: Envelope) -> Spent | None:
+def counted(rules: Rules, envelope: Envelope) -> Spending | None:
     """Return what the entry adds to the session's totals, None if it adds nothing."""
     if envelope.spent is None:
         return None
@@ -42,7 +25,7 @@ def counted(rules: Rules, envelope: Envelope) -> Spent | None:
     return envelope.spent if envelope.type in _PI_ENTRY_TYPES else None
 
 
-def totals(rules: Rules, envelopes: Iterable[Envelope]) -> Totals:
+def totals(rules: Rules, envelopes: Iterable[Envelope]) -> Spending:
     """Return the sums over all given entries."""
     amounts = [0.0] * 5
     for envelope in envelopes:
@@ -53,4 +36,4 @@ def totals(rules: Rules, envelopes: Iterable[Envelope]) -> Totals:
             amounts[2] += spent.cache_read
             amounts[3] += spent.cache_write
             amounts[4] += spent.cost
-    return Totals(*amounts)
+    return Spending(*amounts)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessionbrowse.format.entries import TRANSCRIPT_SCHEMA, BadLine
-from sessionbrowse.format.envelope import CONTENT_NULL, NO_CONTENT, TOO_DEEP, Envelope, Spent, read_envelope
+from sessionbrowse.format.envelope import CONTENT_NULL, NO_CONTENT, TOO_DEEP, Envelope, Spending, read_envelope
 from sessionbrowse.format.json_value import BadJson, loads
 from tests.support.session_files import answer, entry, line, user
 
@@ -44,7 +44,7 @@ def test_an_answer_gives_its_role_model_calls_tokens_and_money():
     assert (found.timestamp, found.message_ms) == ("2026-08-13T08:00:01.000Z", 1_786_608_001_000)
     assert (found.provider, found.model, found.stop_reason) == ("anthropic", "sonnet", "toolUse")
     assert (found.has_text, found.has_content, found.tool_calls) == (True, True, ("c1", "c2"))
-    assert found.spent == Spent(10, 5, 2, 1, 0.25)
+    assert found.spent == Spending(10, 5, 2, 1, 0.25)
     assert (found.problem, found.parent_given) == (None, True)
 
 
@@ -92,7 +92,7 @@ def test_models_are_read_from_changes_in_the_ways_of_pi_and_of_omp():
 
 def test_money_is_found_in_all_its_places():
     usage = {"input": 1, "output": 2, "cost": {"total": 3}}
-    spent = Spent(1, 2, 0, 0, 3)
+    spent = Spending(1, 2, 0, 0, 3)
     for kind in ("compaction", "branch_summary", "usage", "model_usage", "session_summary"):
         assert envelope({"type": kind, **BASE, "usage": usage}).spent == spent
     assert message(role="toolResult", usage=usage).spent == spent
@@ -104,8 +104,8 @@ def test_numbers_that_no_sum_survives_count_as_nothing():
     raw = answer("b", "a").replace(b'"input":10', b'"input":1e999').replace(b"0.25", b"9" * 400)
     found = read_envelope(raw)
     assert isinstance(found, Envelope)
-    assert found.spent == Spent(0, 5, 2, 1, 0)
-    huge = Spent(1e308, 1e308, 0, 0, 0)
+    assert found.spent == Spending(0, 5, 2, 1, 0)
+    huge = Spending(1e308, 1e308, 0, 0, 0)
     assert huge.tokens == 0
 
 

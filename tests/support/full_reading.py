@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
-from sessionbrowse.model.listing.summariser import Summariser
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.listing.summary_builder import SummaryBuilder
 from sessionbrowse.store.read import summarise
 from sessionbrowse.store.read.content import file_blocks
 
@@ -20,6 +20,6 @@ def summary_in_full(path: Path, agent: str) -> Summary | None:
         return summarise.summarise_path(str(path), lambda _: agent)
 
 
-def _feed_in_full(descriptor: int, summariser: Summariser) -> None:
+def _feed_in_full(descriptor: int, summariser: SummaryBuilder) -> None:
     for block in line_blocks(file_blocks(descriptor), max_line=MAX_LISTED_LINE_BYTES):
         summariser.add_block(block)

@@ -22,7 +22,7 @@ OTHER, USER, ANSWER, RESULT = range(4)
 """What an ordinary line is: no message, or whose message."""
 
 
-class Block(Struct):
+class DecodedLines(Struct):
     """Consecutive lines, each with its newline, with what they decode to.
 
     `kinds` has one byte for each line: `OTHER`, `USER`, `ANSWER` or `RESULT`. A line that the decoder refused has
@@ -35,10 +35,10 @@ class Block(Struct):
     kinds: bytes
     refused: list[int]
 
-    def part(self, begin: int, end: int) -> Block:
+    def part(self, begin: int, end: int) -> DecodedLines:
         """Return the lines `begin` to `end`, none of which was refused."""
         here = slice(begin, end)
-        return Block(self.lines[here], self.entries[here], self.messages[here], self.kinds[here], [])
+        return DecodedLines(self.lines[here], self.entries[here], self.messages[here], self.kinds[here], [])
 
 
 class Refused:
@@ -50,11 +50,11 @@ class Refused:
 REFUSED = Refused()
 
 
-def decode_block(lines: list[bytes], decode: Callable[[bytes], Any]) -> Block:
+def decode_block(lines: list[bytes], decode: Callable[[bytes], Any]) -> DecodedLines:
     """Decode lines."""
     entries, refused = decode_each(lines, decode, REFUSED)
     messages = [entry.message for entry in entries]
-    return Block(lines, entries, messages, bytes(map(_KINDS.__getitem__, map(type, messages))), refused)
+    return DecodedLines(lines, entries, messages, bytes(map(_KINDS.__getitem__, map(type, messages))), refused)
 
 
 def of_kind(values: Sequence[Any], kinds: bytes, kind: int) -> list[Any]:
@@ -67,7 +67,7 @@ def messages_only(kinds: bytes) -> bytes:
     return kinds.translate(_IS_MESSAGE)
 
 
-def odd_lines(block: Block, *, cut_at_separators: bool) -> list[int]:
+def odd_lines(block: DecodedLines, *, cut_at_separators: bool) -> list[int]:
     """Return the numbers of the lines that only the reader can judge, whatever came before them.
 
     These are the refused ones; those that are no UTF-8, for what is skipped is not checked; what pi's list, which
@@ -82,7 +82,7 @@ def odd_lines(block: Block, *, cut_at_separators: bool) -> list[int]:
     return sorted({*odd, *block.refused}) if odd else block.refused
 
 
-def ordinary_runs(block: Block, *, cut_at_separators: bool) -> Iterator[tuple[int, int, bool]]:
+def ordinary_runs(block: DecodedLines, *, cut_at_separators: bool) -> Iterator[tuple[int, int, bool]]:
     """Yield a block's runs of ordinary lines, and each odd line, in order: first line, line behind, is it ordinary."""
     begin = 0
     for odd in odd_lines(block, cut_at_separators=cut_at_separators):
@@ -94,7 +94,7 @@ def ordinary_runs(block: Block, *, cut_at_separators: bool) -> Iterator[tuple[in
         yield begin, len(block.lines), True
 
 
-def newest_message_ms(block: Block) -> float:
+def newest_message_ms(block: DecodedLines) -> float:
     """Return the time of the newest user or assistant message in milliseconds, 0 where there is none."""
     newest = 0.0
     for kind in (ANSWER, USER):
@@ -130,7 +130,7 @@ def add_costs(cost: float, costs: Sequence[float]) -> float:
     return reduce(add, costs, cost)
 
 
-def answers_by_model(block: Block) -> dict[str, list[int]]:
+def answers_by_model(block: DecodedLines) -> dict[str, list[int]]:
     """Return the numbers of the answers by `provider/model`: mostly, all are of one."""
     answers, numbers = (
         of_kind(block.messages, block.kinds, ANSWER),

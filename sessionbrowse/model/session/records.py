@@ -47,7 +47,7 @@ class Record(Struct, frozen=True, gc=False):
     raw: bytes
 
 
-class Progress(Struct, frozen=True, array_like=True):
+class ReaderProgress(Struct, frozen=True, array_like=True):
     """How far a reader is, to go on another day. Problems are line, offset, reason."""
 
     lines: int
@@ -143,14 +143,14 @@ class Reader:
                     yield record
             offset += len(part) + 1
 
-    def progress(self) -> Progress:
+    def progress(self) -> ReaderProgress:
         """Return what has been found so far, but for the header, slot and heads, which the file's beginning tells."""
         problems = [(problem.line, problem.offset, problem.reason) for problem in self.problems]
-        return Progress(
+        return ReaderProgress(
             self._lines, self._records, self.problem_count, problems, sorted(self.marks), self.refusal, self.unlisted
         )
 
-    def resume(self, progress: Progress) -> None:
+    def resume(self, progress: ReaderProgress) -> None:
         """Go on as the reader that made `progress` would; call it when everything up to the header was read."""
         self._lines, self._records = progress.lines, progress.records
         self.problem_count = progress.problem_count

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from operator import itemgetter, lt
+from operator import itemgetter
 
 import msgspec
 from msgspec import Struct
@@ -17,12 +17,10 @@ from sessionbrowse.format.entries import BadLine, Compaction, Entry, Header, Tit
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import BadJson, Json, loads
-from sessionbrowse.format.lines import LineBlock
-from sessionbrowse.model.session.column_reader import ColumnReader
-from sessionbrowse.model.session.columns import Columns, Kind, Time, columns_of
+from sessionbrowse.model.session.columns import Columns, Kind, Time
 from sessionbrowse.model.session.envelopes import Envelopes, ReadBytes, runs
 from sessionbrowse.model.session.parents import ROOT as ROOT
-from sessionbrowse.model.session.parents import is_chain, is_chain_of, loops
+from sessionbrowse.model.session.parents import is_chain_of
 from sessionbrowse.model.session.records import MARGIN, Problem, Reader, first_of_fused
 from sessionbrowse.model.session.rules import Rules
 from sessionbrowse.text import parse_time
@@ -232,8 +230,6 @@ class Session:
             return []
         return [index for entry_id, index in self.index_by_id.items() if entry_id.startswith(reference)]
 
-    # ---- made by `build_session` ---------------------------------------------------------------------------
-
     def _fields(self, raw: bytes) -> dict[str, Json]:
         line = raw.strip(MARGIN)
         try:
@@ -276,49 +272,6 @@ class Session:
         return links
 
 
-def build_session(blocks: Iterable[LineBlock], rules: Rules, path: str, read_bytes: ReadBytes) -> Session:
-    """Read a file's lines into a session. Never raises on foreign bytes; what is wrong is in `problems`."""
-    into = ColumnReader(Reader(rules), Columns())
-    for block in blocks:
-        into.add_block(block)
-    return session_read(into, path, read_bytes)
-
-
-def session_read(lines: ColumnReader, path: str, read_bytes: ReadBytes) -> Session:
-    """Return the session of a file of which all lines were read."""
-    lines.reader.finish()
-    return session_of(lines.reader, lines.columns, lines.ordinals, path, read_bytes)
-
-
-def session_of(
-    reader: Reader,
-    columns: Columns,
-    ordinals: list[int],
-    path: str,
-    read_bytes: ReadBytes,
-    parents: list[int] | None = None,
-) -> Session:
-    """Return the session of a reader that has finished, and of the entries it found.
-
-    Ordinals are each entry's place among all records, and needed for versions before 3 only. `parents` are given by
-    who knows that every parent stands once, and before its child.
-    """
-    session = Session(reader, columns, path, read_bytes)
-    if reader.generation < 3:
-        _migrate(session, ordinals)
-    if parents is not None:
-        session.parents = parents
-    else:
-        _link(session, reader)
-    _find_leaf(session, reader)
-    _find_labels(session, reader)
-    kept = [session.columns.kept[index] for index in sorted(session.columns.kept)]
-    session.name = find_name(session.rules, kept, session.title_slot, session.header)
-    session.problem_count = reader.problem_count
-    session.problems = tuple(sorted(reader.problems, key=lambda problem: (problem.offset, problem.line)))
-    return session
-
-
 def find_name(rules: Rules, envelopes: Iterable[Envelope], slot: TitleSlot | None, header: Header | None) -> str | None:
     """Return the session's display name by the program's own rule, None where there is none.
 
@@ -354,131 +307,6 @@ def migrated_id(session_id: str | None, ordinal: int, taken: set[str] | dict[str
         if made not in taken:
             return made
         salt += 1
-
-
-def _migrate(session: Session, ordinals: list[int]) -> None:
-    """v1 → v2: ids and a linear chain; v2 → v3: role `hookMessage` becomes `custom`. In memory only."""
-    taken: set[str] = set()
-    migrated: list[Envelope] = []
-    previous: str | None = None
-    session_id = session.header.id if session.header is not None else None
-    for envelope, ordinal in zip(session.envelopes, ordinals, strict=True):
-        changes: dict[str, Json] = {}
-        if session._generation == 1:
-            made = migrated_id(session_id, ordinal, taken)
-            taken.add(made)
-            changes = {"id": made, "parent_id": previous}
-            previous = made
-        if envelope.role == "hookMessage":
-            changes["role"] = "custom"
-        migrated.append(msgspec.structs.replace(envelope, **changes) if changes else envelope)
-    session.columns = columns_of(migrated, session.lines, session.offsets, session.sizes)
-    session.envelopes = migrated
-    session._ordinals = ordinals
-
-
-def _link(session: Session, reader: Reader) -> None:
-    """Find every entry's parent. What the file leaves open is closed so that the result is always a forest."""
-    ids, parent_ids = session.columns.ids, session.columns.parent_ids
-    if is_chain(ids, parent_ids) and len(set(ids)) == len(ids):
-        session.parents = list(range(-1, len(ids) - 1))
-        session._is_chain = len(ids) > 0
-        return
-    index_by_id = session.index_by_id
-    doubles = _doubles(session, reader, ids) if len(index_by_id) < len(ids) else {}
-    find = index_by_id.get
-    parents = session.parents
-    parents += [ROOT if parent_id is None else find(parent_id, ROOT) for parent_id in parent_ids]
-    for index, parent in enumerate(parents):
-        if parent < index and parent != ROOT:
-            continue
-        parent_id = parent_ids[index]
-        if parent_id is not None and parent_id == ids[index]:
-            reader.report(session.lines[index], session.offsets[index], "the entry is its own parent")
-            parents[index] = ROOT
-        elif parent_id is not None and parent == ROOT:
-            reason = f"the parent {parent_id or '(empty)'} is missing"
-            reader.report(session.lines[index], session.offsets[index], reason)
-    if all(map(lt, parents, range(len(parents)))):
-        # Every parent stands before its child: there is no loop.
-        return
-    for members in loops(parents):
-        index = min(members)
-        # An id that was written again below its own child: the child means the entry that stood there before it.
-        doubles_before = [i for i in doubles.get(parent_ids[index] or "", []) if i < index]
-        parents[index] = doubles_before[-1] if doubles_before else ROOT
-        reader.report(session.lines[index], session.offsets[index], "its parents form a loop, which is cut here")
-    for members in loops(parents):
-        parents[min(members)] = ROOT
-
-
-def _doubles(session: Session, reader: Reader, ids: list[str | None]) -> dict[str, list[int]]:
-    """Report ids that stand in the file more than once, and return their places."""
-    places: dict[str, list[int]] = {}
-    for index, entry_id in enumerate(ids):
-        if entry_id is None:
-            continue
-        places.setdefault(entry_id, []).append(index)
-        if len(places[entry_id]) > 1:
-            reader.report(session.lines[index], session.offsets[index], f"a second entry with the id {entry_id}")
-    return places
-
-
-def _find_leaf(session: Session, reader: Reader) -> None:
-    if not session.columns:
-        return
-    session.leaf = len(session.columns) - 1
-    if session.is_transcript:
-        _find_transcript_leaf(session, reader)
-    if session.leaf is not None:
-        session.leaf_id = session.ids[session.leaf] or None
-
-
-def _find_transcript_leaf(session: Session, reader: Reader) -> None:
-    """indusagi 2: the last head's leaf; without a head the longest chain, the greater id where two are equal."""
-    head = session._transcript_head
-    if isinstance(head, dict) and "leaf" in head:
-        named = head["leaf"]
-        session.leaf = session.index_by_id.get(named) if isinstance(named, str) else None
-        last = len(session.envelopes) - 1
-        if session.leaf != last:
-            reason = "the head line is older than the last entry: indusagi resumes at the head's leaf"
-            reader.report(session.lines[last], session.offsets[last], reason)
-        return
-    depths = [0] * len(session.parents)
-    for index in range(len(depths)):
-        walk = []
-        current = index
-        while current != ROOT and depths[current] == 0:
-            walk.append(current)
-            current = session.parents[current]
-        depth = 0 if current == ROOT else depths[current]
-        for reached in reversed(walk):
-            depth += 1
-            depths[reached] = depth
-    usable = [index for index in range(len(depths)) if session.envelopes[index].problem is None] or range(len(depths))
-    session.leaf = max(usable, key=lambda index: (depths[index], session.envelopes[index].id or ""))
-
-
-def _find_labels(session: Session, reader: Reader) -> None:
-    """The last label entry of a target in file order wins, over all branches; empty or missing clears."""
-    by_target: dict[str, LabelMark] = {}
-    for index in sorted(session.columns.kept):
-        envelope = session.columns.kept[index]
-        if envelope.type != "label" or envelope.target_id is None:
-            continue
-        if envelope.text:
-            by_target[envelope.target_id] = LabelMark(envelope.text, envelope.timestamp, index)
-        else:
-            by_target.pop(envelope.target_id, None)
-    for target_id, mark in by_target.items():
-        target = session.index_by_id.get(target_id)
-        if target is None:
-            at = mark.set_by
-            reason = f"a label for the entry {target_id}, which is not in the file"
-            reader.report(session.lines[at], session.offsets[at], reason)
-            continue
-        session.labels[target] = mark
 
 
 def _milliseconds(timestamp: str | float | None) -> float | None:

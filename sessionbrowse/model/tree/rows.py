@@ -16,7 +16,7 @@ from sessionbrowse.model.tree.lazy_rows import ChainRows, Trail
 from sessionbrowse.model.tree.lazy_rows import Row as Row
 from sessionbrowse.model.tree.lazy_rows import Rows as Rows
 from sessionbrowse.model.tree.row_text import row_text as row_text
-from sessionbrowse.model.tree.shape import Laid, Shape, laid
+from sessionbrowse.model.tree.shape import Shape, TreeLayout, tree_layout
 
 FILTERS: tuple[FilterName, ...] = ("default", "no-tools", "user-only", "labeled-only", "all")
 
@@ -35,7 +35,7 @@ def rows(
     leaf, `ROOT` for none. With `hits`, the entries that a search found, only their rows are returned; with
     `keep_ancestors` also those of the branch points above them (`Row.matches`).
     """
-    whole = laid(session, filter, leaf)
+    whole = tree_layout(session, filter, leaf)
     matching: set[int] | None = None
     if hits is not None:
         matching = _shown_hits(session, whole.kept, hits)
@@ -87,7 +87,7 @@ def _is_foldable(shape: Shape, index: int) -> bool:
 _Place = tuple[int, int, Literal["mid", "last"] | None, Trail]
 
 
-def _placed(session: Session, whole: Laid, shape: Shape) -> Iterator[_Place]:
+def _placed(session: Session, whole: TreeLayout, shape: Shape) -> Iterator[_Place]:
     """Yield the places of a shape; omp's are those in the tree of all entries."""
     if session.rules.tree != "omp":
         return _places(shape, is_omp=False)

@@ -30,7 +30,7 @@ class Shape(Struct, frozen=True, eq=False):
     last: list[int]
 
 
-class Laid:
+class TreeLayout:
     """The entries of a session in display order, and those of them that a filter shows (`kept`).
 
     It does not hold the session, which it is kept for.
@@ -125,14 +125,14 @@ class Laid:
         return places, ends
 
 
-def laid(session: Session, filter_name: str, leaf: int | None) -> Laid:
+def tree_layout(session: Session, filter_name: str, leaf: int | None) -> TreeLayout:
     """Return what a filter shows of a session; None is the session's own leaf, `ROOT` none."""
     key = filter_name, leaf
-    kept = _LAID.get(session)
+    kept = _LAYOUTS.get(session)
     if kept is None or kept[0] != key:
-        kept = _LAID[session] = (key, Laid(session, filter_name, leaf))
+        kept = _LAYOUTS[session] = (key, TreeLayout(session, filter_name, leaf))
     return kept[1]
 
 
 # Each letter of a search asks again. A session does not change once it is made.
-_LAID: WeakKeyDictionary[Session, tuple[tuple[str, int | None], Laid]] = WeakKeyDictionary()
+_LAYOUTS: WeakKeyDictionary[Session, tuple[tuple[str, int | None], TreeLayout]] = WeakKeyDictionary()

@@ -7,9 +7,10 @@ from typing import Any
 from msgspec import Struct
 
 from sessionbrowse.format.entries import AssistantMessage, MessageEntry, ToolCallBlock, TranscriptNode
+from sessionbrowse.format.envelope import Spending
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
-from sessionbrowse.model.usage import Totals, totals
+from sessionbrowse.model.usage import totals
 
 _PATH_KEYS = ("path", "file_path", "filePath")
 _CHANGING_TOOLS = frozenset({"edit", "write", "multi_edit", "multiedit", "notebook_edit", "ast_edit"})
@@ -27,7 +28,7 @@ class ComparedBranch(Struct, frozen=True, kw_only=True):
     messages: int
     tools: dict[str, int]
     files: tuple[str, ...]
-    spent: Totals
+    spent: Spending
 
 
 class Comparison(Struct, frozen=True, kw_only=True):

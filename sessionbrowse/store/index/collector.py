@@ -13,18 +13,18 @@ from sessionbrowse.format.envelope import Envelope, read_envelope
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.format.ordinary_line import decode_ordinary, decode_with_tools
-from sessionbrowse.model.listing.bulk_lines import ANSWER, OTHER, RESULT, Block, of_kind
-from sessionbrowse.model.listing.summariser import Summariser
+from sessionbrowse.model.listing.bulk_lines import ANSWER, OTHER, RESULT, DecodedLines, of_kind
 from sessionbrowse.model.listing.summary import SummaryProgress
+from sessionbrowse.model.listing.summary_builder import SummaryBuilder
 from sessionbrowse.model.search.entry_text import may_have_text, message_text, strings_in, tool_text
 from sessionbrowse.model.session.columns import Columns
-from sessionbrowse.model.session.records import Progress, Reader, Record
+from sessionbrowse.model.session.records import Reader, ReaderProgress, Record
 
 TakeText = Callable[[int, str, str], None]
 """Takes an entry's index and its texts: what was said, and what is of tools (each may be empty)."""
 
 
-class Collector(Summariser):
+class Collector(SummaryBuilder):
     """Keeps the entries of one file, sums up what a list tells of it, and hands on their texts."""
 
     def __init__(self, reader: Reader, take_text: TakeText, *, tools: bool) -> None:
@@ -33,7 +33,7 @@ class Collector(Summariser):
         """The entries that were read, without those before a `resume`."""
         self.end = 0
         """Where the last whole line that was read ends."""
-        self.resumable: tuple[Progress, SummaryProgress] | None = None
+        self.resumable: tuple[ReaderProgress, SummaryProgress] | None = None
         """How far everything was at `end`; None where nobody can go on from there."""
         self.decode = decode_with_tools if tools else decode_ordinary
         self._take_text = take_text
@@ -62,7 +62,7 @@ class Collector(Summariser):
         if reader.header is not None and not reader.is_transcript and reader.generation >= 2:
             self.resumable = reader.progress(), self.progress()
 
-    def add_ordinary(self, block: Block, offset: int) -> None:
+    def add_ordinary(self, block: DecodedLines, offset: int) -> None:
         """Keep ordinary lines, and hand on what they say."""
         index = self.entries_read
         super().add_ordinary(block, offset)

@@ -10,9 +10,10 @@ import msgspec
 
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
+from sessionbrowse.model.session.build_session import session_of
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.model.session.session import Session, session_of
+from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.find.discover import agent_of_path, stamp_of
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.packed_entries import PackedColumns, unpack

@@ -17,8 +17,8 @@ from sessionbrowse.agents.file_marks import marks_of_head
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
 from sessionbrowse.format.other_files import recognise
-from sessionbrowse.model.listing.summariser import KEPT_FIRST_CHARACTERS
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.listing.summary_builder import KEPT_FIRST_CHARACTERS
 from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from sessionbrowse.model.listing.summary import SummaryProgress
-from sessionbrowse.model.session.records import Progress
+from sessionbrowse.model.session.records import ReaderProgress
 
 
 class State(Struct, frozen=True, array_like=True):
@@ -15,5 +15,5 @@ class State(Struct, frozen=True, array_like=True):
     last: int
     head_hash: bytes
     tail_hash: bytes
-    reader: Progress
+    reader: ReaderProgress
     summary: SummaryProgress

@@ -1,4 +1,4 @@
-"""A session file's lines, fed to a `Summariser` out of one buffer that is used again; bounded memory."""
+"""A session file's lines, fed to a `SummaryBuilder` out of one buffer that is used again; bounded memory."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ENDLESS = 1 << 62
 _spare_buffers: list[tuple[io.BytesIO, bytearray]] = []
 
 
-class TakesLines(Protocol):
-    """Who is fed: what the methods of a `Summariser` take."""
+class LineConsumer(Protocol):
+    """Who is fed: what the methods of a `SummaryBuilder` take."""
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
         """Take whole lines, each with its newline, the first one at `offset` of the file."""
@@ -30,7 +30,7 @@ class TakesLines(Protocol):
 
 def feed_lines(
     descriptor: int,
-    taker: TakesLines,
+    taker: LineConsumer,
     offset: int = 0,
     end: int = ENDLESS,
     max_line: int = MAX_LISTED_LINE_BYTES,

@@ -9,11 +9,12 @@ from sessionbrowse.agents.file_marks import marks_of_head
 from sessionbrowse.errors import UnsupportedFormat
 from sessionbrowse.format.lines import MAX_LINE_BYTES
 from sessionbrowse.format.other_files import recognise
+from sessionbrowse.model.session.build_session import session_read
 from sessionbrowse.model.session.column_reader import ColumnReader
 from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.model.session.session import Session, session_read
+from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.find.discover import agent_of_path, is_packed
 from sessionbrowse.store.read.archive import Unpacked
 from sessionbrowse.store.read.content import HEAD_BYTES, open_content, read_at, unreadable

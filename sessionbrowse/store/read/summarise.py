@@ -14,11 +14,12 @@ from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.format.other_files import recognise
 from sessionbrowse.model.listing.message_text import joined_text
-from sessionbrowse.model.listing.summariser import Summariser, milliseconds_of
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.listing.summary_builder import SummaryBuilder, milliseconds_of
+from sessionbrowse.model.session.build_session import build_session
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.model.session.session import Session, build_session
+from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import left_behind
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.parent_links import placed
@@ -90,7 +91,7 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
             return without_content(path, agent, status, foreign)
         while True:
             reader = Reader(RULES[agent])
-            summariser = Summariser(reader, texts=texts)
+            summariser = SummaryBuilder(reader, texts=texts)
             feed_lines(descriptor, summariser)
             reader.finish()
             if reader.is_transcript:

@@ -23,7 +23,7 @@ from sessionbrowse.model.listing.picker import (
     score,
     threads,
 )
-from sessionbrowse.model.listing.picker_words import Held, Typed
+from sessionbrowse.model.listing.picker_words import PickerText, PickerTexts
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import BadPattern, is_in
 from sessionbrowse.services.background.monitor_messages import FirstRows
@@ -117,9 +117,9 @@ class Library:
         self._asked: tuple[str | None, bool, bool, bool] | None = None
         self._chosen: list[Summary] = []
         # For each letter that was typed behind the one before: what stood in the line, and its hits.
-        self._hits: list[tuple[str, list[Held]]] = []
-        self._typed = Typed()
-        self._held: list[Held] | None = None
+        self._hits: list[tuple[str, list[PickerText]]] = []
+        self._typed = PickerTexts()
+        self._held: list[PickerText] | None = None
         # The rows of all of that list, and for what order, folds, pins and ages they are.
         self._unfiltered: tuple[tuple[str, Folding | None, Pins, AgeGroups | None], list[SessionRow]] | None = None
         # The folders with their counts, and the row of all, for (hidden too, archived).
@@ -151,7 +151,7 @@ class Library:
     def keep_only(self, paths: Iterable[str]) -> None:
         """Forget the sessions that a complete scan did not find again."""
         found = set(paths)
-        self._typed = Typed()
+        self._typed = PickerTexts()
         for path in [path for path in self._summaries if path not in found]:
             del self._summaries[path]
         self._forget_all()
@@ -347,7 +347,7 @@ class Library:
         self._newest_first(cwd, named, hidden, archived)
         self._chosen_held()
 
-    def _chosen_held(self) -> list[Held]:
+    def _chosen_held(self) -> list[PickerText]:
         if self._held is None:
             self._held = self._typed.hold(self._chosen)
         return self._held

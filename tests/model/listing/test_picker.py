@@ -23,7 +23,7 @@ from sessionbrowse.model.listing.picker import (
     score,
     threads,
 )
-from sessionbrowse.model.listing.picker_words import Typed
+from sessionbrowse.model.listing.picker_words import PickerTexts
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import BadPattern
 
@@ -256,7 +256,7 @@ def test_words_are_found_where_they_have_a_score(fields: list[tuple[str, str, st
     summaries = [
         session(name, path=f"/{number}.jsonl", text=text, cwd=cwd) for number, (name, text, cwd) in enumerate(fields)
     ]
-    query, known = parse_query(typed), Typed()
+    query, known = parse_query(typed), PickerTexts()
     found = known.matching(known.hold(summaries), query.words)
     assert [held.summary for held in found] == filtered(summaries, query, "recent")
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.model.listing.message_text import MAX_FIRST_MESSAGE_BYTES
-from sessionbrowse.model.listing.summariser import milliseconds_of
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.listing.summary_builder import milliseconds_of
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.usage import totals
 from sessionbrowse.store.read.session_file import open_session

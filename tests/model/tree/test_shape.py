@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree import rows as tree
-from sessionbrowse.model.tree.shape import laid
+from sessionbrowse.model.tree.shape import tree_layout
 from tests.support.tree_support import answer, call, result, session_of, user
 
 # Of each entry: how far above its parent is (0: a root), what it is, and whether the search finds it.
@@ -51,7 +51,7 @@ def climbed(session: Session, index: int, among: set[int]) -> int:
 @given(ENTRIES)
 def test_shapes_of_some_entries_are_those_that_climbing_finds(entries: list[tuple[int, str, bool]]) -> None:
     session = made(entries)
-    whole = laid(session, "all", None)
+    whole = tree_layout(session, "all", None)
     chosen = whole.in_order([index for index, (_, _, is_found) in enumerate(entries) if is_found])
     shape = whole.shape_of(chosen)
     for index in chosen:

@@ -243,7 +243,7 @@ def test_a_list_by_the_index_imports_nothing_that_reads_a_session(tmp_path: Path
         "format.envelope",
         "model.session.records",
         "model.session.session",
-        "model.listing.summariser",
+        "model.listing.summary_builder",
         "store.read.summarise",
     }
     assert reading <= imported_by("index")

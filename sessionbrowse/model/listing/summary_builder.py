@@ -14,7 +14,7 @@ from sessionbrowse.model.listing.bulk_lines import (
     ANSWER,
     OTHER,
     USER,
-    Block,
+    DecodedLines,
     add_costs,
     answers_by_model,
     decode_block,
@@ -42,7 +42,7 @@ SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 """U+2028 and U+2029, at which node's readline ends a line."""
 
 
-class Summariser:
+class SummaryBuilder:
     """Folds the records of one file into its `Summary`. Who wants more of ordinary lines makes a subclass."""
 
     decode: Callable[[bytes], Any] = staticmethod(decode_ordinary)
@@ -155,7 +155,7 @@ class Summariser:
             else:
                 offset = self._add_line(lines[begin], offset)
 
-    def add_ordinary(self, block: Block, offset: int) -> None:
+    def add_ordinary(self, block: DecodedLines, offset: int) -> None:
         """Take ordinary lines, the first one at `offset`."""
         if self._first is None and USER in block.kinds:
             self._find_first(block, offset)
@@ -244,7 +244,7 @@ class Summariser:
             and not reader.is_transcript
         )
 
-    def _find_first(self, block: Block, offset: int) -> None:
+    def _find_first(self, block: DecodedLines, offset: int) -> None:
         """Look for the first user message among ordinary lines that begin at `offset`."""
         for number in of_kind(range(len(block.kinds)), block.kinds, USER):
             line = block.lines[number]
