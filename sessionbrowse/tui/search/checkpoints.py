@@ -1,4 +1,4 @@
-"""Every label of every session in one list: go to the entry, or resume from there."""
+"""The screen of checkpoints: the labels of all sessions, with a filter."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ class CheckpointsScreen(ResultsScreen):
         self._behind: tuple[int, int] | None = None
         self._finished = False
         self._ended = False
-        # The disk is being looked at: what is listed before that is done may be of yesterday.
+        # Labels that are listed before the scan of the disk ends may be outdated.
         self._list_again = True
 
     def on_mount(self) -> None:
-        """Show the list."""
+        """Focus the list."""
         self.rows_list.border_title = "Checkpoints"
         self.text_view.border_title = "Preview"
         self.set_focus(self.rows_list)
 
     def on_screen_resume(self) -> None:
-        """Read the labels, anew when coming back."""
+        """Read the labels, also when the screen comes back."""
         self.was_shown = True
         self.do_search_again()
         self.update_footer()
@@ -90,7 +90,7 @@ class CheckpointsScreen(ResultsScreen):
 
     @property
     def busy(self) -> bool:
-        """Whether labels are still to come."""
+        """Whether labels are still being read."""
         return super().busy or self._is_reading
 
     @property
@@ -101,10 +101,10 @@ class CheckpointsScreen(ResultsScreen):
         known = self.browser.library.get(mark.path) or self._sessions.get(mark.path)
         return known or Summary(path=mark.path, agent=mark.agent, id=mark.id, cwd=mark.cwd, name=mark.session)
 
-    # -- what arrives -------------------------------------------------------------------------------------------
+    # -- the labels --------------------------------------------------------------------------------------------
 
-    def look_again(self) -> None:
-        """List the labels again when the disk was looked at."""
+    def refresh_search(self) -> None:
+        """List the labels again after a scan of the disk."""
         self._list_again = True
         self.browser.search_client.send(Refresh())
 
@@ -125,18 +125,18 @@ class CheckpointsScreen(ResultsScreen):
         self.browser.search_client.send(ListCheckpoints(self._stamp))
 
     def take_answer(self, answer: SearchAnswer | None) -> None:
-        """Take some more labels."""
+        """Add the labels of an answer."""
         match answer:
             case CheckpointPage(stamp=stamp) if stamp == self._stamp:
                 self._coming += answer.checkpoints
                 self._sessions.update({summary.path: summary for summary in answer.sessions})
                 self._behind = (answer.searched, answer.total)
                 self._finished = answer.finished
-                # The list of before stays until the new one is longer, or whole.
+                # The old list stays until the new one is complete or longer.
                 if answer.finished or len(self._coming) >= len(self._all):
                     self._all = sorted(self._coming, key=lambda mark: -(mark.time_ms or 0))
             case SearchStatus(reading=is_reading) if self._list_again and (self._finished or not is_reading):
-                # Without an index sessions come by and by: their labels are shown as they do.
+                # Without an index sessions are read one by one: show the labels read so far.
                 self._list_again = is_reading
                 self._ask()
                 return
@@ -152,7 +152,7 @@ class CheckpointsScreen(ResultsScreen):
             self._problem = answers.problem
         pattern_is_in = answers.is_in if answers is not None else is_in
         rows = [mark for mark in self._all if fits(self._query, mark, pattern_is_in)] if self._problem is None else []
-        # The rows stay until it is known in which labels the pattern is.
+        # The rows stay until the matches of the pattern are known.
         self._rows = self._rows if answers is not None and answers.is_waiting else rows
         keys = [(mark.path, mark.entry_index) for mark in self._rows]
         self.rows_list.set_rows(keys, empty=self._empty_sentence())
@@ -218,7 +218,7 @@ class CheckpointsScreen(ResultsScreen):
         self.rows_list.go_first()
 
     def do_accept_filter(self) -> None:
-        """Give the keys back to the list."""
+        """Focus the list and keep the filter."""
         self.set_focus(self.rows_list)
         if not self.query_text:
             self.line.close()
@@ -242,7 +242,7 @@ class CheckpointsScreen(ResultsScreen):
     # -- resuming -----------------------------------------------------------------------------------------------
 
     def do_resume_there(self) -> None:
-        """Check the entry out, then run the session's agent, which goes on from there."""
+        """Check out the entry, then run the session's agent, which resumes there."""
         found = self.found_entry
         if found is None or found.entry_id is None:
             return
@@ -250,7 +250,7 @@ class CheckpointsScreen(ResultsScreen):
 
 
 def fits(query: SearchQuery, mark: Checkpoint, pattern_is_in: PatternIsIn = is_in) -> bool:
-    """Tell whether a checkpoint is what a query asks for: words of its label, its session, its entry, its directory."""
+    """Whether a checkpoint matches a query: the words of its label, session name, directory and entry."""
     if query.agents and mark.agent not in query.agents:
         return False
     if query.states and mark.state not in query.states:

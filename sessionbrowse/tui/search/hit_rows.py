@@ -1,4 +1,4 @@
-"""Hits and checkpoints as lines of spans, the more columns the wider the list is."""
+"""Hits and checkpoints as rows of spans; wide lists show more columns."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ ROLES = {
     "branch_summary": "summary",
     "compaction": "summary",
 }
-"""How a role is written where its own word is long."""
+"""Short names of roles with long names."""
 ROLE_LOOKS = {"user": "user", "assistant": "assistant", "toolResult": "tool", "bashExecution": "tool", "label": "label"}
 STATE_SIGNS = {"abandoned": "⌥", "compacted": "▒"}
-"""Beside an entry that the model would not receive: on a branch that was left, or before the compaction."""
+"""Signs of entries that the model would not receive: on an abandoned branch, or before the compaction."""
 
 _ROLE_CELLS, _NARROW_ROLE_CELLS, _STATE_CELLS, _AGE_CELLS = 10, 5, 10, 5
 
 
 def hit_row(hit: Hit, summary: Summary, width: int, style: ListStyle, *, first_of_session: bool) -> Line:
-    """Return the row of a hit; what is the session's stands beside its first hit only."""
+    """Return the row of a hit; only the first hit of a session names the session."""
     when = moment(hit.time_ms, style) or moment(summary.modified, style)
     line: Line = [agent_span(hit.agent), right_aligned(when, "dim", _AGE_CELLS), (" ", "")]
     looks = ROLE_LOOKS.get(hit.role, "title" if hit.role == "name" else "note")
@@ -41,7 +41,7 @@ def hit_row(hit: Hit, summary: Summary, width: int, style: ListStyle, *, first_o
 
 
 def _session_columns(summary: Summary, width: int, style: ListStyle, *, shown: bool, project_from: int = 130) -> Line:
-    """Return the columns that name the session, empty ones if it was named in the row above."""
+    """Return the columns that name the session; empty columns unless `shown`."""
     line: Line = []
     for least, cells, text, roles in (
         (project_from, 16, folder_name(summary.cwd, style.home)[0] if summary.cwd else "", "dim"),
@@ -53,13 +53,13 @@ def _session_columns(summary: Summary, width: int, style: ListStyle, *, shown: b
 
 
 def snippet_spans(hit: Hit, room: int) -> Line:
-    """Return the snippet with its matches marked, the first of them in view."""
-    # Cleaning replaces characters one by one, but may take some away: then the marks would be beside the words.
+    """Return the snippet with its matches marked, cut so that the first match is visible."""
+    # If cleaning removed characters, the marks would be in the wrong places.
     shown = clean(hit.snippet)
     marks = hit.marks if len(shown) == len(hit.snippet) else ()
     line = overlay([(shown, "title" if hit.role == "name" else "")], apart(marks), "match")
     first = marks[0] if marks else (0, 0)
-    # What stands before the match says less than what follows it.
+    # The text after the match matters more than the text before it.
     before = first[0] - max(0, min(room // 3, room - (first[1] - first[0])))
     if before <= 0 or line_width(line) <= room:
         return line
@@ -67,7 +67,7 @@ def snippet_spans(hit: Hit, room: int) -> Line:
 
 
 def state_spans(state: str, width: int) -> Line:
-    """Return the sign of an entry that is not on the way to the leaf, with its word where there is room."""
+    """Return the sign of an entry's state, with its name if there is room."""
     sign = STATE_SIGNS.get(state, " ")
     if width < 100:
         return [(f" {sign}", "branch")]
@@ -76,7 +76,7 @@ def state_spans(state: str, width: int) -> Line:
 
 
 def checkpoint_row(mark: Checkpoint, summary: Summary, width: int, style: ListStyle) -> Line:
-    """Return the row of a checkpoint: when it was set, its label, the session, the entry."""
+    """Return the row of a checkpoint: time, label, session, entry."""
     line: Line = [agent_span(mark.agent), right_aligned(moment(mark.time_ms, style), "dim", _AGE_CELLS), (" ", "")]
     cells = max(14, min(34, width // 4))
     line += pad(fit([(f"⚑ {one_line(mark.label, 200)}", "label strong")], cells - 1), cells)
@@ -87,7 +87,7 @@ def checkpoint_row(mark: Checkpoint, summary: Summary, width: int, style: ListSt
 
 
 def place_line(summary: Summary, role: str, state: str, style: ListStyle) -> Line:
-    """Return in one line what a narrow row leaves out."""
+    """Return the line that names agent, session, folder and role of a hit, which narrow rows leave out."""
     line: Line = [agent_span(summary.agent), (f" {one_line(summary.title, 120)}", "title")]
     if summary.cwd:
         line.append((f" · {folder_name(summary.cwd, style.home)[0]}", "dim"))

@@ -1,4 +1,4 @@
-"""Look beyond what is on the screen: search every session, list every checkpoint."""
+"""Commands that open the search over all sessions and the checkpoints."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from sessionbrowse.tui.widgets.filter_line import FilterLine
 
 
 class OpenSearch:
-    """The commands that leave a screen for the search or the checkpoints."""
+    """Commands that open the search and the checkpoints from another screen."""
 
     def __init__(self, screen: CommandScreen[None]) -> None:
         self._screen = screen
 
     def do_search_all(self) -> None:
-        """Search everything; what is being typed in a filter is searched for."""
+        """Open the search, with the text that is being typed in a filter."""
         typed = self._screen.query_one(FilterLine).input.value if self._screen.typing else ""
         self._screen.browser.show_search(typed.strip())
 
     def do_search_beyond(self) -> None:
-        """Search everything."""
+        """Open the search from a session."""
         self.do_search_all()
 
     def do_checkpoints(self) -> None:
-        """List every label of every session."""
+        """Open the labels of all sessions."""
         self._screen.browser.show_checkpoints()

@@ -1,4 +1,4 @@
-"""What the screens share that list entries of many sessions: a preview at the entry, going there, resuming."""
+"""The base of the search and the checkpoints: a list of entries of many sessions, with a preview."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.shell.session_updates import SessionUpdates
 
 PREVIEW_DELAY = 0.12
-"""Seconds the cursor rests on a row before its session is opened for the preview."""
+"""Time the cursor rests on a row before its session is opened for the preview."""
 
-HURRY_SECONDS = 0.002
-"""So soon behind an answer it is painted, with what comes right behind it."""
+ANSWER_FRAME_SECONDS = 0.002
+"""Time after an answer until it is painted, together with answers that follow at once."""
 
-LOOK_AGAIN_SECONDS = 0.5
-"""So long behind a change on the disk it is searched again, however much changes meanwhile."""
+REFRESH_SECONDS = 0.5
+"""Time after a change on the disk until it is searched again, together with further changes."""
 
 
 class FoundEntry(Struct, frozen=True):
-    """An entry of a session, or the session itself (`index` None), and what it is."""
+    """An entry of a session, or the session itself (`index` None), with its role and its state."""
 
     summary: Summary
     index: int | None
@@ -63,10 +63,10 @@ class PreviewDocument(Struct, frozen=True):
 
 
 class ResultsScreen(CommandScreen[None]):
-    """A line, rows that are entries, and a preview."""
+    """A line of text, a list of entries, and a preview."""
 
     class Answered(Message):
-        """The search answered; None when it ended by itself."""
+        """The search answered; None: it ended by itself."""
 
         def __init__(self, answer: SearchAnswer | None) -> None:
             super().__init__()
@@ -78,8 +78,8 @@ class ResultsScreen(CommandScreen[None]):
         self._preview_due = False
         self._previewed: tuple[object, str] | None = None
         self._waiting_for: tuple[object, str] | None = None
-        self._hurries = False
-        self._looks_again = False
+        self._paint_due = False
+        self._refresh_due = False
         self.was_shown = False
 
     def compose(self) -> ComposeResult:
@@ -94,7 +94,7 @@ class ResultsScreen(CommandScreen[None]):
 
     @property
     def rows_list(self) -> RowList:
-        """The rows."""
+        """The list of entries."""
         return self.query_one("#found-rows", RowList)
 
     @property
@@ -104,7 +104,7 @@ class ResultsScreen(CommandScreen[None]):
 
     @property
     def line(self) -> FilterLine:
-        """The line that is typed in."""
+        """The line in which the query is typed."""
         return self.query_one(FilterLine)
 
     @cached_property
@@ -124,74 +124,74 @@ class ResultsScreen(CommandScreen[None]):
         return self.found_entry.summary if self.found_entry is not None else None
 
     @abstractmethod
-    def look_again(self) -> None:
-        """Have the search look at the disk, and show what that changes."""
+    def refresh_search(self) -> None:
+        """Have the search scan the disk, and show changed results."""
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
-        """Look again soon; what is not on top does when it comes back."""
-        if self.is_top and not self._looks_again:
-            self._looks_again = True
-            self.set_timer(LOOK_AGAIN_SECONDS, self._look_again)
+        """Refresh the results soon; a covered screen does so when it comes back."""
+        if self.is_top and not self._refresh_due:
+            self._refresh_due = True
+            self.set_timer(REFRESH_SECONDS, self._refresh_if_on_top)
 
-    def _look_again(self) -> None:
-        self._looks_again = False
+    def _refresh_if_on_top(self) -> None:
+        self._refresh_due = False
         status = self.browser.search_client.status
-        # Without an index every file would be read.
+        # Without an index a refresh would read every file.
         if self.is_top and status is not None and status.has_index:
-            self.look_again()
+            self.refresh_search()
 
     def reload(self) -> None:
-        """Look at the disk again."""
+        """Scan the disk again."""
         self.give(BY_ID["search_again"])
 
     @property
     @abstractmethod
     def searched_for(self) -> str:
-        """The query whose words the preview marks."""
+        """The query whose matches the preview marks."""
 
     @abstractmethod
     def _render_row(self, index: int, width: int, state: RowState) -> Line:
-        """Return a row."""
+        """Return a row as spans."""
 
     @abstractmethod
     def take_answer(self, answer: SearchAnswer | None) -> None:
-        """Take what the search answered."""
+        """Show an answer of the search; None: it ended by itself."""
 
     def here(self) -> Here:
         """Return what commands may ask."""
         return Here(has_rows=self.rows_list.count > 0, has_session=self.found_entry is not None)
 
     def moving(self) -> RowList | TextView | None:
-        """The rows, also while the line is typed in; the preview when it has the keys."""
+        """The preview if it is focused, else the list, also while the query is typed."""
         return self.text_view if self.focused is self.text_view else self.rows_list
 
     def style(self) -> ListStyle:
-        """Return how times and paths are written."""
+        """Return the style of times and paths."""
         browser = self.browser
         return ListStyle(now_ms=browser.now_ms(), home=browser.home, dates=browser.options.settings.date_style)
 
     # -- the search ---------------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        """Listen to the search."""
+        """Show the preview and listen to the search."""
         self.add_class("-preview-shown")
         self.browser.search_client.listen(lambda answer: self.post_message(self.Answered(answer)))
 
     def on_resize(self) -> None:
-        """The preview may have come into view with the new size."""
+        """Fill the preview if the new size made it visible."""
         self.call_after_refresh(self.show_preview)
 
     @on(Answered)
     def _answered(self, message: Answered) -> None:
         message.stop()
         self.take_answer(message.answer)
-        if not self._hurries:
-            self._hurries = True
-            self.set_timer(HURRY_SECONDS, self._paint_answer)
+        if not self._paint_due:
+            self._paint_due = True
+            self.set_timer(ANSWER_FRAME_SECONDS, self._paint_answer)
 
     def _paint_answer(self) -> None:
-        # The letter was painted just before: from there the next frame would wait its time, or twice that.
-        self._hurries = False
+        # The typed letter was painted just before, so the next regular frame would come late.
+        self._paint_due = False
         self.paint_now()
 
     # -- the preview --------------------------------------------------------------------------------------------
@@ -208,13 +208,13 @@ class ResultsScreen(CommandScreen[None]):
         self.do_open_found()
 
     def show_preview(self) -> None:
-        """Show the entry under the cursor, when the cursor rests."""
+        """Show the entry under the cursor when the cursor rests."""
         found = self.found_entry
         place = place_line(found.summary, found.role, found.state, self.style()) if found is not None else []
         self.query_one("#found-place", Bar).show(place)
         wanted = (self.rows_list.key, self.searched_for) if found is not None else None
         if wanted == self._previewed or (self._preview_due and wanted == self._waiting_for):
-            # More hits below do not put off the preview of the first.
+            # Further hits below must not delay the preview.
             return
         if self._preview_timer is not None:
             self._preview_timer.stop()
@@ -252,7 +252,7 @@ class ResultsScreen(CommandScreen[None]):
         self.lane("preview").ask(load)
 
     def take_preview(self, outcome: Outcome) -> None:
-        """Show the entry, from where the match stands."""
+        """Show the entry from its first match."""
         if outcome.error is not None:
             sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
             self.text_view.show([], empty=one_line(sentence))
@@ -274,23 +274,23 @@ class ResultsScreen(CommandScreen[None]):
             self.browser.show_session(found.summary, found.index, found.entry_id, self.searched_for)
 
     def do_leave_found(self) -> None:
-        """Go back to where the search was asked for."""
+        """Go back to the previous screen."""
         self.app.pop_screen()
 
     def do_found_line(self) -> None:
-        """Type in the line."""
+        """Focus the line of the query."""
         self.set_focus(self.line.input)
 
     def do_found_rows(self) -> None:
-        """Give the keys to the rows."""
+        """Focus the list."""
         self.set_focus(self.rows_list)
 
     def do_pane_left(self) -> None:
-        """Give the keys to the rows."""
+        """Focus the list."""
         self.do_found_rows()
 
     def do_found_view(self) -> None:
-        """Give the keys to the preview."""
+        """Focus the preview."""
         self.set_preview(True)
         self.set_focus(self.text_view)
 
@@ -313,11 +313,11 @@ class ResultsScreen(CommandScreen[None]):
             self.browser.copy(self.text_view.plain(), "the entry at the cursor")
 
     def focus_changed(self) -> None:
-        """Tell the style sheet which pane has the keys."""
+        """Tell the style sheet which pane is focused."""
         at_view = self.focused is self.text_view
         changed = self.has_class("-at-view") != at_view
         self.set_class(at_view, "-at-view")
         if at_view and changed:
-            # On a narrow screen the preview was not there until now.
+            # On a narrow screen the preview becomes visible only now.
             self.call_after_refresh(self.show_preview)
         super().focus_changed()

@@ -1,4 +1,4 @@
-"""Search everything: results while typing, each an entry, with a preview at the match."""
+"""The screen of the search over all sessions: hits while typing, with a preview."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from sessionbrowse.tui.widgets.bars import Bar
 from sessionbrowse.tui.widgets.row_list import RowState
 
 PAGE_HITS = 60
-"""So many hits are asked for at first, and so many more when the cursor comes near the end of them."""
+"""Hits requested at first, and again each time when the cursor comes near the last one."""
 NEAR_END = 30
 ROOM_FOR_FILTERS = 114
-"""Columns in which the line has room to name filters too, beside what it says of the hits."""
+"""Width of the screen from which the empty line also names filters."""
 
 
 class SearchScreen(ResultsScreen):
@@ -53,7 +53,7 @@ class SearchScreen(ResultsScreen):
         self._ended = False
 
     def on_mount(self) -> None:
-        """Show the line and what can be typed there."""
+        """Show the line and the examples."""
         self.tools = self.browser.options.settings.index_tools
         self.rows_list.border_title = "Results"
         self.text_view.border_title = "Preview"
@@ -63,7 +63,7 @@ class SearchScreen(ResultsScreen):
         self._show_state()
 
     def on_screen_resume(self) -> None:
-        """Start the search if it is not there, else have it look at the disk again."""
+        """Start the search if it does not run, else have it scan the disk again."""
         client = self.browser.search_client
         self.was_shown = True
         if client.is_running:
@@ -97,7 +97,7 @@ class SearchScreen(ResultsScreen):
 
     @property
     def searched_for(self) -> str:
-        """The query of the rows on the screen."""
+        """The query in the line."""
         return self.query_text
 
     @property
@@ -110,12 +110,12 @@ class SearchScreen(ResultsScreen):
 
     @property
     def _is_unanswered(self) -> bool:
-        """Whether nothing has been heard yet of what stands in the line."""
+        """Whether the query in the line has no answer yet."""
         return self._is_searching and self._answered_stamp != self._stamp
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is still to come."""
+        """Whether an answer is expected."""
         status = self.browser.search_client.status
         is_reading = self.browser.search_client.is_running and (status is None or status.reading)
         return super().busy or self._is_searching or is_reading
@@ -124,11 +124,11 @@ class SearchScreen(ResultsScreen):
         known = self.browser.library.get(hit.path) or self._sessions.get(hit.path)
         return known or Summary(path=hit.path, agent=hit.agent, id=hit.id, cwd=hit.cwd, name=hit.name)
 
-    def look_again(self) -> None:
-        """Search what changed; the hits come again if that matters."""
+    def refresh_search(self) -> None:
+        """Have the search read changed files; it sends new hits if there are any."""
         self.browser.search_client.send(Refresh())
 
-    # -- asking -------------------------------------------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------------------------
 
     def text_changed(self, text: str) -> None:
         """Search while typing."""
@@ -137,7 +137,7 @@ class SearchScreen(ResultsScreen):
             self._find()
 
     def search_for(self, text: str) -> None:
-        """Search for a text that was typed elsewhere."""
+        """Search for a query that was typed on another screen."""
         self.line.set_text(text)
         self.text_changed(text)
 
@@ -146,20 +146,20 @@ class SearchScreen(ResultsScreen):
         self._stamp, self._progress, self._problem = client.stamp(), None, None
         self._asked_for = PAGE_HITS
         self._opens_first = False
-        # An empty question makes the one before stale.
+        # An empty query is sent too: it ends the previous search.
         client.send(Find(self._stamp, self.query_text, self.tools, PAGE_HITS))
         if not self.query_text.strip():
             self._hits = []
             self._show_examples()
         elif not self._hits:
-            # What the letters before did not find says nothing of these.
+            # The old list was empty: show that this query is searched.
             self._show_hits(top=False)
         self._say_found()
 
     # -- answers ------------------------------------------------------------------------------------------------
 
     def take_answer(self, answer: SearchAnswer | None) -> None:
-        """Show what came."""
+        """Show an answer of the search."""
         match answer:
             case None:
                 self._ended = True
@@ -174,7 +174,7 @@ class SearchScreen(ResultsScreen):
                     self._show_hits(top=False)
                 self._say_found()
             case SearchRefused(stamp=stamp, sentence=sentence) if stamp == self._stamp:
-                # What the letters before found is no answer to this.
+                # The hits on the screen belong to the previous query.
                 self._problem, self._hits = sentence, []
                 self._show_hits(top=False)
                 self._say_found()
@@ -188,7 +188,7 @@ class SearchScreen(ResultsScreen):
         is_new = self._answered_stamp != page.stamp
         self._answered_stamp = page.stamp
         self._sessions.update({summary.path: summary for summary in page.sessions})
-        # The rows of the letter before stay until there is something better: an empty list would flicker.
+        # The hits of the previous query stay until now: an empty list would flicker.
         self._hits = [*self._hits[: page.at], *page.hits]
         self._show_hits(top=is_new)
         if self._opens_first and self._hits and self.is_top:
@@ -259,7 +259,7 @@ class SearchScreen(ResultsScreen):
         self.rows_list.border_subtitle = f"{len(self._hits):,}" if self._hits else ""
 
     def _show_state(self) -> None:
-        """Say what is searched, and by what."""
+        """Show in the header what the search does and how many sessions there are."""
         browser = self.browser
         status = browser.search_client.status
         right: Line = []
@@ -291,11 +291,11 @@ class SearchScreen(ResultsScreen):
         return hit_row(hit, self._summary(hit), width, self.style(), first_of_session=first)
 
     def position(self) -> str:
-        """Return where the cursor stands in the hits."""
+        """Return the position of the cursor among the hits."""
         return super().position() if self._hits else ""
 
     def show_preview(self) -> None:
-        """Show the entry under the cursor, and ask for more hits when it comes near the last of them."""
+        """Show the entry under the cursor, and request more hits near the end of the list."""
         super().show_preview()
         if self._progress is None or not self._progress.paused or self._asked_for > len(self._hits):
             return
@@ -307,9 +307,9 @@ class SearchScreen(ResultsScreen):
     # -- commands -----------------------------------------------------------------------------------------------
 
     def do_open_found(self) -> None:
-        """Go to the entry in its session's tree; an example is put into the line."""
+        """Go to the entry in its session's tree, or search for the chosen example."""
         if self.typing and self._is_unanswered:
-            # What stands there was found for other words.
+            # The hits on the screen belong to another query: open the first hit of this one.
             self._opens_first = True
             return
         if self._hits:
@@ -321,7 +321,7 @@ class SearchScreen(ResultsScreen):
             self.do_found_line()
 
     def do_search_tools(self) -> None:
-        """Look into tool calls and results too, or no more."""
+        """Include or exclude tool calls and results."""
         self.tools = not self.tools
         status = self.browser.search_client.status
         if self.tools and status is not None and status.has_index and not status.has_tools:
@@ -333,11 +333,11 @@ class SearchScreen(ResultsScreen):
         self._find()
 
     def do_stop_search(self) -> None:
-        """Search no more."""
+        """Stop the search."""
         self.browser.search_client.send(StopSearch(self._stamp))
 
     def do_search_again(self) -> None:
-        """Look at the disk again."""
+        """Scan the disk again and repeat the search."""
         client = self.browser.search_client
         if client.is_running:
             client.send(Refresh())
@@ -348,5 +348,5 @@ class SearchScreen(ResultsScreen):
         self._show_state()
 
     def on_unmount(self) -> None:
-        """End the search with the screen: the program ends."""
+        """End the search program: the screen is removed only when the browser ends."""
         self.browser.search_client.close()
