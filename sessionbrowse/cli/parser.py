@@ -206,7 +206,10 @@ def make_parser() -> argparse.ArgumentParser:
     relocate = add("relocate", "Move the sessions of a project whose directory was moved or renamed: all, or none.")
     relocate.add_argument("old", metavar="OLD", help="the directory that the sessions name now")
     relocate.add_argument(
-        "new", metavar="NEW", nargs="?", help="the directory that they shall name; without it: where OLD may be now"
+        "new",
+        metavar="NEW",
+        nargs="?",
+        help="the directory that they name from now on; without NEW: print where OLD may be",
     )
     relocate.add_argument("--dry-run", action="store_true", help="only say what would be moved")
     _add_force(relocate)

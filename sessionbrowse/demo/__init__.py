@@ -23,5 +23,5 @@ def make_demo(target: Path, now_ms: int | None = None) -> Path:
         write(readme, [f"# {project}\n\n{purpose}\n".encode()], world.now_ms)
     write(world.home / MOVED_TO / "README.md", [b"# legacy-crm\n\nHere it is.\n"], world.now_ms)
     for stories in (auth_story, webshop, infra, notes, ledger, at_home):
-        stories.tell(world)
+        stories.write_sessions(world)
     return world.target

@@ -68,13 +68,13 @@ Move sign-in of the webshop from signed cookies to server sessions, without sign
 2. Remove `SECRET` from the settings"""
 
 
-def tell(world: World) -> None:
+def write_sessions(world: World) -> None:
     """Write both sessions."""
     fix_flaky_test(world, refactor_auth(world))
 
 
 def refactor_auth(world: World) -> Story:
-    """Tell the longest session: two attempts from one question, labels, a compaction, a name given late."""
+    """Write the longest session: two attempts from one question, labels, a compaction, a name given late."""
     s = world.story("pi", "webshop", "2h", "auth", model="anthropic/claude-opus-4-5", thinking="high")
     s.user(
         "Refactor the auth module so that nothing reads the global SECRET any more. "
@@ -215,7 +215,7 @@ def refactor_auth(world: World) -> Story:
 
 
 def fix_flaky_test(world: World, auth: Story) -> None:
-    """Tell a fork of the longest session."""
+    """Write a fork of the longest session."""
     s = world.story("pi", "webshop", "3h", "flaky", model="anthropic/claude-opus-4-5")
     label = next(entry for entry in auth.session.get_entries() if entry.get("label") == "jwt-works")
     s.continue_from(auth, label["targetId"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sessionbrowse.demo.world import World
 
 
-def tell(world: World) -> None:
-    """Write every session of the infrastructure."""
+def write_sessions(world: World) -> None:
+    """Write all sessions of the infrastructure."""
     deploy_script(world)
     terraform_drift(world)
     postgres_upgrade(world)
@@ -16,7 +16,7 @@ def tell(world: World) -> None:
 
 
 def deploy_script(world: World) -> None:
-    """Tell a session that ended just now, with the user's turn unanswered."""
+    """Write a session that ended just now, with the user's turn unanswered."""
     s = world.story("pi", "infra", "20s", "deploy")
     s.user("Write a deploy script for staging that rolls back by itself")
     s.use("ls", {"path": "scripts"}, "build.sh\nmigrate.sh\nsmoke.sh")
@@ -33,7 +33,7 @@ def deploy_script(world: World) -> None:
 
 
 def terraform_drift(world: World) -> None:
-    """Tell a session in which the user runs commands too."""
+    """Write a session in which the user runs commands too."""
     s = world.story("pi", "infra", "6h", "drift", model="openai/gpt-5.2", thinking="low")
     plan = (
         "  # aws_security_group_rule.worker_egress will be updated in-place\n"
@@ -66,7 +66,7 @@ def terraform_drift(world: World) -> None:
 
 
 def postgres_upgrade(world: World) -> None:
-    """Tell a session that was compacted twice."""
+    """Write a session that was compacted twice."""
     s = world.story("pi", "infra", "12d", "postgres", thinking="high")
     s.user("Plan the upgrade from Postgres 15 to 17 with less than a minute of downtime")
     for check, answer in (
@@ -99,7 +99,7 @@ def postgres_upgrade(world: World) -> None:
 
 
 def alert_noise(world: World) -> None:
-    """Tell a session with two roots: the user began anew in the same file."""
+    """Write a session with two roots: the user began anew in the same file."""
     s = world.story("pi", "infra", "22d", "alerts", model="google/gemini-3-pro")
     s.user("Which alerts fired most last month, and which of them led to any action?")
     s.say("312 alerts, 9 actions. `HighMemory` fired 190 times without any.")
@@ -111,7 +111,7 @@ def alert_noise(world: World) -> None:
 
 
 def helm_chart(world: World) -> None:
-    """Tell a session of omp with its own kinds of entries and a compaction."""
+    """Write a session of omp with its own kinds of entries and a compaction."""
     s = world.story("omp", "infra", "8h", "helm", model="anthropic/claude-opus-4-5", thinking="high")
     s.add(s.session.append_service_tier_change, {"anthropic": "priority"})
     s.user("Make a Helm chart for the worker, with one queue per deployment")
@@ -155,7 +155,7 @@ def helm_chart(world: World) -> None:
 
 
 def backups(world: World) -> None:
-    """Tell a session of indusagi's first generation."""
+    """Write a session of indusagi's first generation."""
     s = world.story("indusagi", "infra", "148d", "backups", model="kimi/kimi-k2", thinking="off")
     s.user("Are last night's backups complete?")
     s.use("bash", {"command": "restic snapshots --latest 1 --compact"}, "9f2c1e  db-1  /var/backups  41.2 GiB")

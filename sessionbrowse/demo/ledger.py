@@ -9,14 +9,14 @@ RUN_ID = "6d0f7a52-91c4-4e0b-8a57-2f3b1c9d4e11"
 WORKFLOW = "close-month"
 
 
-def tell(world: World) -> None:
-    """Write every session of the ledger."""
+def write_sessions(world: World) -> None:
+    """Write all sessions of the ledger."""
     idempotency_again(world, idempotency_keys(world))
     close_month(world)
 
 
 def idempotency_keys(world: World) -> Story:
-    """Tell a session with a long tool result."""
+    """Write a session with a long tool result."""
     s = world.story("pi", "ledger", "20h", "idempotency", thinking="high")
     s.user("Payments are booked twice when a client retries. Add idempotency keys.")
     s.use(
@@ -51,7 +51,7 @@ def idempotency_keys(world: World) -> Story:
 
 
 def idempotency_again(world: World, source: Story) -> None:
-    """Tell a fork in which an old tool result was cut out of the context."""
+    """Write a fork in which an old tool result was cut out of the context."""
     s = world.story("pi", "ledger", "18h", "idempotency again", thinking="high")
     label = next(entry for entry in source.session.get_entries() if entry.get("label") == "works")
     s.continue_from(source, label["targetId"])
@@ -69,7 +69,7 @@ def idempotency_again(world: World, source: Story) -> None:
 
 
 def close_month(world: World) -> None:
-    """Tell a session of atomic that runs a workflow, whose stages are sessions that atomic hides."""
+    """Write a session of atomic that runs a workflow, whose stages are sessions that atomic hides."""
     s = world.story("atomic", "ledger", "5h", "month", model="openai/gpt-5.2", thinking="high")
     s.user("Run the month-end checks and tell me only what is wrong")
     started = s.note(

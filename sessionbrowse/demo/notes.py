@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from sessionbrowse.demo.transcript import tell_transcript
+from sessionbrowse.demo.transcript import write_transcript
 from sessionbrowse.demo.world import World
 
 
-def tell(world: World) -> None:
-    """Write every session of the notes app."""
+def write_sessions(world: World) -> None:
+    """Write all sessions of the notes app."""
     offline_sync(world)
     japanese_search(world)
     attachments(world)
     export_to_pdf(world)
-    tell_transcript(
+    write_transcript(
         world,
         "notes-app",
         41,
@@ -26,7 +26,7 @@ def tell(world: World) -> None:
 
 
 def offline_sync(world: World) -> None:
-    """Tell a session with an extension's state and messages."""
+    """Write a session with an extension's state and messages."""
     s = world.story("pi", "notes-app", "1.4d", "sync")
     s.user("Design the offline sync: last write wins, or something better?")
     s.note("plan-mode", {"active": True, "todos": ["conflicts", "deletes", "clock skew"]})
@@ -51,7 +51,7 @@ def offline_sync(world: World) -> None:
 
 
 def japanese_search(world: World) -> None:
-    """Tell a session with wide characters, joined emoji and text from right to left."""
+    """Write a session with wide characters, joined emoji and text from right to left."""
     s = world.story("pi", "notes-app", "5d", "search", model="google/gemini-3-pro", thinking="off")
     s.user("日本語のメモが検索できません。「会議」で探しても見つからない")
     s.use(
@@ -67,7 +67,7 @@ def japanese_search(world: World) -> None:
 
 
 def attachments(world: World) -> None:
-    """Tell a session of omp and its fork, which names its parent by id."""
+    """Write a session of omp and its fork, which names its parent by id."""
     s = world.story("omp", "notes-app", "30h", "attachments")
     s.user("Notes need attachments. Where do the bytes go?")
     s.use("glob", {"paths": "src/storage/**"}, "src/storage/db.ts\nsrc/storage/files.ts")
@@ -89,7 +89,7 @@ def attachments(world: World) -> None:
 
 
 def export_to_pdf(world: World) -> None:
-    """Tell a session of atomic whose name was taken away again."""
+    """Write a session of atomic whose name was taken away again."""
     s = world.story("atomic", "notes-app", "6d", "pdf", model="openai/gpt-5.2")
     s.user("Export a note as PDF, with its images")
     s.name("PDF export")

@@ -17,7 +17,7 @@ _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
-def tell_transcript(world: World, project: str, days_ago: float, turns: list[tuple[str, str]]) -> Path:
+def write_transcript(world: World, project: str, days_ago: float, turns: list[tuple[str, str]]) -> Path:
     """Write a transcript of `turns`, each a node's role (`user`, `assistant`, `tool`) and its text."""
     begins_ms = world.now_ms - int(days_ago * 86_400_000)
     source = random.Random(f"{project} {turns[0][1]}")

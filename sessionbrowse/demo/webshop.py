@@ -1,16 +1,16 @@
-"""Sessions about a web shop, of every agent; the longest one is told in `auth_story`."""
+"""Sessions about a web shop, of every agent; the longest one is in `auth_story`."""
 
 from __future__ import annotations
 
 from sessionbrowse.demo.files import write
-from sessionbrowse.demo.transcript import tell_transcript
+from sessionbrowse.demo.transcript import write_transcript
 from sessionbrowse.demo.world import World
 from sessionbrowse.demo.writer import Story
 
 PACKAGES = ("sqlalchemy", "httpx", "jinja2", "pydantic", "uvicorn", "structlog", "pillow", "redis")
 
 
-def tell(world: World) -> None:
+def write_sessions(world: World) -> None:
     """Write the sessions of the web shop."""
     openapi_docs(world)
     off_by_one_cent(world)
@@ -20,7 +20,7 @@ def tell(world: World) -> None:
     port_to_uv(world)
     cleared_context(world)
     accessibility(world)
-    tell_transcript(
+    write_transcript(
         world,
         "webshop",
         52,
@@ -32,7 +32,7 @@ def tell(world: World) -> None:
 
 
 def openapi_docs(world: World) -> None:
-    """Tell a short session without a name."""
+    """Write a short session without a name."""
     s = world.story("pi", "webshop", "1.2d", "openapi", model="openai/gpt-5.2")
     s.user("Add OpenAPI docs for the order endpoints, with an example for each status")
     s.use("find", {"pattern": "**/orders*.py", "path": "src"}, "src/shop/orders.py\nsrc/shop/api/orders.py")
@@ -49,7 +49,7 @@ def openapi_docs(world: World) -> None:
 
 
 def off_by_one_cent(world: World) -> None:
-    """Tell a session that the provider broke off."""
+    """Write a session that the provider broke off."""
     s = world.story("pi", "webshop", "2.1d", "cent")
     s.user("Why is the checkout total sometimes off by one cent?")
     s.use(
@@ -67,7 +67,7 @@ def off_by_one_cent(world: World) -> None:
 
 
 def upgrade_framework(world: World) -> None:
-    """Tell a session that the user stopped, then went on with another model."""
+    """Write a session that the user stopped, then went on with another model."""
     s = world.story("pi", "webshop", "4d", "fastapi")
     s.user("Upgrade FastAPI and fix what breaks")
     s.use(
@@ -89,7 +89,7 @@ def upgrade_framework(world: World) -> None:
 
 
 def stub(world: World) -> None:
-    """Tell a session of one question."""
+    """Write a session of one question."""
     s = world.story("pi", "webshop", "9d", "stub")
     s.user("hi, are you there?")
     s.say("Yes. What shall we work on?")
@@ -97,7 +97,7 @@ def stub(world: World) -> None:
 
 
 def product_feed(world: World) -> None:
-    """Tell a session whose file was damaged: a torn line, invalid bytes, and an end that never came."""
+    """Write a session whose file was damaged: a torn line, invalid bytes, and an end that never came."""
     s = world.story("pi", "webshop", "2.6d", "feed")
     s.user("Import the product feed of the new supplier, 40,000 rows, nightly")
     for part in ("download", "parse", "match", "write"):
@@ -120,7 +120,7 @@ def product_feed(world: World) -> None:
 
 
 def port_to_uv(world: World) -> None:
-    """Tell a long session of omp with a subagent and a tool output that lies beside the file."""
+    """Write a long session of omp with a subagent and a tool output that lies beside the file."""
     s = world.story("omp", "webshop", "1.1d", "uv")
     s.user("Port the build from poetry to uv, package by package, and keep the lock file reviewable")
     s.name("port to uv")
@@ -165,7 +165,7 @@ def port_to_uv(world: World) -> None:
 
 
 def cleared_context(world: World) -> None:
-    """Tell a session of omp without a name, in which the user cleared the context."""
+    """Write a session of omp without a name, in which the user cleared the context."""
     s = world.story("omp", "webshop", "3.2d", "cleared", model="openai/gpt-5.2")
     s.add(s.session.append_credential_pin, "openai", "5e" * 32)
     s.user("Explain the checkout state machine")
@@ -188,7 +188,7 @@ def cleared_context(world: World) -> None:
 
 
 def accessibility(world: World) -> None:
-    """Tell a session of atomic that was compacted its way: a transcript with lines filtered out."""
+    """Write a session of atomic that was compacted its way: a transcript with lines filtered out."""
     s = world.story("atomic", "webshop", "2.4d", "audit", model="anthropic/claude-opus-4-5")
     s.user("Audit the checkout for screen readers")
     s.use(

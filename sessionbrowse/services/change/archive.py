@@ -52,8 +52,8 @@ def archive(
         )
         if used.in_use and not force:
             raise InUse(
-                f"{shown_name(path)} may be in use: {'; '.join(used.reasons)}. {agent.name} would write on where it "
-                "lay, into a file that is no session. Quit it first."
+                f"{shown_name(path)} may be in use: {'; '.join(used.reasons)}. {agent.name} would go on "
+                f"writing to its old path, into a file that is no session. Quit {agent.name} first."
             )
         return _moved("archive", path, wanted, agent.name, context, group)
 

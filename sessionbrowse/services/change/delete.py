@@ -102,26 +102,26 @@ def delete(
     """
     context = context or ChangeContext.real()
     with changing(context):
-        unit = plan_delete(target, context)
-        if unit.used.in_use and not force:
-            reasons = "; ".join(unit.used.reasons)
+        plan = plan_delete(target, context)
+        if plan.used.in_use and not force:
+            reasons = "; ".join(plan.used.reasons)
             raise InUse(
-                f"{shown_name(unit.path)} may be in use: {reasons}. {unit.agent} would write on into a file that is no "
-                "session any more. Quit it first."
+                f"{shown_name(plan.path)} may be in use: {reasons}. {plan.agent} would go on writing, "
+                f"into a file that is no session any more. Quit {plan.agent} first."
             )
         change = context.journal.begin(
             "delete",
-            unit.agent,
-            unit.path,
-            session_id=header_of(unit.path).id,
+            plan.agent,
+            plan.path,
+            session_id=header_of(plan.path).id,
             group=group,
             plan={
                 "kind": "trash" if into != "nowhere" else "remove",
-                "items": [trash.identity(path) for path in (*unit.companions, unit.path)],
+                "items": [trash.identity(path) for path in (*plan.companions, plan.path)],
             },
         )
         try:
-            trashed = take_away(unit, into, change, context, to_trash)
+            trashed = take_away(plan, into, change, context, to_trash)
         except SessionBrowseError as error:
             recover_change(context, change, error.sentence)
             raise
@@ -131,10 +131,10 @@ def delete(
         notes += ("The system's trash did not say where it put this; restore it there if you need it back.",)
     return Deleted(
         done="delete",
-        path=unit.path,
+        path=plan.path,
         undo_id=change.id if into != "nowhere" else None,
         notes=notes,
-        paths=unit.paths,
+        paths=plan.paths,
         into=into,
     )
 
@@ -156,10 +156,10 @@ def is_lock(path: str) -> bool:
     return path.endswith((".lock", ".lock.os"))
 
 
-def take_away(unit: DeletePlan, into: Into, change: Change, context: ChangeContext, to_trash: ToTrash) -> list[Trashed]:
+def take_away(plan: DeletePlan, into: Into, change: Change, context: ChangeContext, to_trash: ToTrash) -> list[Trashed]:
     """Move all files of a session to a trash, or none; return the trashed items, the session last."""
     gone: list[Trashed] = []
-    for path in (*unit.companions, unit.path):
+    for path in (*plan.companions, plan.path):
         try:
             if into == "nowhere":
                 trash.remove_for_good(path)

@@ -150,7 +150,7 @@ def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: boo
     if asks and not force:
         raise InUse(
             f"{file.name} may be in use: {reasons}. {agent.name} would go on from where it stands, and {what} would be "
-            "without effect. Quit it first."
+            f"without effect. Quit {agent.name} first."
         )
     return (f"It seems to be in use: {reasons}. The running program shows {what} when it opens the session again.",)
 

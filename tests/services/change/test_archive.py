@@ -116,7 +116,7 @@ def test_a_damaged_packed_session_stays_and_says_so(store: Store) -> None:
 def test_a_session_that_may_be_in_use_is_archived_only_if_forced(store: Store) -> None:
     path = store.session()
     store.process(77, ["pi"], cwd=PROJECT, name="pi")
-    with pytest.raises(InUse, match="Quit it first"):
+    with pytest.raises(InUse, match="Quit pi first"):
         archive(target(path), context=store.context)
     assert archive(target(path), force=True, context=store.context).was == str(path)
 

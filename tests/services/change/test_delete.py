@@ -94,7 +94,7 @@ def test_the_question_names_size_children_and_what_belongs_to_it(store: Store) -
 def test_a_session_that_may_be_in_use_is_kept_unless_forced(store: Store) -> None:
     path = store.session()
     store.process(77, ["pi"], cwd=PROJECT, name="pi")
-    with pytest.raises(InUse, match="Quit it first"):
+    with pytest.raises(InUse, match="Quit pi first"):
         delete(target(path), context=store.context)
     assert path.exists()
     delete(target(path), force=True, context=store.context)
