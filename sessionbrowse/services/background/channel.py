@@ -22,7 +22,7 @@ import msgspec
 Received = TypeVar("Received")
 
 _PLAIN, _WITH_SURROGATES = b"\0", b"\1"
-"""First byte of a frame: whether its texts are plain, or UTF-8 that stands in Latin-1."""
+"""First byte of a frame: its texts are plain, or UTF-8 bytes written as Latin-1."""
 
 
 class Channel(Generic[Received]):

@@ -146,11 +146,11 @@ class DiskMonitor:
 
     def _send_newest(self, is_listed: Callable[[str], bool]) -> bool:
         """Send the newest rows and the counts without reading all summaries; return False if there are none."""
-        briefs = [brief for brief in self._summaries.rows(is_listed) if self._is_wanted(brief)]
-        newest = sorted(briefs, key=lambda brief: (-(brief.modified or 0), -brief.mtime_ns))[:FIRST_ROWS]
+        listed = [row for row in self._summaries.rows(is_listed) if self._is_wanted(row)]
+        newest = sorted(listed, key=lambda row: (-(row.modified or 0), -row.mtime_ns))[:FIRST_ROWS]
         rows = self._summaries.summaries(newest)
         if rows:
-            self._send(FirstRows(tuple(rows), _directories(briefs), len(briefs)))
+            self._send(FirstRows(tuple(rows), _directories(listed), len(listed)))
         return bool(rows)
 
     def _wait_for_paint(self) -> None:
@@ -273,10 +273,8 @@ class DiskMonitor:
             request = IndexFiles(
                 cache=self._request.cache, files=files, override=self._scope.override, tools=self._request.tools
             )
-            try:
-                start_indexing(request, self.take)
-            except OSError as error:
-                self._send(Notice(f"The index is not brought up to date: {error.strerror}."))
+            if not start_indexing(request, self.take):
+                self._notify("The index is not updated: no process can be started for it.")
 
     # -- changes ------------------------------------------------------------------------------------------------
 

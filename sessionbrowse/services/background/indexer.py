@@ -9,14 +9,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from sessionbrowse.services.background.channel import Channel, start_program
+from sessionbrowse.services.background.channel import Channel
 from sessionbrowse.services.background.monitor_messages import IndexProgress
+from sessionbrowse.services.background.programs import start_job
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.index.index import UpdateProgress, open_index
 from sessionbrowse.store.index.schema import IndexUnavailable
 
-PROGRAM = "sessionbrowse.services.background"
-NICENESS = 5
+NICENESS = 10
 """The browser, and agents that write sessions, come first."""
 
 
@@ -32,22 +32,22 @@ class IndexFiles(Struct, frozen=True, kw_only=True):
     tools: bool
 
 
-def start_indexing(request: IndexFiles, progress: Callable[[IndexProgress], object]) -> None:
+def start_indexing(request: IndexFiles, progress: Callable[[IndexProgress], object]) -> bool:
     """Start to index the files; `progress` is called from a thread, at the end with all files done.
 
-    If another process is writing the index nothing happens: that process reads the same files.
-
-    Raises:
-        OSError: no process can be started.
+    If another process is writing the index nothing happens: that process reads the same files. Return False if no
+    process can be started.
     """
-    channel: Channel[IndexProgress] = start_program(PROGRAM, "index", receives=IndexProgress)
-    channel.send(request)
+    channel = start_job("index", request, IndexProgress)
+    if channel is None:
+        return False
 
     def ended() -> None:
         channel.kill()
         progress(IndexProgress(len(request.files), len(request.files)))
 
     channel.listen(progress, ended)
+    return True
 
 
 def run_indexer(channel: Channel[IndexFiles]) -> None:
