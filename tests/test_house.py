@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from sessionbrowse.demo import make_demo
 from tests import house
 from tests.count_lines import code_lines
+from tests.files_run import MOST_FILES, MOST_FILES_BELOW_THE_SCREEN, below_the_screen, files_of_list
 from tests.places import questions
 from tests.sentences import sentences
 
 NOT_YET: set[Callable[[], list[str]]] = {
-    house.circles_of_modules,
     house.circles_of_rooms,
-    house.crowded_rooms,
     house.long_modules,
     house.large_classes,
     house.names_that_stand_for_two_classes,
@@ -59,3 +61,29 @@ def test_a_seed_draws_the_same_twenty_places_and_each_has_an_answer() -> None:
     assert drawn == questions(3) != questions(4)
     assert all(files for _, files in drawn)
     assert {one.kind for one in sentences()} == {"docstring", "comment", "message"}
+
+
+def test_few_files_take_part_in_a_list(tmp_path: Path) -> None:
+    files = files_of_list(make_demo(tmp_path / "demo"), tmp_path / "cache")
+    assert len(files) <= MOST_FILES, files
+    assert len(below_the_screen(files)) <= MOST_FILES_BELOW_THE_SCREEN, files
+
+
+def test_few_files_take_part_in_a_list_of_real_sessions(corpus: Path, tmp_path: Path) -> None:
+    files = files_of_list(corpus / "pi", tmp_path / "cache")
+    assert len(files) <= MOST_FILES, files
+    assert len(below_the_screen(files)) <= MOST_FILES_BELOW_THE_SCREEN, files
+
+
+def test_the_map_names_files_that_exist() -> None:
+    text = (house.PACKAGE.parent / "CONTRIBUTING.md").read_text()
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+)`", text))
+    assert len(named) > 40
+    missing = [
+        name
+        for name in named
+        if not any(
+            (base / name).is_dir() or (base / f"{name}.py").is_file() for base in (house.PACKAGE, house.TESTS.parent)
+        )
+    ]
+    assert missing == []
