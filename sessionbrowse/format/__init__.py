@@ -1,1 +1,1 @@
-"""What the bytes mean: lines, entries, messages. Knows no disk and no clock."""
+"""The format: lines of bytes to entries, messages and back. Reads no disk and no clock."""

@@ -1,4 +1,4 @@
-"""One line of bytes → one struct. Tolerant: foreign bytes never raise, what cannot be read becomes a `BadLine`."""
+"""Decode one line of bytes into one struct. No bytes raise an error: a line that is no JSON becomes a `BadLine`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def decode_line(line: bytes) -> Header | TitleSlot | Entry | BadLine:
 
 
 def from_json(value: Json) -> Header | TitleSlot | Entry:
-    """Turn a decoded line into its struct; what is no object or of no known type is an `UnknownEntry`."""
+    """Turn a decoded line into its struct; any other JSON value, or an unknown type, becomes an `UnknownEntry`."""
     if not isinstance(value, dict):
         return UnknownEntry(type="", raw=value)
     kind = value.get("type")
@@ -132,7 +132,7 @@ def _cost(value: Json) -> Cost | None:
 
 
 def _float(value: Json) -> float | None:
-    # What no double holds is infinite to the programs, and a mistake in the file.
+    # JavaScript reads a number that no double can hold as infinite: it is a mistake in the file.
     is_number = value.__class__ in (int, float) and abs(value) <= sys.float_info.max
     return float(value) if is_number else None
 
@@ -158,7 +158,7 @@ _CONVERTERS: dict[Any, Callable[[Json], Any]] = {
 }
 
 
-# Most values are of one plain type.
+# Most fields need only a check of the exact type.
 _EXACT_TYPES: dict[Any, type] = {
     str: str,
     str | None: str,
@@ -171,7 +171,7 @@ _FIELDS: dict[type, dict[str, _Field]] = {}
 
 
 def _fields(struct: type[Value]) -> dict[str, _Field]:
-    """Return for each key of the file the field's name, and how its value is taken."""
+    """Return for each key of the file its field's name, its exact type, or the function that converts its value."""
     known = _FIELDS.get(struct)
     if known is None:
         hints = get_type_hints(struct)

@@ -1,4 +1,4 @@
-"""One value → one line of bytes, as `JSON.stringify` writes it, on which all four programs run."""
+"""Encode one value as one line of bytes, as `JSON.stringify` does in all four programs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def json_line(value: Json) -> bytes:
-    """Return a value as one line with its newline: no blanks, keys in order, everything but control characters raw.
+    """Return a value as one line with its newline: no blanks, keys in order, only control characters escaped.
 
-    Halves of surrogate pairs are escaped, as in ECMAScript 2019.
+    Lone surrogates are escaped too, as in ECMAScript 2019.
 
     Raises:
-        ValueError: a number is infinite or none, which JSON cannot hold.
+        ValueError: a number is infinite or NaN, which JSON cannot hold.
     """
-    import json  # 1 ms that only who writes needs
+    import json  # takes 1 ms to import, and only writers need it
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = _HALF_PAIR.sub(lambda half: f"\\u{ord(half[0]):04x}", text)

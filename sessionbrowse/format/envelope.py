@@ -1,6 +1,6 @@
-"""What a tree and a list need of one entry, decoded without building the rest.
+"""Envelopes: the facts of one entry that trees and lists need, without its contents.
 
-A session keeps few of them: most are read again from the entry's line when they are asked for.
+A session keeps few envelopes: most are decoded again from the entry's line when they are needed.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class Spending(Struct, frozen=True, gc=False, array_like=True):
 
     @property
     def tokens(self) -> int:
-        """All tokens, as pi adds them up: its own sum, not the stored `totalTokens`."""
+        """All tokens, added up as pi does; the stored `totalTokens` is not used."""
         return whole(self.input + self.output + self.cache_read + self.cache_write)
 
 
 def whole(amount: float) -> int:
-    """Return a sum as an integer; one that overflowed is none, and counts nothing."""
+    """Return a sum as an integer; an infinite sum counts as zero."""
     return int(amount) if abs(amount) <= LARGEST else 0
 
 
@@ -51,10 +51,10 @@ LARGEST = sys.float_info.max
 
 
 Fault = Literal["no message", "no content", "bad content", "bad name"]
-"""What the programs' code trips over (tried with pi 1.5.2 and omp 18.2.3).
+"""A mistake on which a program's own code fails (tried with pi 1.5.2 and omp 18.2.3).
 
-A message that is missing or null; content of a user or assistant that is missing; such content that is no text and no
-list, or has a null block; a name that is no text.
+"no message": the message is missing or null. "no content": a user or assistant message has no content. "bad content":
+such content is neither text nor a list, or has a null block. "bad name": the session's name is no text.
 """
 
 
@@ -164,7 +164,7 @@ def _spent(usage: OrdinaryUsage | None) -> Spending | None:
 
 
 def is_more_than_dots(text: str) -> bool:
-    """omp 18.2.3 takes an answer of dots, ellipses and blanks for an empty one."""
+    """Tell whether a text is more than dots, ellipses and blanks, which omp 18.2.3 takes for an empty answer."""
     return trim(text).strip(".… \t\n\r") != ""
 
 
@@ -222,7 +222,7 @@ def _read_odd(line: bytes) -> Envelope | BadLine:
 
 
 def _of_transcript(value: dict[str, Json]) -> Envelope:
-    """indusagi's newer file: nodes of a chain; their own roles, their message's shape."""
+    """Return the envelope of a line of indusagi's newer transcript files."""
     if value.get("kind") != "entry":
         return Envelope(
             type="head", text=_word(value.get("leaf")) or None, id=_id(value.get("sessionId")), schema=TRANSCRIPT_SCHEMA
@@ -254,7 +254,7 @@ def _of_transcript(value: dict[str, Json]) -> Envelope:
 
 
 class _Oddities:
-    """Reads the values of an odd entry and collects what is wrong with them, the worst first."""
+    """Reads the values of an odd entry and collects their problems, the worst first."""
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
@@ -285,7 +285,7 @@ class _Oddities:
         return moment
 
     def shown(self, value: dict[str, Json], key: str) -> str | None:
-        """The text of a label or name; pi takes every other true value for one, so it is shown as JSON has it."""
+        """Return the text of a label or name; pi accepts any other true value too, so that is shown as JSON."""
         item = value.get(key)
         if item is None or isinstance(item, str):
             return item
@@ -295,7 +295,7 @@ class _Oddities:
         return None if item is False or item == 0 else json.dumps(item, ensure_ascii=False)
 
     def check_message(self, message: Json) -> None:
-        """Judge a message: its shape, its role, and the content of the roles that lists read."""
+        """Check a message: its shape, its role, and for user and assistant its content."""
         if not isinstance(message, dict):
             self.problems.append("the message is missing" if message is None else f"the message is {_kind_of(message)}")
             self.fault = "no message" if message is None else None
@@ -356,7 +356,7 @@ def _word(item: Json) -> str:
 
 
 def _number(item: Json) -> float | None:
-    """The number, None for anything else; JSON's 1e999 is infinite in JavaScript and nothing to count with."""
+    """Return a finite number, None for anything else; JavaScript reads 1e999 as infinite, which cannot be counted."""
     if isinstance(item, bool) or not isinstance(item, int | float) or not abs(item) <= LARGEST:
         return None
     return item

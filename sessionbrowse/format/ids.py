@@ -1,4 +1,4 @@
-"""The ids that the programs make: of sessions, and of the entries in one file. Randomness comes from the caller."""
+"""New ids of sessions and entries, made as the programs make them. Random bytes come from the caller."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TRIES = 100
 
 
 def uuid7(time_ms: int, random_bytes: RandomBytes) -> str:
-    """Return a UUID of version 7: its time in milliseconds, then chance (pi 0.67, omp 14.1, atomic)."""
+    """Return a UUID of version 7: the time in milliseconds, then random bits (pi 0.67, omp 14.1, atomic)."""
     chance = int.from_bytes(random_bytes(10), "big")
     digits = f"{time_ms:012x}7{chance & 0xFFF:03x}{8 + (chance >> 12 & 3):x}{chance >> 14 & (1 << 60) - 1:015x}"
     return _grouped(digits)
@@ -26,12 +26,12 @@ def uuid4(random_bytes: RandomBytes) -> str:
 
 
 def is_session_id(text: str) -> bool:
-    """Tell whether a program would take a text for a new session's id (pi 0.58, atomic)."""
+    """Tell whether a program would accept a text as a new session's id (pi 0.58, atomic)."""
     return _SESSION_ID.fullmatch(text) is not None
 
 
 def entry_id(taken: Container[str], random_bytes: RandomBytes) -> str:
-    """Return 8 hex digits that no entry of the file has; a whole UUID where that fails a hundred times (pi 1.5.2)."""
+    """Return 8 hex digits that are not in `taken`; after a hundred failures a whole UUID (pi 1.5.2)."""
     for _ in range(_TRIES):
         made = random_bytes(4).hex()
         if made not in taken:

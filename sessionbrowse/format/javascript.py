@@ -1,4 +1,4 @@
-"""Rules of JavaScript that the format inherits, because pi, omp, atomic and indusagi run on it."""
+"""JavaScript's rules for text, which the format inherits: pi, omp, atomic and indusagi run on JavaScript."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _BLANK_RUNS = re.compile(f"[{_BLANKS}]+")
 
 
 def trim(text: str) -> str:
-    """Return the text without blanks at its ends, as `String.prototype.trim` does (U+FEFF is one, U+0085 is not)."""
+    """Strip blanks from both ends, as `String.prototype.trim` does (U+FEFF is a blank, U+0085 is not)."""
     return text.strip(_BLANKS)
 
 
 def words(text: str) -> list[str]:
-    """Return what stands between blanks, as `split(/\\s+/)` does, without empty pieces."""
+    """Return the words between blanks, as `split(/\\s+/)` does, without empty ones."""
     return [word for word in _BLANK_RUNS.split(text) if word]
 
 

@@ -1,4 +1,4 @@
-"""Decoded JSON values as JavaScript prints them: the programs put odd and missing values into texts unchecked."""
+"""JSON values printed as JavaScript prints them: the programs put odd and missing values into texts unchecked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Missing(Enum):
 
 
 MISSING: Final = Missing.KEY
-"""What an object has where it has no such key; prints as `undefined`, unlike null."""
+"""The value of a key that an object does not have; prints as `undefined`, unlike null."""
 
 
 def string(value: Json | Literal[Missing.KEY]) -> str:
@@ -60,7 +60,7 @@ def number(value: float) -> str:
 
 
 def to_number(value: Json | Literal[Missing.KEY]) -> float:
-    """Return the number JavaScript computes with, as `Number(value)`; NaN for what is none."""
+    """Return `Number(value)`: the number JavaScript computes with; NaN for a value that is no number."""
     match value:
         case Missing.KEY:
             return math.nan
@@ -85,7 +85,7 @@ def as_double(value: float) -> float:
 
 
 def is_true(value: Json | Literal[Missing.KEY]) -> bool:
-    """Tell whether JavaScript takes a value for true: all but none, false, zero, NaN and the empty text."""
+    """Tell whether JavaScript takes a value for true: all except undefined, null, false, zero, NaN and empty text."""
     match value:
         case Missing.KEY | None:
             return False
@@ -126,7 +126,7 @@ def _parse_number(text: str) -> float:
 
 
 def _leaves(values: list[Json]) -> Iterator[Json]:
-    """Yield what a list prints, commas between: nested lists print as if they were flat, empty ones as nothing."""
+    """Yield the items that a list prints: nested lists print as if they were flat, empty ones as nothing."""
     stack = [iter(values)] if values else []
     while stack:
         for item in stack[-1]:
@@ -139,7 +139,7 @@ def _leaves(values: list[Json]) -> Iterator[Json]:
 
 
 def _pieces(value: Json, limit: int) -> Iterator[str]:
-    """Yield JSON text piece by piece. It nests no deeper than the reader goes: each level begins with a character."""
+    """Yield JSON text piece by piece, so that the caller can stop at its limit."""
     match value:
         case str():
             yield _quoted(value[: limit + 1])
@@ -160,13 +160,13 @@ def _pieces(value: Json, limit: int) -> Iterator[str]:
 
 
 def _in_order(value: dict[str, Json]) -> list[str]:
-    """The keys in JavaScript's order: array indexes by number, then the others as they stand."""
+    """Return the keys in JavaScript's order: array indexes by number, then the others as in the file."""
     indexes = [key for key in value if _ARRAY_INDEX.fullmatch(key) and int(key) <= _LAST_ARRAY_INDEX]
     return sorted(indexes, key=int) + [key for key in value if key not in indexes] if indexes else list(value)
 
 
 def _quoted(text: str) -> str:
-    """A JSON string as `JSON.stringify` escapes it: quotes, backslashes, C0 controls and halves of surrogate pairs."""
+    """Return a JSON string as `JSON.stringify` escapes it: quotes, backslashes, controls and lone surrogates."""
     quoted = json.dumps(text, ensure_ascii=False)
     return _LONE_SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", quoted)
 

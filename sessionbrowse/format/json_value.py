@@ -1,7 +1,7 @@
-"""One line of bytes → one plain JSON value, as JavaScript's `JSON.parse` reads it (pi, atomic and indusagi run on it).
+"""Decode one line of bytes into a plain JSON value, as JavaScript's `JSON.parse` does.
 
-It is strict, but lone surrogate escapes are text, bad UTF-8 becomes U+FFFD, and numbers may overflow to infinity. No
-value that comes out of here is nested deeper than `MAX_DEPTH`, so whoever walks or prints one may recurse.
+The decoder is strict, but it accepts lone surrogate escapes, turns bad UTF-8 into U+FFFD, and lets numbers overflow to
+infinity. No value is nested deeper than `MAX_DEPTH`, so code that walks or prints one may recurse.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Json = Any
 """A decoded JSON value: None, bool, int, float, str, list or dict."""
 
 _decode = msgspec.json.Decoder().decode
-# What JavaScript allows around a value; Python's json would also be asked about nothing else.
+# The blanks that JavaScript allows around a value.
 _JSON_BLANKS = b" \t\r\n"
 _FUSED = re.compile(rb"\}\s*\{")
 
@@ -41,7 +41,7 @@ def loads(line: bytes) -> Json:
 
 
 def _loads_like_javascript(line: bytes) -> Json:
-    import json  # 1 ms that only odd lines need
+    import json  # takes 1 ms to import, and only odd lines need it
 
     text = line.decode("utf-8", "replace")
     try:

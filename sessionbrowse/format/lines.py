@@ -1,4 +1,4 @@
-"""Bytes in blocks → lines with their offsets. Only `\\n` ends a line; memory stays bounded whatever a line holds."""
+"""Split blocks of bytes into lines with their offsets. Only `\\n` ends a line; memory stays bounded for any line."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from msgspec import Struct
 from sessionbrowse.format.oversized_line import BigLine, reduce_line
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
-"""A longer line is streamed and arrives reduced (see `big_line`)."""
+"""A longer line is streamed and arrives reduced (see `oversized_line`)."""
 MAX_LISTED_LINE_BYTES = 256 * 1024
-"""The same for lists and the search index, which meet thousands of files: images make a line long, not text."""
+"""The same limit for lists and the search index, which read thousands of files: only images make lines that long."""
 
 
 class LineBlock(Struct, frozen=True, gc=False):
@@ -77,8 +77,8 @@ def line_blocks(pieces: Iterable[bytes], offset: int = 0, max_line: int = MAX_LI
 
 
 def _split(piece: bytes) -> list[bytes]:
-    """Return what stands before, between and behind newlines."""
-    # `bytes.split` looks at one byte at a time: searching memory for the next newline takes less.
+    """Return the pieces before, between and after newlines."""
+    # `bytes.find` is faster than `bytes.split`, which looks at one byte at a time.
     lines: list[bytes] = []
     begin = 0
     while (end := piece.find(b"\n", begin)) >= 0:
@@ -89,7 +89,7 @@ def _split(piece: bytes) -> list[bytes]:
 
 
 def _complete_lines(lines: list[bytes], offset: int, max_line: int) -> Iterator[LineBlock]:
-    """Yield whole lines, those that are too large in blocks of their own."""
+    """Yield whole lines; each line that is too large gets a block of its own."""
     if max(map(len, lines)) <= max_line:
         yield LineBlock(offset, lines)
         return

@@ -1,4 +1,4 @@
-"""Files that lie where sessions lie, or look alike, and are none: recognised by their first records."""
+"""Recognise files that lie among sessions, or look like them, but are none, by their first records."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ EVENT_STREAM = "an event stream of a pi-family agent, not a session"
 CLAUDE_CODE = "a transcript of Claude Code, not of a pi-family agent"
 CODEX = "a rollout of Codex, not of a pi-family agent"
 PROBED_LINES = 5
-"""How many lines tell what a file is."""
+"""How many lines at the beginning of a file are examined."""
 
 
 def recognise(head: bytes) -> str | None:
-    """Return what a file is instead of a session, as the end of a sentence, or None if it may be a session."""
+    """Return what kind of other file this is, as the end of a sentence, or None if it may be a session."""
     has_header = False
     for value in _first_objects(head):
         kind = value.get("type")

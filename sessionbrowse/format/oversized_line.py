@@ -1,7 +1,7 @@
-"""A line too large or too deep to hold: streamed once, long strings cut, long and very deep containers ended early.
+"""Reduce a line that is too large or nested too deeply: cut long strings, end long and very deep containers early.
 
-What comes out is the same record in small, to be decoded like any other line. Keys of the record and of its message
-always survive, and so do id, parent, role, usage; what goes is the rest of a text, of an image, of a tool's data.
+The line is streamed once; the result is a small record that is decoded like any other line. All keys of the record and
+of its message survive, and so do id, parent, role and usage; the ends of texts, images and tool data are cut.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_MEMBER_BYTES = 1024 * 1024
 MAX_REDUCED_BYTES = 4 * 1024 * 1024
 """How large the record may get before it is ended."""
 
-# What stands between brackets, whole strings included, but for long ones: a search of memory runs faster over those.
+# Text between brackets with its strings, except long ones: `bytes.find` skips those faster than a pattern.
 _FLAT = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]{0,512}+(?:\\.[^"\\]{0,512}+){0,64}+")*+', re.DOTALL)
 _STRING_BODY = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
@@ -36,7 +36,7 @@ _STEP_BYTES = 64 * 1024
 _KEY_REACH = 32
 _MESSAGE_KEY = re.compile(rb'"message"\s*:\s*$')
 _IMAGE_KEY = re.compile(rb'"data"\s*:\s*$')
-# What follows a complete record on the same line: enough to see that there is something.
+# How much is kept of text behind a complete record: enough to see that there is some.
 _TAIL_BYTES = 1024
 _WINDOW = 64 * 1024
 
@@ -59,7 +59,7 @@ class BigLine:
         # For each open container: where its last member that is a container ends, or where it begins.
         self._ends: list[int] = []
         self._skip_depth = 0
-        # How much is still kept of what no record is: what stands before or behind one.
+        # How much is still kept of text before or behind a record.
         self._tail_room: int | None = None
         self._in_message = False
         self._member_start = 0
@@ -80,7 +80,7 @@ class BigLine:
         return bytes(self._out) + (bytes(self._string) if self._string is not None else b"")
 
     def _past_unkept(self, piece: bytes | bytearray, at: int, stop: int) -> int:
-        """Return where to go on behind the part of a string that is not kept: most of an image is such a part."""
+        """Return the position behind the part of a string that is not kept, which is most of an image."""
         string = self._string
         if string is None or len(string) < self._string_room or self._pending_escape:
             return at
@@ -120,7 +120,7 @@ class BigLine:
         if mark in b"[{":
             self._open(mark)
         elif not self._depth:
-            # No record begins so: a few bytes say what this is.
+            # This is no record: keep a few bytes, so that the error can name it.
             self._tail_room = _TAIL_BYTES
             return end
         elif mark == b'"':
@@ -160,7 +160,7 @@ class BigLine:
         if end == len(piece):
             return end
         if piece[end : end + 1] == b"\\":
-            # A lone backslash ends the piece: what it escapes comes with the next one.
+            # The piece ends in a backslash: the character that it escapes comes with the next piece.
             self._pending_escape = b"\\"
             return len(piece)
         if not self._skip_depth:
@@ -181,7 +181,7 @@ class BigLine:
     def _end_here(self) -> None:
         """End the innermost container behind its last whole member, and skip what else it holds."""
         end = self._ends[-1]
-        # Strings of the same length without commas: what is found is between members.
+        # Strings are masked by their length: every comma that is left is between members.
         masked = _STRING.sub(lambda string: b"x" * len(string[0]), bytes(self._out[end:]))
         comma = masked.rfind(b",")
         del self._out[end + max(0, comma) :]
@@ -226,13 +226,13 @@ class BigLine:
         return len(self._out) > MAX_REDUCED_BYTES
 
     def _room(self) -> int:
-        """How much of the next string is kept: a share of what its member may still grow."""
+        """Return how much of the next string is kept: half of the room that its member has left."""
         if self._whole:
             return 1 << 62
         left = MAX_REDUCED_BYTES - len(self._out)
         if self._depth >= self._member_depth:
             left = min(left, MAX_MEMBER_BYTES - (len(self._out) - self._member_start))
-        # Nobody reads an image, and nobody counts its bytes here.
+        # The data of an image is not needed.
         is_image = _IMAGE_KEY.search(self._out, max(0, len(self._out) - _KEY_REACH))
         return SHORTEST_CUT_BYTES if is_image else min(KEPT_STRING_BYTES, max(SHORTEST_CUT_BYTES, left // 2))
 
@@ -260,8 +260,8 @@ def without_deepest(line: bytes) -> bytes:
 
 
 def _string_end(piece: bytes, at: int) -> int:
-    """Return where the string's text ends in this piece: at its quote, at a lone last backslash, or at the end."""
-    # Base64 has no backslash: two searches of memory run twenty times faster than the pattern.
+    """Return where a string's text ends in this piece: at its quote, at a last backslash, or at the piece's end."""
+    # Base64 has no backslash: two `bytes.find` are twenty times faster than the pattern.
     quote = piece.find(b'"', at)
     end = quote if quote >= 0 else len(piece)
     if piece.find(b"\\", at, end) < 0:
@@ -270,7 +270,7 @@ def _string_end(piece: bytes, at: int) -> int:
     if piece[end : end + 1] == b'"':
         return end
     while True:
-        # Long text with escapes: whoever masks the escaped quotes can search memory for the true one.
+        # Long text with escapes: with escaped quotes masked, `bytes.find` finds the closing one.
         window = piece[end : end + _WINDOW].replace(b"\\\\", b"__").replace(b'\\"', b"__")
         quote = window.find(b'"')
         if quote >= 0:

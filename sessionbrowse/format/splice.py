@@ -1,7 +1,6 @@
-"""Change single members of a JSON object in its bytes; everything else stays as it was written.
+"""Change single members of a JSON object in its bytes; all other bytes stay as they are.
 
-Numbers, escapes and key order of a line that we read are never written anew, because another program's reading of
-them is not ours to decide.
+A line that was read is never encoded again: other programs may read its numbers, escapes and key order differently.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]', re.DOTALL)
 
 
 class Member(Struct, frozen=True, gc=False):
-    """Where a member of an object stands in its bytes: its key, and its value with the blanks around it cut."""
+    """The position of a member in an object's bytes: of its key, and of its value without the blanks around it."""
 
     key_start: int
     start: int
@@ -24,7 +23,7 @@ class Member(Struct, frozen=True, gc=False):
 
 
 def members(line: bytes) -> dict[str, Member]:
-    """Return the members of the object that a line holds; of a key that stands twice the last one, which counts.
+    """Return the members of the object on a line; of a key that is there twice, the last one counts.
 
     Raises:
         BadJson: the line is no JSON object.

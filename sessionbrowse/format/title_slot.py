@@ -16,7 +16,7 @@ Source = Literal["auto", "user"]
 
 
 def slot_line(title: str, source: Source | None, updated_at: str) -> bytes:
-    """Return the slot for a title; one that needs more room (158 bytes, 174 without source) is cut at a code point."""
+    """Return the slot for a title; a title of more than 158 bytes (174 without source) is cut at a code point."""
     fits, too_long = 0, len(title) + 1
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
@@ -29,7 +29,7 @@ def slot_line(title: str, source: Source | None, updated_at: str) -> bytes:
 
 
 def parse_slot(first_bytes: bytes) -> TitleSlot | None:
-    """Return the slot that a file begins with, None where its first 256 bytes are no line that omp takes for one."""
+    """Return the slot at the beginning of a file, None where omp would not accept its first 256 bytes as one."""
     line = first_bytes[:SLOT_BYTES]
     if len(line) != SLOT_BYTES or line.find(b"\n") != SLOT_BYTES - 1:
         return None

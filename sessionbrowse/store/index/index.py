@@ -72,7 +72,7 @@ class Status(Struct, frozen=True):
 
 
 class UpdateProgress(Struct, frozen=True):
-    """ReaderProgress of an update, in files and bytes."""
+    """Progress of an update, in files and bytes."""
 
     files_done: int
     files: int

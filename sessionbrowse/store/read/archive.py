@@ -1,4 +1,4 @@
-"""Archived sessions: where they lie, and how one that omp packed is read.
+"""Archived sessions: their paths, and reading sessions that omp packed.
 
 pi, atomic and indusagi look only directly in a project's folder, so a folder `archive` below it hides a session from
 them. omp has a place of its own, `archive/sessions` beside `sessions`, into which `omp gc --archive` packs files as
@@ -18,19 +18,19 @@ from sessionbrowse.text import clean, size
 BLOCK_BYTES = 512 * 1024
 ALWAYS_UNPACKED_BYTES = 256 * 1024 * 1024
 MOST_TIMES = 100
-"""A session packs to a fifth or a tenth. What is larger than these allow is no session and would fill the disk."""
+"""Sessions pack to a fifth or a tenth of their size: a file that unpacks to more than these limits is no session."""
 
 _SESSIONS = "sessions"
 
 
 def is_archived(path: str) -> bool:
-    """Tell by a file's place whether it is archived."""
+    """Tell by its path whether a session is archived."""
     folder = os.path.dirname(path)
     return os.path.basename(folder) == ARCHIVE_FOLDER or _below_omp_archive(folder)
 
 
 def archived_path(path: str, agent: str) -> str:
-    """Return where a session lies when it is archived.
+    """Return the path of a session when it is archived.
 
     Raises:
         RefusedWrite: it is archived already, or lies where its program would still list an archived one.
@@ -48,7 +48,7 @@ def archived_path(path: str, agent: str) -> str:
 
 
 def original_path(path: str) -> str:
-    """Return where an archived session lay, and would be listed again.
+    """Return the path of an archived session before it was archived.
 
     Raises:
         RefusedWrite: it is not archived.
@@ -69,7 +69,7 @@ def unpacked(path: str) -> Iterator[bytes]:
     Raises:
         Unreadable: it is gone, its content is damaged, or it is far more than a session of its size holds.
     """
-    import gzip  # 4 ms that only packed sessions need
+    import gzip  # takes 4 ms to import, and only packed sessions need it
     import zlib
 
     try:
@@ -90,7 +90,7 @@ def unpacked_descriptor(path: str) -> int:
     Raises:
         Unreadable: it is gone, damaged, or there is no room to unpack it.
     """
-    import tempfile  # likewise
+    import tempfile  # only packed sessions need it
 
     with tempfile.TemporaryFile() as file:
         try:

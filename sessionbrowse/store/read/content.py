@@ -1,4 +1,4 @@
-"""The bytes of one session file: streamed in blocks, read at offsets. Reading never writes, repairs or creates."""
+"""Read the bytes of one session file, in blocks or at an offset. Reading never writes, repairs or creates a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.read.archive import unpacked_descriptor
 
 BLOCK_BYTES = 128 * 1024
-"""What is read at once: larger blocks leave the processor's caches, and are new pages each time."""
+"""Bytes read at once: larger blocks do not fit into the processor's cache, and each is new memory."""
 MAX_SHOWN_BYTES = 64 * 1024 * 1024
 """An entry larger than this is shown with its long strings cut."""
 HEAD_BYTES = 64 * 1024
@@ -32,7 +32,7 @@ def file_blocks(descriptor: int, offset: int = 0, end: int | None = None) -> Ite
 
 
 def head_of(descriptor: int) -> bytes:
-    """Return the beginning of an open file, enough to recognise what it is: its first lines, as a rule no more."""
+    """Return the beginning of an open file, enough lines to recognise what it is."""
     head = os.pread(descriptor, SHORT_HEAD_BYTES, 0)
     if len(head) < SHORT_HEAD_BYTES or head.count(b"\n") >= PROBED_LINES:
         return head
@@ -40,7 +40,7 @@ def head_of(descriptor: int) -> bytes:
 
 
 def read_at(path: str | os.PathLike[str], offset: int, size: int) -> bytes:
-    """Return the line of `size` bytes at `offset`, or what the file still has of it; one over 64 MiB comes reduced.
+    """Return the line of `size` bytes at `offset`, shorter if the file shrank; a line over 64 MiB comes reduced.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -77,7 +77,7 @@ def open_regular(path: str | os.PathLike[str]) -> int:
 
 
 def open_content(path: str | os.PathLike[str]) -> int:
-    """Open what a session holds for reading and return the descriptor; one that omp packed is unpacked first.
+    """Open a session's content for reading and return the descriptor; a session that omp packed is unpacked first.
 
     Raises:
         Unreadable: it is gone, forbidden, damaged, or no regular file.
@@ -87,7 +87,7 @@ def open_content(path: str | os.PathLike[str]) -> int:
 
 
 def content_status(path: str, descriptor: int) -> os.stat_result:
-    """Return the status of a session's file, whose content `open_content` opened; of a packed one that of the pack.
+    """Return the status of a session's file that `open_content` opened; for a packed session that of the packed file.
 
     Raises:
         OSError: it is gone.

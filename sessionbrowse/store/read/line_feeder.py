@@ -1,4 +1,4 @@
-"""A session file's lines, fed to a `SummaryBuilder` out of one buffer that is used again; bounded memory."""
+"""Feed the lines of a session file to a consumer, out of one buffer that is used again; memory is bounded."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
 from sessionbrowse.format.oversized_line import BigLine
 
 BUFFER_BYTES = MAX_LISTED_LINE_BYTES + 1
-"""What a listed line may have with its newline: a full buffer without a newline is a line to be streamed."""
+"""The longest listed line with its newline: a full buffer without a newline holds a line that must be streamed."""
 
 ENDLESS = 1 << 62
-"""Beyond the end of any file."""
+"""An offset beyond the end of any file."""
 
 _spare_buffers: list[tuple[io.BytesIO, bytearray]] = []
 
 
 class LineConsumer(Protocol):
-    """Who is fed: what the methods of a `SummaryBuilder` take."""
+    """A consumer of lines, such as a `SummaryBuilder`."""
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
         """Take whole lines, each with its newline, the first one at `offset` of the file."""
 
     def add_block(self, block: LineBlock) -> None:
-        """Take a line that is too large, or torn."""
+        """Take a line that is too large, or has no newline."""
 
 
 def feed_lines(
@@ -37,7 +37,7 @@ def feed_lines(
 ) -> None:
     """Feed the whole lines of an open file from `offset` to its end, and a last line without newline as torn.
 
-    `offset` and `end` are beginnings of lines. A line longer than `max_line` is fed reduced (see `big_line`).
+    `offset` and `end` are beginnings of lines. A line longer than `max_line` is fed reduced (see `oversized_line`).
     """
     try:
         # Fresh buffers for each file cost more in page faults than reading the file does.
@@ -77,17 +77,17 @@ def feed_lines(
 
 def _new_buffers() -> tuple[io.BytesIO, bytearray]:
     """Return a buffer for lines, and one for the pieces of a line that is too large for it."""
-    # glibc gives the memory of freed lines back, only to have it faulted in again for the next ones, until something
-    # larger than they are was freed.
+    # glibc returns freed lines to the system and must get the memory again for the next ones, unless a larger block
+    # was freed before: this frees one.
     bytearray(4 * BUFFER_BYTES)
     return io.BytesIO(bytes(BUFFER_BYTES + 1)), bytearray(BUFFER_BYTES)
 
 
 def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes], bytes | bytearray]:
-    """Return the whole lines among the first bytes of a buffer, and what follows them; each with a newline."""
+    """Return the whole lines among the first bytes of a buffer, and the rest after them; each with a newline."""
     if not held:
         return [], b"\n"
-    # A newline behind the last byte: whether that ends a line is then told by where the reading ends.
+    # A sentinel newline ends `readlines`: the position after it tells whether the last line was complete.
     view[held] = 10
     buffer.seek(0)
     lines = buffer.readlines(held)
@@ -95,7 +95,7 @@ def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes]
 
 
 class _LongLine:
-    """A line that is larger than the buffer: kept as it is up to a size, reduced beyond it."""
+    """A line that is larger than the buffer: kept whole up to `max_bytes`, reduced beyond."""
 
     def __init__(self, max_bytes: int) -> None:
         self.size = 0

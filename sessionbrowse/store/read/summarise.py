@@ -1,4 +1,4 @@
-"""From one session file to its summary, or from many, in several processes if that is worth it."""
+"""Read session files into their summaries, in several processes if that is worth it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def summaries_of(
     *,
     workers_for: Callable[[int], int] = one_worker,
 ) -> Iterator[Summary | None]:
-    """Yield the summary of every file; `workers_for` says how many processes read so many bytes: more in no order."""
+    """Yield the summary of every file; `workers_for` says how many processes read so many bytes."""
     workers = workers_for(sum(file.size for file in files))
     make = make or summarise_file
     if workers == 1:
@@ -111,24 +111,24 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
 
 
 def agent_of_file(path: str, agent_of: Callable[[Marks], str]) -> str:
-    """Return whose session a file is, as the list says it: marks count wherever in the file they stand."""
+    """Return the agent of a session file, as the list names it: marks count anywhere in the file."""
     summary = summarise_path(path, agent_of)
     return summary.agent if summary is not None else agent_of(Marks())
 
 
 def _not_read(path: str, agent: str, cause: BaseException | None) -> Summary | None:
-    """A file that is there but forbidden or broken is listed with the reason; one that vanished is not."""
+    """Return a summary with the reason for a file that exists but cannot be read; None for one that vanished."""
     try:
         status = os.stat(path)
     except OSError:
         return None
-    # What unpacks raises errors of its own kinds, without a number of the system's.
+    # Errors of unpacking have no system error number.
     reason = "it is no regular file" if cause is None else getattr(cause, "strerror", None) or "its content is damaged"
     return without_content(path, agent, status, f"cannot be read: {reason}")
 
 
 def without_content(path: str, agent: str, status: os.stat_result, problem: str) -> Summary:
-    """Return the summary of a file that tells nothing but why."""
+    """Return the summary of a file without content: only the problem is known."""
     return Summary(
         agent=agent,
         path=path,
@@ -140,7 +140,7 @@ def without_content(path: str, agent: str, status: os.stat_result, problem: str)
 
 
 def summarise_transcript(descriptor: int, path: str, status: os.stat_result) -> Summary:
-    """Return the summary of indusagi's newer kind: counts and preview are the active branch's, the time the file's."""
+    """Return the summary of an indusagi transcript: counts and preview of the active branch, the file's time."""
     session = build_session(
         line_blocks(file_blocks(descriptor)),
         RULES["indusagi"],

@@ -1,4 +1,4 @@
-"""The end of a session file as it is now: the last entry, the ids in use, an unfinished line; read on as it grows."""
+"""Follow the end of a session file: its last entry, the ids in use, an unfinished line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STEP = 65536
 
 
 class Growth(Struct, frozen=True):
-    """What was appended since the last look: whether our line is there, and what others put before and behind it."""
+    """Lines appended since the last reading: whether ours is there, and whether others are before or after it."""
 
     ours: bool
     others_before: bool
@@ -24,7 +24,7 @@ class Growth(Struct, frozen=True):
 
 
 class Tail:
-    """The last entry that is not our own, every id, and where the next line begins. It reads, and never writes."""
+    """The end of a file: the last entry that is not ours, all ids, the next line's offset. It never writes."""
 
     def __init__(self, session: Session, descriptor: int) -> None:
         last = session.envelopes[-1] if session.envelopes else None
@@ -37,7 +37,7 @@ class Tail:
         self._line_start = _line_start(descriptor, session.size) if session.torn else session.size
 
     def shrank(self, descriptor: int) -> bool:
-        """Tell whether the file is not what was read with more behind it: shorter, or other bytes at the old end."""
+        """Tell whether the file did more than grow: it is shorter, or the byte before its old end is no newline."""
         if os.fstat(descriptor).st_size < self.size:
             return True
         return self.size > 0 and not self.torn and os.pread(descriptor, 1, self.size - 1) != b"\n"
@@ -68,7 +68,7 @@ class Tail:
         return Growth(found, before, after)
 
     def _take(self, raw: bytes) -> bool:
-        """Note an entry of somebody else; False for a line that is none."""
+        """Note an entry that another program wrote; return False for a line that is no entry."""
         line = raw.strip(b" \t\r\n")
         envelope = read_envelope(line) if line else BadLine("")
         if isinstance(envelope, BadLine) or (envelope.type == "session" and not self._keeps_headers):
@@ -81,7 +81,7 @@ class Tail:
 
 
 def _line_start(descriptor: int, size: int) -> int:
-    """Return where the line begins that ends at `size`."""
+    """Return the offset of the line that ends at `size`."""
     end = size
     while end > 0:
         start = max(0, end - _STEP)
