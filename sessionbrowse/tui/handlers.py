@@ -39,6 +39,7 @@ LISTS = {
     "pane_left": "lists.panes",
     "pane_right": "lists.panes",
     "preview": "lists.panes",
+    "reload": "lists.panes",
     "filter": "lists.filter",
     "accept_filter": "lists.filter",
     "clear_filter": "lists.filter",

@@ -60,3 +60,29 @@ class Command(Struct, frozen=True, kw_only=True):
     def unavailable(self, here: Here) -> str | None:
         """Return why the command cannot work here, as a sentence; None if it can."""
         return self.reason(here) if self.reason is not None else None
+
+
+def row(
+    id: str,
+    keys: str,
+    title: str,
+    help: str,
+    where: tuple[str, ...],
+    group: str,
+    *,
+    footer: int = 0,
+    typing: bool = False,
+    reason: Reason | None = None,
+) -> Command:
+    """Return a row of the table; `keys` are separated by blanks."""
+    return Command(
+        id=id,
+        keys=tuple(keys.split()),
+        title=title,
+        help=help,
+        where=where,
+        group=group,
+        footer=footer,
+        typing=typing,
+        reason=reason,
+    )

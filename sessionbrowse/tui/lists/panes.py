@@ -44,10 +44,16 @@ def _step(screen: BrowseScreen, delta: int) -> None:
     at = PANES.index(screen.pane) + delta
     if 0 <= at < len(PANES):
         if PANES[at] == "preview":
-            screen.show_preview(True)
+            screen.preview.set_shown(True)
         screen.set_focus(screen.query_one(f"#{PANES[at]}"))
 
 
 def do_preview(screen: BrowseScreen) -> None:
     """Show or hide the preview."""
-    screen.show_preview(not screen.has_class("-preview-shown"))
+    screen.preview.set_shown(not screen.has_class("-preview-shown"))
+
+
+def do_reload(screen: BrowseScreen) -> None:
+    """Read the disk again."""
+    screen.updates.begin()
+    screen.browser.start_scan(include_hidden=screen.state.hidden or screen.state.archived)

@@ -26,5 +26,5 @@ def do_pin(screen: BrowseScreen) -> None:
         source.set_pin(summary, not is_ours)
         return source.pins()
 
-    screen.lane("pins").ask(change)
+    screen.lane("pins", screen.updates.take_pins).ask(change)
     browser.say("No longer pinned." if is_ours else f"Pinned: {clean(summary.title)[:60] or 'the session'}.")

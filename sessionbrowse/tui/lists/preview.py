@@ -47,7 +47,7 @@ class Preview:
         if self._timer is not None:
             self._timer.stop()
             self._is_due = False
-        self._screen.lane("preview").cancel()
+        self._screen.lane("preview", self.take).cancel()
         if summary is None:
             self._resting.cancel()
             self._asked = None
@@ -62,6 +62,17 @@ class Preview:
         if rested and self._screen.has_class("-preview-shown"):
             self._is_due = True
             self._timer = self._screen.set_timer(PREVIEW_DELAY, self.load)
+
+    def set_shown(self, shown: bool) -> None:
+        """Show or hide the pane."""
+        screen = self._screen
+        if shown == screen.has_class("-preview-shown"):
+            return
+        screen.set_class(shown, "-preview-shown")
+        if shown:
+            self.show()
+        elif screen.focused is self._view:
+            screen.set_focus(screen.query_one("#sessions"))
 
     def _rests(self) -> None:
         """Show the session at which quick keys came to a stop."""
@@ -81,7 +92,7 @@ class Preview:
 
             return conversation(browser.open_session(summary.path, summary.agent), summary)
 
-        lane = self._screen.lane("preview")
+        lane = self._screen.lane("preview", self.take)
         (lane.follow if follows else lane.ask)(load)
 
     def changed(self) -> None:

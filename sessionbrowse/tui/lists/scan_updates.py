@@ -17,11 +17,13 @@ from sessionbrowse.services.background.monitor_messages import (
     SessionsGone,
     SessionsInUse,
 )
+from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.lists.rows import one_line
 from sessionbrowse.tui.lists.state import ListState
 from sessionbrowse.tui.lists.titles import ScanProgress, advanced
 from sessionbrowse.tui.shell.browser import Browser
-from sessionbrowse.tui.shell.jobs import Outcome
+from sessionbrowse.tui.shell.jobs import Lane, Outcome
+from sessionbrowse.tui.shell.source import DirectoryFacts, directory_facts
 from sessionbrowse.tui.shell.update_throttle import UpdateThrottle
 from sessionbrowse.tui.widgets.row_list import RowList
 
@@ -51,8 +53,15 @@ class ShownLists(Protocol):
     def refresh_header(self) -> None:
         """Show counts and progress."""
 
-    def ask_directories(self) -> None:
-        """Ask the disk about the folders."""
+    def refresh_sessions(self) -> None:
+        """Compute the rows of the sessions again."""
+
+    def lane(self, name: str, take: Callable[[Outcome], object]) -> Lane:
+        """Return a lane of background work."""
+
+    @property
+    def projects_list(self) -> RowList:
+        """The folders."""
 
 
 class ScanUpdates:
@@ -143,7 +152,7 @@ class ScanUpdates:
         self.progress = None
         self.scanning = False
         self._screen.refresh_rows()
-        self._screen.ask_directories()
+        self._ask_directories()
         self._screen.browser.scanned(len(self._screen.state.library), tuple(skipped))
 
     def _refresh_soon(self) -> None:
@@ -155,3 +164,34 @@ class ScanUpdates:
     def _refresh_now(self) -> None:
         self.refresh_due = False
         self._screen.refresh_rows()
+
+    # -- directories and pins -----------------------------------------------------------------------------------
+
+    def _ask_directories(self) -> None:
+        """Ask the disk which folders exist, and which belong together."""
+        source, directories = self._screen.browser.source, self._screen.state.directories()
+        lane = self._screen.lane("directories", self._take_directories)
+        lane.ask(lambda job: directory_facts(source, directories))
+
+    def _take_directories(self, outcome: Outcome) -> None:
+        facts, state = outcome.value, self._screen.state
+        if isinstance(facts, DirectoryFacts):
+            state.exists.update(facts.exists)
+            state.moved = facts.moved
+            state.library.know_repositories(facts.repositories)
+            if state.library.by_repository:
+                self._screen.refresh_rows()
+            self._screen.projects_list.refresh()
+
+    def ask_pins(self) -> None:
+        """Read the pins in the background."""
+        browser = self._screen.browser
+        self._screen.lane("pins", self.take_pins).ask(lambda job: browser.source.pins())
+
+    def take_pins(self, outcome: Outcome) -> None:
+        """Show the pinned sessions first."""
+        if outcome.error is not None:
+            self._screen.browser.say(f"The pin cannot be kept: {outcome.error}.", "error")
+        elif isinstance(outcome.value, Pins):
+            self._screen.state.library.pins = outcome.value
+            self._screen.refresh_sessions()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from sessionbrowse.tui.lists.panes import do_reload
 from sessionbrowse.tui.lists.screen import BrowseScreen
 
 
 def do_scope(screen: BrowseScreen) -> None:
     """Switch between all folders and one."""
-    screen.projects_list.go_to_key(("folder", None if screen.state.folder is not None else screen.other_folder()))
+    screen.projects_list.go_to_key(
+        ("folder", None if screen.state.folder is not None else screen.state.other_folder(screen.subject))
+    )
 
 
 def do_named(screen: BrowseScreen) -> None:
@@ -23,7 +26,7 @@ def do_hidden(screen: BrowseScreen) -> None:
     screen.refresh_rows()
     if state.hidden:
         # They can be many and large, so they are read only now.
-        screen.do_reload()
+        do_reload(screen)
         screen.browser.say("Sessions of subagents and workflows are shown too.")
 
 
@@ -35,7 +38,7 @@ def do_archived(screen: BrowseScreen) -> None:
     screen.refresh_rows(top=True)
     if state.archived:
         # They are read only now.
-        screen.do_reload()
+        do_reload(screen)
 
 
 def do_repositories(screen: BrowseScreen) -> None:

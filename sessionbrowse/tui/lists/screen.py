@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import TypeVar
+from collections.abc import Hashable, Sequence
 
 from msgspec.structs import replace
 from textual import events, on
@@ -11,31 +10,25 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.store.own.remembered_views import ListView
 from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import LIST, PREVIEW, PROJECTS, SESSIONS
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.lists.lazy_rows import LazyRows
-from sessionbrowse.tui.lists.library import Filter, Folding, Library, ProjectRow, SessionRow, parse_filter, same_names
+from sessionbrowse.tui.lists.library import Folding, Library, SessionRow, parse_filter, same_names
 from sessionbrowse.tui.lists.preview import Preview
 from sessionbrowse.tui.lists.rows import ListStyle, directory_state, plural, project_row, session_row
 from sessionbrowse.tui.lists.scan_updates import ScanUpdates
-from sessionbrowse.tui.lists.state import ListState
+from sessionbrowse.tui.lists.state import ListFilter, ListState
 from sessionbrowse.tui.lists.titles import facts_line, no_sessions_sentence, path_line, sessions_title
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.views import ViewedEntry
-from sessionbrowse.tui.shell.jobs import Outcome
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
-from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
 from sessionbrowse.tui.shell.session_updates import SessionUpdates
-from sessionbrowse.tui.shell.source import DirectoryFacts, directory_facts
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
-
-Row = TypeVar("Row")
 
 PANES = ("projects", "sessions", "preview")
 
@@ -50,13 +43,13 @@ class BrowseScreen(PanedScreen):
         # As it is when it is laid out: styles are computed once.
         self.add_class("-preview-shown", "-at-sessions", update=False)
         self.state = ListState(library)
-        self._projects: Sequence[ProjectRow] = ()
         self._sessions: Sequence[SessionRow] = ()
-        self._pattern_answers: dict[str, PatternAnswers] = {}
+        self._folder_filter = ListFilter(self, self.state.filters, "projects", self.refresh_projects)
+        self._session_filter = ListFilter(self, self.state.filters, "sessions", self.refresh_sessions)
         self._top_is_due = False
         self._ambiguous: frozenset[str] = frozenset()
-        self._updates = ScanUpdates(self)
-        self._preview = Preview(self, self.state)
+        self.updates = ScanUpdates(self)
+        self.preview = Preview(self, self.state)
 
     # -- layout -------------------------------------------------------------------------------------------------
 
@@ -83,10 +76,9 @@ class BrowseScreen(PanedScreen):
         if not self.state.filter.is_empty:
             self.query_one(FilterLine).show_kept("/", self.state.filter.text)
         self.refresh_rows()
-        browser = self.browser
-        self.call_after_refresh(lambda: self.lane("pins").ask(lambda job: browser.source.pins()))
-        self.adopt(self.browser.scan_lane)
-        self.adopt(self.browser.event_lane)
+        self.call_after_refresh(self.updates.ask_pins)
+        self.adopt(self.browser.scan_lane, self.updates.take_scan)
+        self.adopt(self.browser.event_lane, self.updates.take_event)
         self.set_interval(30, self.sessions_list.refresh)
 
     @property
@@ -134,7 +126,7 @@ class BrowseScreen(PanedScreen):
             has_family=row is not None and bool(row.family or row.prefix) and not self.state.is_flat,
             folds_families=not self.state.is_flat,
             has_filter=not self.state.filter.is_empty,
-            has_folder=self.state.folder is not None or self.other_folder() is not None,
+            has_folder=self.state.folder is not None or self.state.other_folder(self.subject) is not None,
             has_project=bool(self.project),
         )
 
@@ -163,11 +155,7 @@ class BrowseScreen(PanedScreen):
         """Show what a change left."""
         self.refresh_rows()
         if self.subject is not None and self.subject.path in updates.paths and self.has_class("-preview-shown"):
-            self._preview.changed()
-
-    def other_folder(self) -> str | None:
-        """Return the folder that the scope command goes to from all folders; None if there is none."""
-        return self.state.other_folder(self._projects, self.subject)
+            self.preview.changed()
 
     def reveal(self, key: Hashable) -> bool:
         """Put the cursor on a folder (a tuple) or on the session at a path; return whether it has a row."""
@@ -187,22 +175,22 @@ class BrowseScreen(PanedScreen):
 
     def refresh_projects(self) -> None:
         """Compute the rows of the folders anew; the cursor stays on its row."""
-        rows = self._filtered("projects", self.state.project_rows, self.refresh_projects)
+        rows = self._folder_filter.rows(self.state.project_rows)
         if rows is None:
             return
-        self._projects = rows
-        keys = [("folder", row.cwd) for row in self._projects]
-        self._go_to_wanted_folder(keys)
-        self._ambiguous = same_names([row.cwd for row in self._projects if row.cwd])
+        self.state.projects = rows
+        keys = [("folder", row.cwd) for row in self.state.projects]
+        self.state.go_to_wanted_folder(keys, was_moved=self.projects_list.was_moved)
+        self._ambiguous = same_names([row.cwd for row in self.state.projects if row.cwd])
         self.projects_list.set_rows(keys, cursor=("folder", self.state.folder))
-        self.projects_list.border_subtitle = f"{max(0, len(self._projects) - 1):,}"
+        self.projects_list.border_subtitle = f"{max(0, len(self.state.projects) - 1):,}"
         self.say_found()
 
     def refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
         """Compute the rows of the sessions anew; the cursor stays on its row, or goes to the `top` or to `cursor`."""
         grouped = self.browser.options.settings.age_groups
         now_ms = self.browser.now_ms() if grouped else None
-        rows = self._filtered("sessions", lambda filter: self.state.session_rows(filter, now_ms), self.refresh_sessions)
+        rows = self._session_filter.rows(lambda filter: self.state.session_rows(filter, now_ms))
         top = top or self._top_is_due
         self._top_is_due = top and rows is None
         if rows is None:
@@ -214,49 +202,14 @@ class BrowseScreen(PanedScreen):
         sessions, library = self.sessions_list, self.state.library
         sessions.marks = {path for path in sessions.marks if library.get(path) is not None}
         wanted = paths[0] if top and paths else self.state.family_row(cursor or sessions.key, paths) or cursor
-        empty = no_sessions_sentence(self.state, self._updates.scanning, self.browser.keys.key_of)
+        empty = no_sessions_sentence(self.state, self.updates.scanning, self.browser.keys.key_of)
         sessions.set_rows(paths, cursor=wanted, empty=empty)
-        self._go_to_wanted_session()
+        found = self.state.wanted_row(sessions.keys, was_moved=sessions.was_moved)
+        if found is not None and sessions.go_to_key(found):
+            self.state.wanted_session = None
         self._refresh_titles()
         self.say_found()
         self.update_footer()
-
-    def _filtered(
-        self, pane: str, rows_of: Callable[[Filter], Sequence[Row]], answered: Callable[[], None]
-    ) -> Sequence[Row] | None:
-        """Return the rows that match a list's filter; None, then `answered` is called, while its pattern is matched."""
-        filter = self.state.filters[pane]
-        pattern = filter.query.pattern
-        answers = self._pattern_answers.get(pane)
-        if answers is not None and answers.pattern != pattern:
-            answers.close()
-            answers = None
-            del self._pattern_answers[pane]
-        if pattern is None:
-            return rows_of(filter)
-        if answers is None:
-            answers = self._pattern_answers[pane] = PatternAnswers(self, pane, pattern, answered)
-        if answers.problem is not None:
-            filter = self.state.filters[pane] = replace(filter, problem=answers.problem)
-        rows = rows_of(replace(filter, pattern_is_in=answers.is_in))
-        return None if answers.is_waiting else rows
-
-    def _go_to_wanted_folder(self, keys: Sequence[Hashable]) -> None:
-        state = self.state
-        if self.projects_list.was_moved:
-            state.wanted_folder = None
-        elif state.wanted_folder is not None and ("folder", state.wanted_folder) in keys:
-            state.choose_folder(state.wanted_folder)
-            state.wanted_folder = None
-
-    def _go_to_wanted_session(self) -> None:
-        state = self.state
-        if self.sessions_list.was_moved:
-            state.wanted_session = None
-        elif state.wanted_session is not None and state.wanted_folder is None:
-            found = state.family_row(state.wanted_session, self.sessions_list.keys) or state.wanted_session
-            if self.sessions_list.go_to_key(found):
-                state.wanted_session = None
 
     def set_filter(self, pane: str, text: str, *, keep_line: bool = False) -> None:
         """Filter a list; `keep_line` leaves its line open."""
@@ -285,10 +238,10 @@ class BrowseScreen(PanedScreen):
             return
         problem = self.state.filters[self.state.filtered].problem
         rows = self.projects_list.count - 1 if self.state.filtered == "projects" else self.sessions_list.count
-        answers = self._pattern_answers.get(self.state.filtered)
+        filter = self._folder_filter if self.state.filtered == "projects" else self._session_filter
         if problem is not None:
             line.say([(problem, "error")])
-        elif answers is not None and answers.is_waiting:
+        elif filter.is_waiting:
             line.say([("searching …", "accent")])
         else:
             line.say([(plural(rows, "match", "matches"), "dim")])
@@ -310,7 +263,10 @@ class BrowseScreen(PanedScreen):
         folded = 0 if self.state.is_flat else sum([row.family for row in self._sessions if not row.is_open])
         if self.state.library.is_opening and self.state.filter.is_empty and not self.state.named:
             # Only the first rows are here, but all are counted.
-            count, folded = next((row.sessions for row in self._projects if row.cwd == self.state.folder), count), 0
+            count, folded = (
+                next((row.sessions for row in self.state.projects if row.cwd == self.state.folder), count),
+                0,
+            )
         self.sessions_list.border_subtitle = f"{count:,}" + (f" + {folded:,} folded" if folded else "")
 
     def _count_selected(self) -> tuple[int, int]:
@@ -326,14 +282,14 @@ class BrowseScreen(PanedScreen):
 
     def refresh_header(self) -> None:
         """Show where we are, how many sessions there are and how the reading goes."""
-        state, updates = self.state, self._updates
+        state, updates = self.state, self.updates
         sessions, folders = state.library.counts(hidden=state.hidden, archived=state.archived)
         left = path_line(state.folder, self.browser.home)
         right = facts_line(sessions, folders, updates.progress, updates.failure, self.size.width)
         self.query_one("#header", Bar).show([*left, *self.browser.scope_note()], right)
 
     def _render_project(self, index: int, width: int, state: RowState) -> Line:
-        row = self._projects[index]
+        row = self.state.projects[index]
         state_of = directory_state(row.directories, self.state.exists, self.state.moved)
         return project_row(row, width, self.browser.home, state_of, ambiguous=row.cwd in self._ambiguous)
 
@@ -345,54 +301,15 @@ class BrowseScreen(PanedScreen):
             show_path=self.state.show_path,
             show_folder=self.state.folder is None,
             dates=settings.date_style,
-            in_use=self._updates.in_use,
+            in_use=self.updates.in_use,
             fields=settings.row_fields,
         )
         return session_row(self._sessions[index], width, style)
-
-    # -- what arrives from the background -----------------------------------------------------------------------
-
-    def take_scan(self, outcome: Outcome) -> None:
-        """Take a batch of sessions, or the end of the scan."""
-        self._updates.take_scan(outcome)
-
-    def take_event(self, outcome: Outcome) -> None:
-        """Take an event of the disk monitor."""
-        self._updates.take_event(outcome)
-
-    def ask_directories(self) -> None:
-        """Ask the disk which folders exist, and which belong together."""
-        folders = [directory for row in self._projects for directory in row.directories if directory]
-        source = self.browser.source
-        self.lane("directories").ask(lambda job: directory_facts(source, folders))
-
-    def take_directories(self, outcome: Outcome) -> None:
-        """Mark the folders that are gone, and learn which belong together."""
-        facts, state = outcome.value, self.state
-        if isinstance(facts, DirectoryFacts):
-            state.exists.update(facts.exists)
-            state.moved = facts.moved
-            state.library.know_repositories(facts.repositories)
-            if state.library.by_repository:
-                self.refresh_rows()
-            self.projects_list.refresh()
-
-    def take_pins(self, outcome: Outcome) -> None:
-        """Show what is pinned first."""
-        if outcome.error is not None:
-            self.browser.say(f"The pin cannot be kept: {outcome.error}.", "error")
-        elif isinstance(outcome.value, Pins):
-            self.state.library.pins = outcome.value
-            self.refresh_sessions()
 
     def fold(self, folding: Folding) -> None:
         """Fold or open families."""
         self.state.folding = folding
         self.refresh_sessions()
-
-    def take_preview(self, outcome: Outcome) -> None:
-        """Show the conversation of the session under the cursor."""
-        self._preview.take(outcome)
 
     # -- the cursor ---------------------------------------------------------------------------------------------
 
@@ -410,7 +327,7 @@ class BrowseScreen(PanedScreen):
     @on(RowList.Highlighted, "#sessions")
     def _session_highlighted(self, event: RowList.Highlighted) -> None:
         event.stop()
-        self._preview.show()
+        self.preview.show()
         self.update_footer()
 
     @on(RowList.Marked, "#sessions")
@@ -427,11 +344,11 @@ class BrowseScreen(PanedScreen):
     @property
     def busy(self) -> bool:
         """Whether background work, or the wait before a preview, is under way."""
-        return super().busy or self._preview.due or self._updates.refresh_due or self._updates.throttle.due
+        return super().busy or self.preview.due or self.updates.refresh_due or self.updates.throttle.due
 
     def on_screen_resume(self) -> None:
         """Look at the session again when coming back: it may have grown."""
-        self._preview.seen_again()
+        self.preview.seen_again()
         self.update_footer()
 
     # -- panes --------------------------------------------------------------------------------------------------
@@ -446,26 +363,11 @@ class BrowseScreen(PanedScreen):
         if text != self.state.filters[self.state.filtered].text:
             self.set_filter(self.state.filtered, text, keep_line=True)
 
-    def show_preview(self, shown: bool) -> None:
-        """Show or hide the preview."""
-        if shown == self.has_class("-preview-shown"):
-            return
-        self.set_class(shown, "-preview-shown")
-        if shown:
-            self._preview.show()
-        elif self.pane == "preview":
-            self.set_focus(self.sessions_list)
-
     @property
     def viewed_entry(self) -> ViewedEntry | None:
         """What copies are made of."""
         summary = self.subject
         return ViewedEntry(summary=summary) if summary is not None else None
-
-    def do_reload(self) -> None:
-        """Read the disk again."""
-        self._updates.begin()
-        self.browser.start_scan(include_hidden=self.state.hidden or self.state.archived)
 
 
 def _path_of(row: SessionRow) -> str:

@@ -1,12 +1,19 @@
-"""The state of the lists: folder, order, filters, folds. It computes the rows and knows no widget."""
+"""The state of the lists: folder, order, filters, folds, and the rows that result. It knows no widget."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.remembered_views import ListView
 from sessionbrowse.tui.lists.library import Filter, Folding, Library, ProjectRow, SessionRow, parse_filter
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
+
+Row = TypeVar("Row")
 
 
 class ListState:
@@ -24,6 +31,7 @@ class ListState:
         self.show_path = False
         self.filters = {"projects": Filter(), "sessions": Filter()}
         self.filtered = "sessions"
+        self.projects: Sequence[ProjectRow] = ()
         self.exists: dict[str, bool | None] = {}
         self.moved: dict[str, str] = {}
         # The rows under the cursors of the run before, until they come or the user moves a cursor.
@@ -35,7 +43,7 @@ class ListState:
         self.sort, self.named, self.show_path = view.sort, view.named, view.show_path
         self.library.by_repository = view.by_repository
         self.folding = Folding(view.all_open, frozenset(view.flipped))
-        self.filters = {"projects": parse_filter(view.folder_filter), "sessions": parse_filter(view.filter)}
+        self.filters |= {"projects": parse_filter(view.folder_filter), "sessions": parse_filter(view.filter)}
         self.wanted_folder, self.wanted_session = view.folder, view.session
 
     def view(self, session: str | None) -> ListView:
@@ -74,9 +82,9 @@ class ListState:
         self.folder = folder
         self.last_folder = folder if folder is not None else self.last_folder
 
-    def other_folder(self, rows: Sequence[ProjectRow], current: Summary | None) -> str | None:
+    def other_folder(self, current: Summary | None) -> str | None:
         """Return the folder that the scope command goes to from all folders; None if there is none."""
-        known = {row.cwd for row in rows}
+        known = {row.cwd for row in self.projects}
         for folder in (self.last_folder, self.library.here, current.cwd if current is not None else None):
             if folder is not None and folder in known:
                 return folder
@@ -99,9 +107,63 @@ class ListState:
             now_ms=now_ms,
         )
 
+    def directories(self) -> list[str]:
+        """Return the directories of the folders that are shown."""
+        return [directory for row in self.projects for directory in row.directories if directory]
+
+    def go_to_wanted_folder(self, keys: Sequence[Hashable], *, was_moved: bool) -> None:
+        """Choose the folder of the run before, once it has a row and unless the user moved the cursor."""
+        if was_moved:
+            self.wanted_folder = None
+        elif self.wanted_folder is not None and ("folder", self.wanted_folder) in keys:
+            self.choose_folder(self.wanted_folder)
+            self.wanted_folder = None
+
+    def wanted_row(self, paths: Sequence[Hashable], *, was_moved: bool) -> str | None:
+        """Return the row of the session of the run before, unless the user moved the cursor."""
+        if was_moved:
+            self.wanted_session = None
+        if self.wanted_session is None or self.wanted_folder is not None:
+            return None
+        return self.family_row(self.wanted_session, paths) or self.wanted_session
+
     def family_row(self, wanted: Hashable | None, paths: Sequence[Hashable]) -> str | None:
         """Return the path of the row that a folded session's family has; None if the session has a row itself."""
         if not isinstance(wanted, str) or wanted in paths:
             return None
         family = self.library.family(wanted)
         return next((path for path in paths if isinstance(path, str) and path in family), None)
+
+
+class ListFilter:
+    """Applies the filter of a list; `answered` is called when the matches of its pattern have come."""
+
+    def __init__(
+        self, screen: CommandScreen[None], filters: dict[str, Filter], pane: str, answered: Callable[[], None]
+    ) -> None:
+        self._screen = screen
+        self._filters = filters
+        self._pane = pane
+        self._answered = answered
+        self._answers: PatternAnswers | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether matches are still to come."""
+        return self._answers is not None and self._answers.is_waiting
+
+    def rows(self, rows_of: Callable[[Filter], Sequence[Row]]) -> Sequence[Row] | None:
+        """Return the rows that match; None while the matches of the pattern are not known."""
+        filter = self._filters[self._pane]
+        pattern, answers = filter.query.pattern, self._answers
+        if answers is not None and answers.pattern != pattern:
+            answers.close()
+            answers = self._answers = None
+        if pattern is None:
+            return rows_of(filter)
+        if answers is None:
+            answers = self._answers = PatternAnswers(self._screen, self._pane, pattern, self._answered)
+        if answers.problem is not None:
+            filter = self._filters[self._pane] = replace(filter, problem=answers.problem)
+        rows = rows_of(replace(filter, pattern_is_in=answers.is_in))
+        return None if answers.is_waiting else rows

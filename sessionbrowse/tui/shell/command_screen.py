@@ -333,13 +333,14 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         lane = self._lanes.get(name)
         if lane is None:
             lane = self._lanes[name] = Lane(name, lambda outcome: self.post_message(self.Delivered(outcome)))
-        self._takers[name] = take or getattr(self, f"take_{name}")
+        if take is not None or name not in self._takers:
+            self._takers[name] = take or getattr(self, f"take_{name}")
         return lane
 
-    def adopt(self, lane: Lane) -> None:
-        """Take over a lane that was started before the screen."""
+    def adopt(self, lane: Lane, take: Callable[[Outcome], object]) -> None:
+        """Have `take` handle the outcomes of a lane that was started before the screen."""
         self._lanes[lane.name] = lane
-        self._takers[lane.name] = getattr(self, f"take_{lane.name}")
+        self._takers[lane.name] = take
         lane.connect(lambda outcome: self.post_message(self.Delivered(outcome)))
 
     @on(Delivered)
