@@ -1,4 +1,4 @@
-"""The command line: stdout is data, everything else goes to stderr; it opens the interface when nothing is asked.
+"""The command line: data goes to stdout, everything else to stderr. Without a command the interface opens.
 
 Exit status: 0 done, 1 an expected failure with one sentence, 2 wrong usage, 130 interrupted.
 """
@@ -33,11 +33,11 @@ _HOMES = {
     "config": "settings_commands",
     "completion": "settings_commands",
 }
-"""By command, the module that carries it out; all others are carried out by `change_commands`."""
+"""The module of each command; all others are in `change_commands`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status. Never raises what a user can cause.
+    """Run one command and return its exit status. It never raises an error that a user can cause.
 
     Without `argv` it is the program itself: a command then ends the process where it would return.
     """
@@ -61,12 +61,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 1
         is_program &= arguments.command not in INTERFACES
         if is_program:
-            # A command makes few cycles and ends soon: looking for them takes longer than they last.
+            # A command makes little garbage and ends soon, so collecting it is a waste of time.
             gc.set_threshold(100_000)
         status = _run_of(arguments.command)(arguments)
         sys.stdout.flush()
     except SystemExit as stopped:
-        # argparse leaves this way: 0 for --help, 2 for wrong usage.
+        # argparse exits with 0 for --help, and with 2 for wrong usage.
         return stopped.code if isinstance(stopped.code, int) else 2
     except SessionBrowseError as error:
         from sessionbrowse.text import clean_lines
@@ -89,33 +89,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"sessionbrowse: {reason}.", file=sys.stderr)
         return 1
     if is_program:
-        # All is written: taking the interpreter apart would only take a tenth of a list's time.
+        # Ending the interpreter in the normal way takes a tenth of a list's time.
         sys.stderr.flush()
         os._exit(status)
     return status
 
 
 def _is_written() -> bool:
-    """Write what was printed; False where that is not possible."""
+    """Flush standard output; False if that fails."""
     try:
         sys.stdout.flush()
     except OSError:
-        # The reader went away (`| head`), or a disk is full: what Python writes at its end must not fail again.
+        # The reader is gone (`| head`) or the disk is full: the flush at the end of Python must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True
 
 
 def _run_of(command: str | None) -> Callable[[argparse.Namespace], int]:
-    """Return what carries out a command; what the others need is not imported."""
+    """Return the function of a command; modules of other commands are not imported."""
     commands: dict[str | None, Callable[[argparse.Namespace], int]]
     commands = import_module(f"sessionbrowse.cli.{_HOMES.get(command, 'change_commands')}").COMMANDS
     return commands[command]
 
 
 def _browse() -> int:
-    """Open the interface; where nothing is asked there is nothing to parse, and argparse takes long to import."""
-    # Nothing of what is imported is ever thrown away; looking for it among all that costs a tenth of the start.
+    """Open the interface. Without arguments nothing is parsed, because argparse takes long to import."""
+    # Imports leave no garbage; collecting it takes a tenth of the start.
     gc.disable()
     from sessionbrowse.cli.interface import browse
 

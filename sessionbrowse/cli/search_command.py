@@ -18,7 +18,7 @@ from sessionbrowse.store.index.index import open_index
 
 
 def run_search(arguments: argparse.Namespace) -> int:
-    """`search`: by the index where there is one, else by reading every file."""
+    """`search`: with the index if there is one, else by reading every file."""
     settings = settings_in_force()
     scope = scope_of(arguments, settings, hidden=True, archived=True)
     # An argument with blanks was quoted for the shell; its blanks stay.

@@ -1,6 +1,6 @@
-"""The programs' own lists as `SessionManager.list` gives them: which files, in which order, with progress.
+"""The files, order and progress of the programs' own lists, for `SessionManager.list`.
 
-Looking makes no folder and moves none, unlike the programs' own `list` and `continueRecent`.
+Nothing here makes or moves a folder, unlike the programs' own `list` and `continueRecent`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from sessionbrowse.store.read.summarise import summarise_path
 
 SUFFIX = ".jsonl"
 HEADER_SCAN_BYTES = 1024 * 1024
-"""How far pi looks for a header when it continues a session (pi 0.87 and newer)."""
+"""Number of bytes in which pi searches a header when it continues a session (pi 0.87 and newer)."""
 INDUSAGI_HEADER_BYTES = 512
 """indusagi continues only a file whose whole header line lies within these bytes (0.12.15)."""
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
-    """One session of a list. Times are milliseconds since 1970, None where the file has none that is valid.
+    """One session of a list. Times are milliseconds since 1970, None if the file has no valid one.
 
     `first_message` is None where pi shows `(no messages)`; `all_messages_text` joins the texts of user and assistant
     messages with spaces. `internal` marks atomic's workflow stages.
@@ -48,7 +48,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """How far a list is: files read, files in all, and the session just read (None: the program would not list it)."""
+    """Progress of a list: files read, all files, and the session just read (None if the program does not list it)."""
 
     loaded: int
     total: int
@@ -83,7 +83,7 @@ def _read(path: str, agent: str) -> SessionInfo | None:
 
 
 def directory_of(cwd: str, session_dir: str | None, agent: str, around: Surroundings) -> tuple[str, bool]:
-    """Return the folder to look in, and whether it holds other projects too, so that the header's cwd decides."""
+    """Return the sessions folder, and whether other projects share it, so that the headers' cwd decides."""
     own = default_session_dir(cwd, agent, around)
     if session_dir is None:
         return own, False
@@ -97,14 +97,14 @@ def files_in(directory: str) -> list[str]:
 
 
 def files_below(agent: str, around: Surroundings) -> list[str]:
-    """Return the session files of every project, the one changed last first."""
+    """Return the session files of every project, most recently changed first."""
     root = sessions_root(agent, around)
     found = [path for name in names_in(root) for path in files_in(os.path.join(root, name))]
     return sorted(found, key=lambda path: (_mtime_ns(path), os.path.basename(path)), reverse=True)
 
 
 def in_order(sessions: Sequence[SessionInfo]) -> list[SessionInfo]:
-    """Sort newest first, equal times as they come (pi 1.5.2); invalid times last."""
+    """Sort by time, newest first; equal times keep their order (pi 1.5.2), invalid times come last."""
     return sorted(sessions, key=lambda session: session.modified or 0, reverse=True)
 
 
@@ -119,12 +119,12 @@ def pinned_first(sessions: list[SessionInfo], agent_dir: str | None) -> list[Ses
 
 
 def is_of(session_cwd: str, cwd: str, around: Surroundings) -> bool:
-    """Tell whether a header's directory is this one; a session without directory is nobody's (pi 0.77)."""
+    """Tell whether a header's directory is `cwd`; a session without a directory belongs to none (pi 0.77)."""
     return bool(session_cwd) and resolved(session_cwd, around) == resolved(cwd, around)
 
 
 def header_of(path: str, limit: int = HEADER_SCAN_BYTES) -> Header | None:
-    """Return the header by which a program would take a file for a session, None where it would not.
+    """Return the header of a file, None if a program would not accept the file as a session.
 
     Blank and broken lines before it are skipped; the first record decides (pi 0.87).
     """
@@ -149,7 +149,7 @@ def header_of(path: str, limit: int = HEADER_SCAN_BYTES) -> Header | None:
 def most_recent(
     directory: str, agent: str, is_wanted: Callable[[Header], bool] = lambda _: True, *, internal: bool = False
 ) -> str | None:
-    """Return the session that `--continue` takes: by the files' time of change, the newest with a valid header."""
+    """Return the session that `--continue` resumes: the most recently changed file with a valid header."""
     limit = INDUSAGI_HEADER_BYTES if agent == "indusagi" else HEADER_SCAN_BYTES
     for path in sorted(files_in(directory), key=_mtime_ns, reverse=True):
         header = header_of(path, limit)

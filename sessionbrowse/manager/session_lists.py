@@ -1,4 +1,4 @@
-"""The part of `SessionManager` that lists and finds sessions. It only reads, and makes no folder."""
+"""The part of `SessionManager` that lists and finds sessions. It never writes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SessionLists:
         include_internal: bool = False,
         environment: Environment | None = None,
     ) -> Sessions:
-        """Return the sessions of every directory, or of one folder that holds several projects', newest first."""
+        """Return the sessions of every directory, or of one folder shared by several projects, newest first."""
         environment = environment or Environment.real()
         found = cls.iterate_all(session_dir, agent=agent, include_internal=include_internal, environment=environment)
         return _collected(found, on_progress, cancelled, agent, environment)
@@ -65,7 +65,7 @@ class SessionLists:
         include_internal: bool = False,
         environment: Environment | None = None,
     ) -> Iterator[Progress]:
-        """Yield every file of `list` as it is read, unsorted; `session` is None for one that is not listed."""
+        """Yield each file of `list` as it is read, unsorted; `session` is None for a file that is not listed."""
         environment = environment or Environment.real()
         agent_named(agent)
         place = resolved(cwd, environment.around)
@@ -86,7 +86,7 @@ class SessionLists:
         include_internal: bool = False,
         environment: Environment | None = None,
     ) -> Iterator[Progress]:
-        """Yield every file of `list_all` as it is read, the one changed last first."""
+        """Yield each file of `list_all` as it is read, most recently changed first."""
         environment = environment or Environment.real()
         agent_named(agent)
         if session_dir is not None:
@@ -106,7 +106,7 @@ class SessionLists:
         agent: str = "pi",
         environment: Environment | None = None,
     ) -> str | None:
-        """Return the file of the session with exactly this id, None if there is none; only headers are read."""
+        """Return the file of the session with exactly this id, None if there is none. Only headers are read."""
         environment = environment or Environment.real()
         place = resolved(cwd, environment.around)
         chosen = os.fspath(session_dir) if session_dir is not None else None

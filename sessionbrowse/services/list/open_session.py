@@ -35,7 +35,7 @@ class Opener:
         self._inode = 0
 
     def open(self, path: str, agent: str | None) -> Session:
-        """Return the session at a path: from the index where it knows the file as it is now, else from the file.
+        """Return the session at a path: from the index if the file has not changed since, else from the file.
 
         Raises:
             NotASession: the file cannot be read.

@@ -1,6 +1,6 @@
-"""From places to session files: which files lie there, each once, and whether the agent itself would list it.
+"""Find the session files in places, each once, and tell which ones the agent itself would not list.
 
-Directory entries only: no file is opened. `cwd`, names and times of messages are the scanner's business.
+Only directories are read; no session file is opened.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ PACKED_SUFFIX = ".jsonl.gz"
 SUFFIXES = (SUFFIX, TRANSCRIPT_SUFFIX, PACKED_SUFFIX)
 """Suffixes of the names that session files may have."""
 ARCHIVE_FOLDER = "archive"
-"""Name of the folder below a project's to which archivers move sessions, out of the agents' sight."""
+"""Name of the folder in a project's folder to which archivers move sessions; agents do not list those."""
 
-# Shared by all sessions of a folder (atomic): event logs and tool output, no sessions.
+# Event logs and tool output that all sessions of a folder share (atomic).
 NO_SESSION_FOLDERS = frozenset({"subagent-artifacts", "tool-results"})
 NO_SESSION_FILES = frozenset({"run-history.jsonl"})
 
@@ -85,7 +85,7 @@ class FoundFile(FileStamp, frozen=True, gc=False):
         return self.parent_path is not None or self.hidden or self.archived or self.problem is not None
 
     def agent(self, marks: Marks | None = None, override: str | None = None) -> str:
-        """Return whose session this is, by what is known so far."""
+        """Return the agent that the session belongs to, by the places, the folder and the marks in the file."""
         if marks is None:
             marks = Marks(frozenset({"indusagi"} if self.path.endswith(TRANSCRIPT_SUFFIX) else ()))
         return attribute([place.agent for place in self.places], self.folder, marks, override)
@@ -96,7 +96,7 @@ class FoundFile(FileStamp, frozen=True, gc=False):
 
 
 class Skipped(Struct, frozen=True):
-    """Something that was not looked at, and why, as a sentence."""
+    """A file or directory that was skipped, and the reason as a sentence."""
 
     path: str
     reason: str
@@ -122,7 +122,7 @@ def discover(
 
 def newest_first(files: Iterable[FoundFile]) -> list[FoundFile]:
     """Sort by time of change, newest first; equal times by path, descending, as pi's scan order has it."""
-    # One key after the other: files come nearly in the order of their paths, and numbers compare faster than pairs.
+    # Two sorts are faster than one by pairs: the files come nearly in the order of their paths.
     by_path = sorted(files, key=attrgetter("path"), reverse=True)
     return sorted(by_path, key=attrgetter("mtime_ns"), reverse=True)
 
@@ -138,7 +138,7 @@ def is_packed(path: str) -> bool:
 
 
 def agent_of_path(path: str, marks: Marks | None = None) -> str:
-    """Return whose session a file is when only its path is known: by marks, folder form, store's name."""
+    """Return the agent of a file by its path: by marks, the form of its folder, and the name of its store."""
     if path.endswith(TRANSCRIPT_SUFFIX) and not (marks and marks.agents):
         return "indusagi"
     owner = owner_by_name(path)
@@ -159,7 +159,7 @@ def owner_by_name(path: str) -> str | None:
 
 
 class _Walk:
-    """One walk over places; it remembers which directories and files it has seen."""
+    """One walk over places, which enters no directory and yields no file twice."""
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class _Walk:
             if identity is not None:
                 roots.setdefault(identity, place.root)
                 self._groups.setdefault(identity, []).append(place)
-        # Stores first: a flat directory that is also a project's folder is then known as that.
+        # Stores first: a flat directory that is also a project's folder counts as the project's.
         for identity, root in roots.items():
             yield from self._store(root, self._of_kind(identity, "projects"))
         for identity, root in roots.items():
@@ -201,7 +201,7 @@ class _Walk:
                 yield from self._packed(root, self._of_kind(identity, "archive"))
 
     def below(self, directory: str, session: str | None, places: tuple[Place, ...], folder: str) -> Iterator[FoundFile]:
-        """Yield the session files at any depth below a session's own folder; `session` None: it is gone."""
+        """Yield the session files at any depth below a session's own folder; `session` is None if that is gone."""
         waiting = [(directory, session)]
         while waiting and not self._cancelled():
             here, parent = waiting.pop()
@@ -233,7 +233,7 @@ class _Walk:
                 return
             path = os.path.join(root, name)
             if name + SUFFIX in sessions:
-                # In a directory that is a flat one too, a session's own folder is no project.
+                # In a directory that is also flat, a session's own folder is not a project.
                 if self._include_nested:
                     yield from self.below(path, path + SUFFIX, flat, "")
             elif name not in NO_SESSION_FOLDERS and self._enter(path):
@@ -247,7 +247,7 @@ class _Walk:
         places: tuple[Place, ...],
         flat: tuple[Place, ...],
     ) -> Iterator[FoundFile]:
-        """Yield the files directly in a root, where only indusagi's newer generations put theirs."""
+        """Yield the files directly in a root; only newer versions of indusagi put sessions there."""
         for file in files:
             name = file[0]
             listed = flat or tuple(place for place in places if _takes_transcript(place, name))
@@ -260,9 +260,9 @@ class _Walk:
             yield from self._files_in(root, places, os.path.basename(root))
 
     def _files_in(self, directory: str, places: tuple[Place, ...], folder: str) -> Iterator[FoundFile]:
-        """Yield the sessions directly in a folder, and on request those nested and archived below it.
+        """Yield the sessions directly in a folder, and the nested and archived ones below it if they are wanted.
 
-        `folder` "" is a flat directory: it may be anything, so only the folders of its sessions are entered.
+        `folder` "" means a flat directory. It may contain anything, so only the folders of its sessions are entered.
         """
         files, folders = self._listing(directory)
         if self._cancelled():
@@ -293,7 +293,7 @@ class _Walk:
                 yield from self._found(directory, file, places, folder, archived=True)
 
     def _packed(self, root: str, places: tuple[Place, ...]) -> Iterator[FoundFile]:
-        """Yield what `omp gc --archive` packed away."""
+        """Yield the sessions that `omp gc --archive` packed."""
         if not places or not self._enter(root):
             return
         for name in self._listing(root)[1]:
@@ -302,9 +302,7 @@ class _Walk:
                 yield from self._archived_in(path, places, name)
 
     def _registered(self, root: str, places: tuple[Place, ...]) -> Iterator[FoundFile]:
-        """Yield the files that omp's register of sessions outside its root names; their suffix does not
-        matter.
-        """
+        """Yield the files in omp's register of sessions outside its root; they may have any suffix."""
         if not places or not self._enter(root):
             return
         markers = [os.path.join(root, name) for name in names_in(root)]
@@ -329,7 +327,7 @@ class _Walk:
         archived: bool = False,
         problem: str | None = None,
     ) -> tuple[FoundFile, ...]:
-        """Return the file, or nothing if it was found before under another name."""
+        """Return the file, or nothing if it was already found under another path."""
         file = self._new(os.path.join(directory, ""), found, places, folder, parent_path, hidden, archived, problem)
         return (file,) if file is not None else ()
 
@@ -349,7 +347,7 @@ class _Walk:
         if identity in self._files:
             return None
         self._files.add(identity)
-        # By position: with ten thousand files the names of the fields would cost as much as the disk.
+        # Positional arguments: for 10,000 files, keywords would take as long as reading the directories.
         return FoundFile(
             prefix + name,
             status.st_size,
@@ -374,7 +372,7 @@ class _Walk:
                 for entry in entries:
                     name = entry.name
                     if name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
-                        # Most entries are this; their directory told already what they are.
+                        # The common case first; the directory entry has the file type, so the disk is not asked.
                         try:
                             files.append((name, entry.stat(follow_symlinks=False)))
                         except OSError as error:
@@ -387,7 +385,7 @@ class _Walk:
                         self._keep_regular(entry.path, _status(entry), files)
         except OSError as error:
             self._skip(directory, _why(error))
-        # A link may lead to a mount that never answers.
+        # A link may lead to a mount that never answers, so links are followed with a limit in time.
         for path, status in stat_many(links, self._timeout_s).items() if links else ():
             if isinstance(status, os.stat_result) and stat.S_ISDIR(status.st_mode):
                 folders.append(os.path.basename(path))
@@ -404,7 +402,7 @@ class _Walk:
             self._skip(path, _why(status))
 
     def _enter(self, directory: str) -> bool:
-        """Note a directory as visited; False if it was before, under whatever path."""
+        """Mark a directory as visited; False if it already was, under any path."""
         identity = self._identity(directory)
         if identity is None or identity in self._directories:
             return False

@@ -1,4 +1,4 @@
-"""What projects' directories look like to git, noted while they exist, so that one that was moved is found again."""
+"""Find a project's directory after it was moved, by the git repository that was recorded while it existed."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from sessionbrowse.store.own.state_directory import make_private
 
 FILE = "projects.json"
 GIT_SECONDS = 3.0
-"""How long git may take for the first commit of a repository; a large history is then known by its remote alone."""
+"""Time limit for git to find a repository's first commit; beyond it only the remote is recorded."""
 MOST_LOOKED_AT = 2000
 _AT_ONCE = 20
-"""How many directories are looked at for one that was moved."""
+"""Number of directories that are searched for one that was moved."""
 
-# A repository is somebody's: nothing that its settings name is run or fetched.
+# The repository may be somebody else's: nothing that its settings name may be run or fetched.
 _QUIETLY = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never")
 _REMOTE = re.compile(r'^\[remote "origin"\]\s*$(?:\n(?!\[).*)*?\n\s*url\s*=\s*(\S+)', re.MULTILINE)
 
 
 class Mark(Struct, frozen=True):
-    """What tells a repository wherever it lies: the URL of its origin, and its first commit."""
+    """Identity of a repository, wherever it lies: the URL of its origin, and its first commit."""
 
     remote: str | None = None
     root: str | None = None
 
     def fits(self, other: Mark) -> bool:
-        """Tell whether two directories hold the same repository: by the first commit, if both have one noted."""
+        """Tell whether two marks are of one repository: by the first commit, if both have one, else by the URL."""
         if self.root is not None and other.root is not None:
             return self.root == other.root
         return self.remote is not None and self.remote == other.remote
@@ -48,7 +48,7 @@ class Candidate(Struct, frozen=True):
 
 
 def mark_of(directory: str, ask_git: Callable[[str], str | None] | None = None) -> Mark | None:
-    """Return a directory's mark, None where it is the top of no repository."""
+    """Return a directory's mark, None if it is not the top of a repository."""
     git = os.path.join(directory, ".git")
     if not os.path.exists(git):
         return None
@@ -63,7 +63,7 @@ def mark_of(directory: str, ask_git: Callable[[str], str | None] | None = None) 
 
 
 def noted(state: str) -> dict[str, Mark]:
-    """Return the marks by directory; none where nothing was noted, or the note cannot be read."""
+    """Return the recorded marks by directory; empty if there are none, or they cannot be read."""
     try:
         with open(os.path.join(state, FILE), "rb") as file:
             return msgspec.json.decode(file.read(), type=dict[str, Mark])
@@ -77,7 +77,7 @@ def note(
     cancelled: Callable[[], bool] = lambda: False,
     git_seconds: float = GIT_SECONDS,
 ) -> None:
-    """Note the marks of directories that exist and are not noted yet; what cannot be noted is not.
+    """Record the marks of existing directories that have none yet, as far as they can be recorded.
 
     `cancelled` is asked before each; what was found until then is noted. git has `git_seconds` for each.
     """
@@ -112,7 +112,7 @@ def _keep(found: dict[str, Mark], state: str) -> None:
 def candidates(old: str, state: str, known: Sequence[str] = ()) -> list[Candidate]:
     """Return directories to which `old` may have been moved: the same repository, else the same last name.
 
-    Looked at are the directories of other sessions (`known`) and their neighbours, and what lies around the old place.
+    Candidates are the directories of other sessions (`known`), their neighbours, and those near the old place.
     """
     wanted = noted(state).get(old)
     places = [path for path in _around(old, known) if path != old]
@@ -125,7 +125,7 @@ def candidates(old: str, state: str, known: Sequence[str] = ()) -> list[Candidat
 
 
 def _around(old: str, known: Sequence[str]) -> Iterator[str]:
-    """Yield existing directories near a path that is gone and near known ones, each once, in a bounded number."""
+    """Yield a limited number of existing directories near a missing path and near known ones, each once."""
     above = os.path.dirname(old.rstrip("/"))
     while above != os.path.dirname(above) and not os.path.isdir(above):
         above = os.path.dirname(above)
@@ -153,7 +153,7 @@ def _folders(directory: str) -> list[str]:
 
 def _first_commit(directory: str, seconds: float = GIT_SECONDS) -> str | None:
     if os.path.exists(os.path.join(directory, ".git", "shallow")):
-        return None  # its oldest commit is not the first
+        return None  # a shallow clone does not have the first commit
     command = ["git", "-C", directory, *_QUIETLY, "rev-list", "--max-parents=0", "HEAD"]
     environ = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
     try:

@@ -1,7 +1,6 @@
-"""Questions to the disk that may never be answered: a dead network mount blocks whoever asks.
+"""Ask the disk with a limit in time: a dead network mount blocks a thread for ever.
 
-They are asked in daemon threads, with a limit in time. A thread that is stuck is left behind and holds up
-neither the other questions nor the end of the process.
+Daemon threads ask. One that is stuck delays neither the other questions nor the end of the process.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from sessionbrowse.agents.base import Disk, names_in, read_small_file
 T = TypeVar("T")
 
 TIMEOUT_S = 1.0
-"""How long one round of questions may take before the rest counts as not answered."""
+"""Time limit of one round of questions; the rest counts as not answered."""
 
 HUNG_S = 0.5
 TAKEOVER_S = 0.02
@@ -27,9 +26,9 @@ _FIRST_THREADS = 2
 
 
 class Asker(Generic[T]):
-    """Asks one question about many paths and remembers the answers for the life of the process.
+    """Asks one question about many paths and keeps the answers until the process ends.
 
-    The question must not raise, and answers something other than None.
+    The question must not raise and must not return None.
     """
 
     def __init__(self, question: Callable[[str], T]) -> None:
@@ -40,7 +39,7 @@ class Asker(Generic[T]):
             os.register_at_fork(after_in_child=self._ask_nothing)
 
     def _ask_nothing(self) -> None:
-        """Begin without questions and threads. After a fork they are the other process's: one may hold the lock."""
+        """Start without questions and threads; a forked process has not got its parent's, which may hold the lock."""
         self._changed = threading.Condition()
         self._asked: set[str] = set()
         self._begun: dict[str, float] = {}
@@ -48,16 +47,14 @@ class Asker(Generic[T]):
         self._threads = 0
 
     def many(self, paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, T | None]:
-        """Return the answer for each path; None where none came in time. `fresh` asks again what was
-        answered.
-        """
+        """Return the answer for each path; None where none came in time. `fresh` ignores earlier answers."""
         wanted = list(dict.fromkeys(paths))
         deadline = monotonic() + timeout_s
         with self._changed:
             if fresh:
                 for path in wanted:
                     self._answers.pop(path, None)
-            # A question that has hung since an earlier round is not asked again, nor waited for.
+            # A question that hangs since an earlier round is neither asked again nor waited for.
             hung = {path for path, begun in self._begun.items() if monotonic() - begun > HUNG_S}
             new = [path for path in wanted if path not in self._answers and path not in self._asked]
             self._queue.extend(_spread(new))
@@ -74,7 +71,7 @@ class Asker(Generic[T]):
             if left <= 0:
                 return
             if len(self._answers) == answered and self._queue:
-                # Nothing moved: the threads at work are stuck, another one takes over.
+                # No new answer came: the threads are stuck, so one more is started.
                 self._start_threads(1)
             answered = len(self._answers)
             self._changed.wait(min(left, TAKEOVER_S))
@@ -98,7 +95,7 @@ class Asker(Generic[T]):
                 del self._begun[path]
                 self._answers[path] = answer
                 if not self._queue:
-                    # Who waits for many answers is not woken for each: it looks by itself now and then.
+                    # Waking the waiting thread for each answer would take longer; it checks every `TAKEOVER_S` anyway.
                     self._changed.notify_all()
 
 
@@ -108,19 +105,17 @@ def exists_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bo
 
 
 def stat_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, os.stat_result | OSError | None]:
-    """Return what lies at each path (symlinks followed), or why it cannot be told; None if not answered in
-    time.
-    """
+    """Return the status of each path (symlinks followed), or the error; None if the disk did not answer in time."""
     return _STAT.many(paths, timeout_s, fresh=True)
 
 
 def read_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, bytes | None]:
-    """Return the content of small files; None where there is none, or it did not come in time."""
+    """Return the content of small files; None for a file that is missing, empty, or did not answer in time."""
     return {path: content or None for path, content in _READ.many(paths, timeout_s, fresh=True).items()}
 
 
 def patient_disk() -> Disk:
-    """Return the disk as finding places sees it, each question with a limit in time."""
+    """Return a `Disk` each of whose questions has a limit in time."""
     return Disk(
         read=lambda path: read_many([path])[path],
         is_directory=lambda path: bool(exists_many([path], fresh=True)[path]),
@@ -129,7 +124,7 @@ def patient_disk() -> Disk:
 
 
 def _spread(paths: list[str]) -> list[str]:
-    """Order paths so that those of one parent stand far apart: what hangs, hangs together."""
+    """Order paths so that those of one directory are far apart, because they usually hang together."""
     seen: dict[str, int] = {}
     ranks = []
     for path in paths:

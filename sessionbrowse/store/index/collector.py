@@ -1,4 +1,4 @@
-"""What the index keeps of one session file, collected while its lines are read: entries, sums and texts."""
+"""Collect from the lines of one session file what the index stores: entries, summary and texts."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import Reader, ReaderProgress, Record
 
 TakeText = Callable[[int, str, str], None]
-"""Takes an entry's index and its texts: what was said, and what is of tools (each may be empty)."""
+"""Takes an entry's number, its message text, and its tool text; each text may be empty."""
 
 
 class Collector(SummaryBuilder):
-    """Keeps the entries of one file, sums up what a list tells of it, and hands on their texts."""
+    """A summariser that also keeps the entries of its file and passes on their texts."""
 
     def __init__(self, reader: Reader, take_text: TakeText, *, tools: bool) -> None:
         super().__init__(reader)
         self.columns = Columns()
-        """The entries that were read, without those before a `resume`."""
+        """The entries that were read; after a `resume` only the new ones."""
         self.end = 0
-        """Where the last whole line that was read ends."""
+        """Offset behind the last whole line that was read."""
         self.resumable: tuple[ReaderProgress, SummaryProgress] | None = None
-        """How far everything was at `end`; None where nobody can go on from there."""
+        """Progress of reader and summary at `end`; None if reading cannot go on from there."""
         self.decode = decode_with_tools if tools else decode_ordinary
         self._take_text = take_text
         self._tools = tools
         self._closed = False
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
-        """Take whole lines."""
+        """Add whole lines."""
         super().add_lines(lines, offset)
         self.end = self._reader.bytes_read
 
     def add_block(self, block: LineBlock) -> None:
-        """Take lines that need the reader's whole attention; one that is torn is summed up, but not kept."""
+        """Add lines that must be read in full; a torn line counts for the summary, but is not kept as an entry."""
         if block.torn:
             self.close()
         super().add_block(block)
@@ -54,7 +54,7 @@ class Collector(SummaryBuilder):
             self.end = self._reader.bytes_read
 
     def close(self) -> None:
-        """Note how far everything is: no whole line follows."""
+        """Record the progress, because no whole line follows."""
         if self._closed:
             return
         self._closed = True
@@ -63,14 +63,14 @@ class Collector(SummaryBuilder):
             self.resumable = reader.progress(), self.progress()
 
     def add_ordinary(self, block: DecodedLines, offset: int) -> None:
-        """Keep ordinary lines, and hand on what they say."""
+        """Keep ordinary lines as entries, and pass on their texts."""
         index = self.entries_read
         super().add_ordinary(block, offset)
         lines, kinds = block.lines, block.kinds
         others: dict[int, Envelope] = {}
         for number in of_kind(range(len(kinds)), kinds, OTHER):
             envelope = read_envelope(lines[number])
-            # What the structs of ordinary lines accept has an envelope.
+            # A line that was decoded as an ordinary one always has an envelope.
             assert isinstance(envelope, Envelope)
             others[number] = envelope
         sizes = array("q", [size - 1 for size in map(len, lines)])
@@ -80,7 +80,7 @@ class Collector(SummaryBuilder):
         self._hand_on(block.messages, kinds, index)
 
     def add(self, record: Record) -> None:
-        """Take any other entry."""
+        """Add an entry that is not ordinary."""
         index = self.entries_read
         super().add(record)
         if self._closed:
@@ -91,7 +91,7 @@ class Collector(SummaryBuilder):
         try:
             value: Json = loads(record.raw)
         except BadJson:
-            # omp keeps the first of two records on one line: there is an entry, but no text to find.
+            # Of two records on one line omp keeps the first, so there is an entry; its text cannot be decoded.
             return
         said = message_text(value)
         tools = tool_text(value) if self._tools else ""

@@ -1,4 +1,4 @@
-"""The index of all session files: which of them changed, what is known of the others, and keeping both current."""
+"""The index of all session files: a cache of their summaries, entries and words, and its updates."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from sessionbrowse.store.index.packed_entries import Part, Places
 
 BULK_BYTES = 64 * 1024 * 1024
-"""From this much on, several processes write shards of their own."""
+"""For so many bytes or more, several processes write a shard each."""
 WORN_SHARE, WORN_ROWS = 0.25, 2000
-"""The index is built anew when more than this share of its rows of texts is of files that are gone or were rewritten.
+"""The index is built anew when more than this share of its text rows belongs to deleted or rewritten files.
 
-A few rows never matter.
+Fewer than `WORN_ROWS` never matter.
 """
 MAX_SHARDS = 8
-"""Beyond so many shards everything is built anew: SQLite attaches ten, and each costs a little in every search."""
+"""At most so many shards are made: SQLite attaches ten, and each one slows every search a little."""
 
 _PUT = f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 16)})"
 _FEW = 500
@@ -81,7 +81,7 @@ class UpdateProgress(Struct, frozen=True):
 
 
 class Index:
-    """An open index. One process at a time changes it, any number read."""
+    """An open index. One process at a time writes; any number read."""
 
     def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
         self.directory = directory
@@ -94,8 +94,6 @@ class Index:
             shard.close()
         self._open_shards.clear()
         self.connection.close()
-
-    # ---- reading -------------------------------------------------------------------------------------------
 
     def rows(self) -> list[ListRow]:
         """Return a row for every file, in no order.
@@ -164,7 +162,7 @@ class Index:
         return sorted(parts, key=lambda part: part[0])
 
     def state(self, row: FileRow) -> bytes | None:
-        """Return what is needed to go on reading a file at its old end."""
+        """Return the packed state from which reading a file goes on at its old end; None if there is none."""
         found = self.connection.execute("SELECT state FROM files WHERE id = ?", (row.row,)).fetchone()
         return found[0] if found is not None else None
 
@@ -183,7 +181,7 @@ class Index:
         return facts.generation(self.connection)
 
     def is_empty(self) -> bool:
-        """Whether nothing was indexed yet."""
+        """Tell whether the index has no file yet."""
         return self.connection.execute("SELECT 1 FROM files LIMIT 1").fetchone() is None
 
     def status(self) -> Status:
@@ -204,7 +202,7 @@ class Index:
         return [(0, self.connection), *((number, self.shard(number)) for number, _ in self.shards())]
 
     def shard(self, number: int) -> sqlite3.Connection:
-        """Return a shard, kept open.
+        """Return the connection of a shard; it stays open.
 
         Raises:
             sqlite3.OperationalError: it is gone.
@@ -217,8 +215,6 @@ class Index:
             self._open_shards[name] = open_shard(self.directory, name)
         return self._open_shards[name]
 
-    # ---- writing -------------------------------------------------------------------------------------------
-
     def update(
         self,
         files: Sequence[FoundFile],
@@ -230,19 +226,19 @@ class Index:
         progress: Callable[[UpdateProgress], None] = lambda _: None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Read what changed of these files into the index, and drop the rows of files that are gone.
+        """Read those of the files that changed into the index, and drop the rows of the `gone` ones.
 
-        `tools` None keeps what the index has. Every file is committed with all that belongs to it, or not at all.
+        `tools` adds tool calls and results; None: if the index has those of other files. Each file is committed as
+        a whole or not at all.
 
         Raises:
             IndexBusy: another process writes the index now.
-            IndexUnavailable: the disk is full, or refuses.
+            IndexUnavailable: the disk is full or refuses to write.
         """
         with self._writing():
             rows = [row for file in files if (row := self.row_of(file.path)) is not None]
             known = {row.path: row for row in rows}
-            if tools is None:
-                tools = self.has_tools
+            tools = self.has_tools if tools is None else tools
             changed = [file for file in files if not _is_kept(known.get(file.path), file, override, tools)]
             dropped = list(gone)
             self._drop(dropped)
@@ -276,7 +272,7 @@ class Index:
             if cancelled():
                 return
             run("BEGIN IMMEDIATE")
-            # Made anew for each file: a transaction that is rolled back takes its rows with it.
+            # One writer for each file: after a rollback its count of rows would be wrong.
             writer = Writer(self.connection, 0, tools=tools)
             old = known.get(file.path)
             row = None
@@ -339,7 +335,7 @@ class Index:
         self.connection.execute("COMMIT")
 
     def _drop_empty_shards(self, touched: Iterable[FileRow]) -> None:
-        """Delete the shards of these files that hold nothing of any file now: they would only wear the index."""
+        """Delete the shards of the touched files in which no file has texts any more."""
         is_empty = "NOT EXISTS (SELECT 1 FROM files WHERE shard = :number)"
         run = self.connection.execute
         deleted = 0
@@ -353,7 +349,7 @@ class Index:
             self._remove_stray_shards()
 
     def is_worn(self) -> bool:
-        """Tell whether so many rows of texts belong to no file any more that it is better built anew."""
+        """Tell whether too many text rows belong to no file any more, so that the index should be built anew."""
         live = {row[0] for row in self.connection.execute("SELECT id FROM files")}
         rows = dead = 0
         for _, connection in self.databases():
@@ -364,11 +360,11 @@ class Index:
         return dead >= WORN_ROWS and dead > rows * WORN_SHARE
 
     def empty(self) -> None:
-        """Drop everything, to be read again by the next update; whether tools are searchable stays.
+        """Delete all content, which the next update reads again; the setting for tools stays.
 
         Raises:
             IndexBusy: another process writes the index now.
-            IndexUnavailable: the disk is full, or refuses.
+            IndexUnavailable: the disk is full or refuses to write.
         """
         with self._writing():
             run = self.connection.execute
@@ -378,27 +374,27 @@ class Index:
                 run(f"DELETE FROM {table}")
             for table in TEXT_TABLES:
                 run(f"INSERT INTO {table}({table}) VALUES ('delete-all')")
-            # Who reads the old shards at this moment must not take new files for theirs.
+            # Another process may still read the old shards: new files must not get the ids of old ones.
             facts.reserve_ids_below(self.connection, next_id)
             facts.begin_generation(self.connection)
             run("COMMIT")
             self._remove_stray_shards()
 
     def _forget(self, row: FileRow) -> None:
-        """Drop a file; its texts stay, and are no longer anyone's, until the index is built anew."""
+        """Delete a file's row and entries; its text rows stay, without a file, until the index is built anew."""
         run = self.connection.execute
         facts.reserve_ids_below(self.connection, row.row + 1)
         run("DELETE FROM files WHERE id = ?", (row.row,))
         run("DELETE FROM entries WHERE file = ?", (row.row,))
 
     def _remove_stray_shards(self) -> None:
-        """Delete shards that are entered no more, or that a process left behind before it could enter them."""
+        """Delete shard files that the index does not name: dropped ones, and those of a process that was killed."""
         known = {name for _, name in self.shards()}
         for name in self._open_shards.keys() - known:
             self._open_shards.pop(name).close()
         for name in os.listdir(self.directory):
             if name.startswith(SHARD_PREFIX) and name.removesuffix("-journal") not in known:
-                # Windows keeps what another process has open: it goes the next time.
+                # Windows does not delete a file that another process has open; the next call does.
                 with suppress(FileNotFoundError, PermissionError):
                     os.unlink(self.directory / name)
 
@@ -419,7 +415,7 @@ class Index:
 
 
 _SHARD_COLUMN = 11
-"""Where `shard` stands among the columns of `files`."""
+"""Position of `shard` among the columns of `files`."""
 
 
 def open_index(directory: Path, note: Note = lambda _: None, *, create: bool = False) -> Index | None:

@@ -1,4 +1,4 @@
-"""A session out of the index: its entries unpacked instead of read, when the file is what it was."""
+"""Open a session from the index if its file has not changed: its entries are unpacked instead of read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _decode_state = msgspec.msgpack.Decoder(State).decode
 
 
 def session_from_index(index: Index, path: str, agent: str | None = None) -> Session | None:
-    """Return the session at an absolute path as `open_session` reads it; None if the index has it not, or not so."""
+    """Return the session that `open_session` would read; None if the index does not have this version of the file.
+
+    `path` is absolute.
+    """
     try:
         row = index.row_of(path)
         if row is None or row.kind != ORDINARY or not _is_read_as(row, path, agent):
@@ -35,7 +38,7 @@ def session_from_index(index: Index, path: str, agent: str | None = None) -> Ses
             return None
         state = _decode_state(blob)
         if state.end != row.size:
-            # The file ends in the middle of a line, which is not in the index.
+            # The file ends in a torn line, which is not in the index.
             return None
         entries = unpack(index.entry_parts(row))
     except (sqlite3.Error, msgspec.MsgspecError, ValueError):
@@ -56,7 +59,7 @@ def session_from_index(index: Index, path: str, agent: str | None = None) -> Ses
 
 def _session(descriptor: int, path: str, row: FileRow, state: State, entries: PackedColumns) -> Session | None:
     reader = Reader(RULES[row.agent])
-    # The header is all that is wanted, and it stands, as a rule, at the very beginning.
+    # Only the header is needed; as a rule it is the first line.
     head = min(SHORT_HEAD_BYTES, row.size)
     blocks = chain(file_blocks(descriptor, 0, head), file_blocks(descriptor, head, row.size))
     for block in line_blocks(blocks, max_line=MAX_LISTED_LINE_BYTES):
@@ -72,7 +75,7 @@ def _session(descriptor: int, path: str, row: FileRow, state: State, entries: Pa
     return session_of(
         reader,
         entries,
-        # Only versions before 3 ask for the place among all records.
+        # Only sessions before version 3 use the position among all records.
         list(range(1, len(entries) + 1)),
         path,
         lambda offset, size: read_at(path, offset, size),

@@ -1,7 +1,7 @@
-"""One session's entries as two values: where their lines lie, and what is known of them; unpacked at once.
+"""Pack the entries of a session into two values: the places of their lines, and the facts about them.
 
-Ids, sizes and kinds are what costs; parents, offsets and lines are stored only where they are not the next ones.
-Of an ordinary message nothing else is here: its line tells.
+Ids, sizes and kinds take most of the space. Parents, offsets and line numbers are stored only where they do not follow
+from the entry before. Of an ordinary message nothing else is stored, because its line has it.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _COMPRESSION = 1
 _ID_CHARACTERS = 8
 
 Part = tuple[bytes, bytes]
-"""One run of entries as stored: where they lie, and what is known of them."""
+"""One stored run of entries: the packed places, and the packed facts."""
 
 
 class Places(Struct, frozen=True):
-    """Where the lines of consecutive entries lie: byte offsets and sizes."""
+    """Byte offsets and sizes of the lines of consecutive entries."""
 
     offsets: array[int]
     sizes: array[int]
 
 
 class _PackedPlaces(Struct, array_like=True):
-    """`offsets` and `lines` hold the first one, and by place those that are not right behind the one before."""
+    """`offsets` and `lines` have the first value, and by position those that do not follow from the one before."""
 
     sizes: bytes
     offsets: dict[int, int]
@@ -44,9 +44,9 @@ class _PackedPlaces(Struct, array_like=True):
 
 
 class _PackedFacts(Struct, array_like=True):
-    """`parents` names by place the parents that are not the entry before: by place, by id, or none.
+    """`parents` has by position the parents that are not the entry before: a position, an id, or None.
 
-    `is_sound`: every id is there once, and every parent in this run, before its child.
+    `is_sound`: every id is unique, and every parent is in this run, before its child.
     """
 
     ids: bytes | list[str | None]
@@ -67,14 +67,14 @@ _decode_facts = msgspec.msgpack.Decoder(_PackedFacts).decode
 
 
 class PackedColumns(Columns):
-    """Columns out of the index: what takes time to unpack waits until it is asked for."""
+    """Columns from the index; values that take long to unpack are unpacked when they are first used."""
 
     def __init__(self, parts: Sequence[tuple[_PackedPlaces, _PackedFacts]]) -> None:
         super().__init__(parts[0][1].kinds if parts else ())
         self._parts = [facts for _, facts in parts]
         with_calls = [facts for facts in self._parts if facts.has_calls]
         self._has_calls = bool(with_calls)
-        # Which ids the calls of a part have is not stored: those of two parts may be the same.
+        # The ids of tool calls are not stored: two parts may have the same.
         self._calls_repeat = len(with_calls) > 1 or any(facts.calls_repeat for facts in with_calls)
         self.is_sound = len(parts) == 1 and self._parts[0].is_sound
         del self.ids, self.parent_ids
@@ -116,7 +116,7 @@ class PackedColumns(Columns):
         return found
 
     def parents(self) -> list[int] | None:
-        """The places of all parents, None where that takes a look at the ids."""
+        """The positions of all parents; None if they can only be found by ids."""
         if not self.is_sound:
             return None
         found = list(range(ROOT, len(self) - 1))
@@ -129,7 +129,7 @@ def pack(columns: Columns) -> Part:
     """Return the entries as bytes.
 
     Raises:
-        UnicodeEncodeError: a text holds half a surrogate pair, which has no bytes.
+        UnicodeEncodeError: a text has half a surrogate pair, which cannot be encoded.
     """
     places = _PackedPlaces(
         pack_integers(columns.sizes),
@@ -161,7 +161,7 @@ def unpack(parts: Iterable[Part]) -> PackedColumns:
     """Return the entries of all parts.
 
     Raises:
-        ValueError: the bytes are none that `pack` made.
+        ValueError: the bytes were not made by `pack`.
     """
     try:
         return PackedColumns([(_opened_places(places), _opened_facts(facts)) for places, facts in parts])
@@ -170,10 +170,10 @@ def unpack(parts: Iterable[Part]) -> PackedColumns:
 
 
 def unpack_places(parts: Iterable[bytes]) -> Places:
-    """Return where the entries lie, from the first halves of all parts.
+    """Return the places of the entries, from the first values of all parts.
 
     Raises:
-        ValueError: the bytes are none that `pack` made.
+        ValueError: the bytes were not made by `pack`.
     """
     found = Places(array("q"), array("q"))
     try:
@@ -215,7 +215,7 @@ def _run_on(jumps: dict[int, int], sizes: array[int]) -> array[int]:
 
 
 def _jumps(values: array[int], sizes: array[int] | None) -> dict[int, int]:
-    """Return by place the first value, and those that are not right behind the one before: so much, or one, further."""
+    """Return the first value, and by position those that are not the expected step behind the one before."""
     if not values:
         return {}
     steps = repeat(1) if sizes is None else [size + 1 for size in sizes]
@@ -228,17 +228,17 @@ def _jumps(values: array[int], sizes: array[int] | None) -> dict[int, int]:
 
 
 def pack_row_entries(entries: Sequence[int], ends: Sequence[int]) -> bytes:
-    """Return, for rows of texts, which entries they hold: ascending, and where each row's end among them."""
+    """Pack the entry numbers of text rows: `entries` ascending, `ends` the positions where each row's entries end."""
     gaps = [entry - before for before, entry in zip([0, *entries], entries, strict=False)]
     counts = [end - before for before, end in zip([0, *ends], ends, strict=False)]
     return zlib.compress(_encode((pack_integers(gaps), pack_integers(counts))), _COMPRESSION)
 
 
 def unpack_row_entries(packed: bytes) -> list[Sequence[int]]:
-    """Return for each row the entries whose texts it holds.
+    """Return for each text row the numbers of its entries.
 
     Raises:
-        ValueError: the bytes are none that `pack_row_entries` made.
+        ValueError: the bytes were not made by `pack_row_entries`.
     """
     try:
         gaps, counts = _decode_row_entries(zlib.decompress(packed))
@@ -250,9 +250,9 @@ def unpack_row_entries(packed: bytes) -> list[Sequence[int]]:
 
 
 def pack_integers(numbers: Sequence[int]) -> bytes:
-    """Return numbers that are not negative as bytes: their width, then all lowest bytes, all second ones and so on.
+    """Return non-negative numbers as bytes: their width, then all lowest bytes, all second bytes, and so on.
 
-    Like ones stand together, which compresses well.
+    Similar bytes are then together, which compresses well.
     """
     largest = max(numbers, default=0)
     width = max(1, (largest.bit_length() + 7) // 8)
@@ -265,7 +265,7 @@ def unpack_integers(packed: bytes) -> array[int]:
     """Return the numbers.
 
     Raises:
-        ValueError: the bytes are none that `pack_integers` made.
+        ValueError: the bytes were not made by `pack_integers`.
     """
     width = packed[0] if packed else 0
     if not 1 <= width <= 8 or (len(packed) - 1) % width:
@@ -281,7 +281,7 @@ def unpack_integers(packed: bytes) -> array[int]:
 
 
 def _packed_ids(ids: Sequence[str | None]) -> bytes | list[str | None]:
-    """The programs' ids are eight hex digits, and so four bytes."""
+    """Pack ids; those of the agents have eight hex digits, so four bytes each."""
     try:
         joined = "".join(ids)  # type: ignore[arg-type]
     except TypeError:
@@ -304,7 +304,7 @@ def _unpacked_ids(packed: bytes | list[str | None]) -> list[str | None]:
 def _packed_parents(
     ids: Sequence[str | None], parent_ids: Sequence[str | None]
 ) -> tuple[dict[int, int | str | None], bool]:
-    """Return the parents that are not the entry before, and whether all is sound."""
+    """Return the parents that are not the entry before, and whether the run is sound."""
     parents: dict[int, int | str | None] = {}
     if parent_ids[:1] not in ([], [None]):
         parents[0] = parent_ids[0]
@@ -327,12 +327,12 @@ def _packed_parents(
 
 
 def _sibling_times(columns: Columns, parents: dict[int, int | str | None]) -> dict[int, Time]:
-    """The timestamps of entries that may have siblings: those that branch off, and the ones they branch off from."""
+    """Return the timestamps of the entries that may have siblings, by position."""
     places = set(parents) | {parent + 1 for parent in parents.values() if isinstance(parent, int)}
     return {place: time for place, time in columns.known_times() if place in places} if places else {}
 
 
 def _is_stored(envelope: Envelope, size: int) -> bool:
-    """Tell whether an envelope is needed at once, or cannot be had from its line as it stands."""
+    """Tell whether an envelope must be stored, because it is needed at once or cannot be read from its line."""
     about = (envelope.text, envelope.target_id, envelope.problem, envelope.fault, envelope.schema)
     return any(each is not None for each in about) or size > MAX_LISTED_LINE_BYTES or envelope.type == "session"

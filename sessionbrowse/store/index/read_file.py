@@ -1,4 +1,4 @@
-"""One session file, read for the index: its summary, entries and texts; or only what was appended since.
+"""Read one session file for the index, or only the lines appended since: summary, entries and texts.
 
 Nothing here writes: texts go to a callback, the rest is returned as one `IndexedFile`.
 """
@@ -37,7 +37,7 @@ AgentOf = Callable[[Marks], str]
 
 
 class IndexedFile(Struct, frozen=True):
-    """All that one reading of a file found. `entries` are those from index `first` on. `torn` files end mid-line."""
+    """The result of reading a file. `entries` are those from number `first` on."""
 
     status: os.stat_result
     agent: str
@@ -53,7 +53,7 @@ class IndexedFile(Struct, frozen=True):
 def read_for_index(
     path: str, agent_of: AgentOf, take_text: TakeText, *, tools: bool, restart: Callable[[], None]
 ) -> IndexedFile | None:
-    """Read a whole file; None if it is gone or cannot be read. `restart` says that all texts so far are void."""
+    """Read a whole file; None if it cannot be read. `restart` is called when all texts so far have to be dropped."""
     try:
         descriptor = open_content(path)
     except Unreadable:
@@ -76,7 +76,7 @@ def read_for_index(
                 summary = summarise_transcript(descriptor, path, status)
                 kept, at = _cut_first(summary, collector.progress().first_at)
                 return IndexedFile(status, "indusagi", (), TRANSCRIPT, kept, at, None, collector.columns)
-            # Marks are only ever added, so this ends.
+            # Each round adds a mark, so this ends.
             marks = Marks(marks.agents | reader.marks)
             decided = agent_of(marks)
             if decided == agent:
@@ -100,7 +100,7 @@ def read_growth(
     *,
     tools: bool,
 ) -> IndexedFile | None:
-    """Read what was appended behind `state.end`; None if the file is not what it was up to there, or changed hands."""
+    """Read the lines behind `state.end`; None if the part before it changed, or the file now has another agent."""
     if is_packed(path):
         return None
     try:
@@ -154,7 +154,7 @@ def _finished(
     columns, end = collector.columns, collector.end
     state = None
     if collector.resumable is not None:
-        # Without an entry since, the last known line is still the one of before.
+        # Without a new entry, the last known line is the same as before.
         last = columns.offsets[-1] if len(columns) else last_before
         state = State(end, last, *_hashes(descriptor, last, end), *collector.resumable)
     summary, at = _cut_first(collector.finish(path, status.st_size, status.st_mtime_ns), collector.first_at)

@@ -1,4 +1,4 @@
-"""How far a file was read into the index, to go on there when it has grown."""
+"""The state after reading a file into the index, from which reading goes on when the file has grown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sessionbrowse.model.session.records import ReaderProgress
 
 
 class State(Struct, frozen=True, array_like=True):
-    """What is needed to go on at `end`, the byte behind the last whole line; `last` is where that line begins."""
+    """State at `end`, the offset behind the last whole line; `last` is the offset where that line begins."""
 
     end: int
     last: int

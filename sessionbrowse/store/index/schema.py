@@ -1,4 +1,4 @@
-"""The index's files: a SQLite database and shards of text beside it, made, checked, locked, thrown away."""
+"""Create, check, open, lock and delete the index's files: a SQLite database and shards of text beside it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ SCHEMA_VERSION = 6
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 _WAIT_S = 2.0
-"""How long a program that holds the database is waited for."""
+"""Time to wait for another program that has locked the database."""
 HASH_BYTES = {"said": 3 * 1024 * 1024, "tools": 16 * 1024 * 1024}
-"""How much of the word lists FTS5 collects before it writes them, which decides how fast it builds and what it needs.
+"""Bytes of word lists that FTS5 collects before it writes them as one part; it allocates nearly twice as much.
 
-It allocates nearly twice as much: with little of it lists are written in parts, which are joined in the end. What tools
-said is a multiple of the rest, and would be many parts.
+Small parts have to be merged in the end, which takes time. The texts of tools are a multiple of the others.
 """
 _NEVER = 1999
-"""So many parts FTS5 joins while it goes on, at most: they are joined once, in the end."""
+"""The most parts that FTS5 can be told to collect before it merges them: they are merged once, in the end."""
 
 _SHARD_SETTINGS = (
     "page_size = 8192",
@@ -34,13 +33,13 @@ _SHARD_SETTINGS = (
     "journal_mode = OFF",
     "synchronous = OFF",
     "locking_mode = EXCLUSIVE",
-    # Pages are written once, one behind the other: there is nothing to be kept.
+    # Pages are written once, in order, so a cache is useless.
     "cache_size = -500",
 )
 STORED_FIELDS = "1a2e90adc37a9018"
-"""Digest of the names of all stored fields, in their order: other fields are another schema.
+"""Digest of the names of all stored fields, in order: an index with other fields is built anew.
 
-They are declared where session files are read, which a list by the index does without; a test compares.
+It is written here because a list does not import the structs that declare the fields; a test compares them.
 """
 
 TABLES = """
@@ -72,19 +71,19 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 
 _MAGIC = b"SQLite format 3\0"
 _APPLICATION_AT, _HEAD_BYTES = 68, 72
-"""Where a database bears the number of the program it belongs to (SQLite's file format, 1.3)."""
+"""Position of the application id in a database's header (SQLite's file format, 1.3)."""
 _BESIDE = ("-wal", "-shm", "-journal")
-"""What SQLite itself writes beside a database."""
+"""Suffixes of the files that SQLite writes beside a database."""
 
 TEXT_TABLES = ("said", "tools")
-"""What was said, and what tools were asked and answered. A row holds the texts of some entries that stand together.
+"""Tables of texts: of messages, and of tool calls and results. A row has the texts of some consecutive entries.
 
-The table with `_rows` behind its name tells of which: `count` rows from `base` on are of `file`, `entries` are packed.
+The table `NAME_rows` names them: `count` rows from `base` on belong to `file`; `entries` are the packed entry numbers.
 """
 
 
 class IndexUnavailable(SessionBrowseError):
-    """There is no index to use; the sentence says why, and everything works without it."""
+    """There is no usable index; everything works without one. The sentence says why."""
 
 
 class IndexBusy(IndexUnavailable):
@@ -92,12 +91,12 @@ class IndexBusy(IndexUnavailable):
 
 
 def open_main(directory: Path, *, create: bool, report: Callable[[str], None]) -> sqlite3.Connection | None:
-    """Open the index of a directory, made new where it is missing (if `create`) or cannot be used.
+    """Open the index of a directory; make a new one if it is missing (with `create`) or cannot be used.
 
-    None if there is none and `create` is false. `report` receives one sentence when an index is thrown away.
+    None if there is none and `create` is false. `report` gets a sentence if an index is deleted.
 
     Raises:
-        IndexUnavailable: the directory cannot be written to, the disk is full, or what bears the index's name is none.
+        IndexUnavailable: the directory cannot be written to, the disk is full, or the index's path is no regular file.
     """
     path = directory / INDEX_FILE
     try:
@@ -125,16 +124,16 @@ def open_shard(directory: Path, name: str) -> sqlite3.Connection:
     Raises:
         sqlite3.Error: it is gone or damaged.
     """
-    # Shards are never changed once they have their name.
+    # A shard is never changed once it is complete, so it needs no locks.
     uri = (directory / name).as_uri() + "?mode=ro&immutable=1"
     return sqlite3.connect(uri, uri=True, check_same_thread=False)
 
 
 def create_shard(path: Path) -> sqlite3.Connection:
-    """Make a new shard, to be filled in one go by one process: no journal, nothing synced."""
+    """Make a new shard, which one process fills in one transaction, without journal and sync."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     os.chmod(path, 0o600)
-    # Pages that are free once the word lists are one leave the file when it is committed.
+    # auto_vacuum returns the pages that are free after merging the word lists.
     for setting in _SHARD_SETTINGS:
         connection.execute(f"PRAGMA {setting}")
     connection.executescript(TABLES)
@@ -145,7 +144,7 @@ def create_shard(path: Path) -> sqlite3.Connection:
 
 
 def complete_shard(connection: sqlite3.Connection) -> None:
-    """Make the word lists that were written in parts one, commit, and close."""
+    """Merge the parts of the word lists, commit, and close."""
     for table in TEXT_TABLES:
         connection.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
     connection.execute("COMMIT")
@@ -154,10 +153,10 @@ def complete_shard(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Be the one process that writes the index.
+    """Hold the lock of the one process that may write the index.
 
     Raises:
-        IndexBusy: another one is.
+        IndexBusy: another process has the lock.
     """
     try:
         import fcntl
@@ -179,7 +178,7 @@ def locked(directory: Path) -> Iterator[None]:
 
 
 def is_locked(error: sqlite3.Error) -> bool:
-    """Tell whether SQLite waited in vain for another program that holds the database."""
+    """Tell whether an error means that another program has locked the database."""
     return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
 
@@ -192,14 +191,14 @@ def remove_files(directory: Path) -> None:
 
 
 def make_private(directory: Path) -> None:
-    """Make the directory, for its owner only."""
+    """Make a directory that only its owner can read."""
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     if directory.stat().st_mode & 0o077:
         os.chmod(directory, 0o700)
 
 
 def _create(path: Path) -> sqlite3.Connection:
-    # Made complete under another name: a process killed meanwhile leaves no half of an index.
+    # It gets its name when it is complete: a process that is killed leaves no half of an index.
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
     with suppress(FileNotFoundError):
         os.unlink(temporary)
@@ -210,13 +209,13 @@ def _create(path: Path) -> sqlite3.Connection:
             connection.execute(f"PRAGMA {setting}")
         connection.executescript(f"BEGIN; {TABLES} {MAIN_TABLES} {OVERVIEW_TABLES} COMMIT;")
         connection.execute("INSERT INTO facts VALUES ('fields', ?)", (STORED_FIELDS,))
-        # The number of no other index: who had one open that was deleted meanwhile takes its rows for no other's.
+        # Random, so that a process with a deleted index open does not take this one for it.
         generation = int.from_bytes(os.urandom(7), "big")
         connection.execute("INSERT INTO facts VALUES ('generation', ?)", (str(generation),))
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         with suppress(sqlite3.OperationalError):
-            # While nothing waits for the disk; whoever connects finds it done.
+            # WAL is enabled while sync is off, which is fast; later connections find it enabled.
             connection.execute("PRAGMA journal_mode = WAL")
     except sqlite3.Error:
         with suppress(OSError):
@@ -232,7 +231,7 @@ def _is_own_file(path: Path) -> bool:
     """Tell whether there is an index that may be opened.
 
     Raises:
-        IndexUnavailable: it is a link, which would be followed into somebody's file, or no file at all.
+        IndexUnavailable: it is a link, which may lead to another program's file, or no regular file.
     """
     for name in (path, *(path.with_name(path.name + suffix) for suffix in _BESIDE)):
         try:
@@ -246,7 +245,7 @@ def _is_own_file(path: Path) -> bool:
 
 
 def _foreign(path: Path) -> str | None:
-    """Return why a file cannot be an index of ours by its first bytes, before SQLite may write to it."""
+    """Return why a file's first bytes are not our index's, None if they are. SQLite might write to another database."""
     with open(path, "rb") as file:
         head = file.read(_HEAD_BYTES)
     if head and not head.startswith(_MAGIC):

@@ -1,4 +1,4 @@
-"""Filling the index: files read one by one into the database, or many at once into new shards by several processes."""
+"""Fill the index: one file after the other into the database, or many by several processes into new shards."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from sessionbrowse.store.index.schema import SHARD_PREFIX, TEXT_TABLES, complete
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 
 ROW_CHARACTERS = {"said": 4096, "tools": 128 * 1024}
-"""A row of texts holds entries until it has so many characters."""
+"""Number of characters from which a row of texts is full."""
 WAITING_ROWS = 16
 MAX_RUNS = 16
-"""A session that grows is stored as so many runs of entries before they become one."""
+"""Number of runs of entries of a growing session that are then merged into one."""
 
 _LARGEST = (1 << 63) - 1
 
@@ -38,7 +38,7 @@ Row = tuple[Any, ...]
 
 
 class Writer:
-    """Writes entries and texts into one database; the caller keeps the rows of `files`, begins and commits."""
+    """Writes entries and texts into one database; the caller writes the rows of `files`, begins and commits."""
 
     def __init__(self, connection: sqlite3.Connection, shard: int, *, tools: bool) -> None:
         self._connection = connection
@@ -89,8 +89,8 @@ class Writer:
             first, entries = self._with_earlier(identity, found) if before else (found.first, found.entries)
             packed = pack(entries)
         except (UnicodeEncodeError, OverflowError, ValueError):
-            # Half a surrogate pair has no bytes: such a file is read each time. So is one whose entries are damaged, or
-            # one of numbers that are too large.
+            # Not stored, so it is read for each list: half a surrogate pair cannot be encoded, a number is too large,
+            # or the entries in the index are damaged.
             self._restart()
             return None
         if len(entries):
@@ -102,7 +102,7 @@ class Writer:
         return row
 
     def _with_earlier(self, identity: int, found: IndexedFile) -> tuple[int, Columns]:
-        """Return what was found, with the runs that were appended before if they have become many."""
+        """Return the entries found and the number of the first; with all earlier runs if those have become too many."""
         ask = "SELECT first, places, packed FROM entries WHERE file = ? ORDER BY first"
         earlier = self._connection.execute(ask, (identity,)).fetchall()
         if len(earlier) < MAX_RUNS:
@@ -121,7 +121,7 @@ class Writer:
 
 
 class TextRows:
-    """The rows of one table of texts: each holds the texts of some entries, for a row costs more than an entry."""
+    """Collects texts into the rows of one table; a row has those of many entries, because rows are expensive."""
 
     def __init__(self, connection: sqlite3.Connection, table: str) -> None:
         self._connection = connection
@@ -130,7 +130,7 @@ class TextRows:
         newest = connection.execute(f"SELECT base + count FROM {table}_rows ORDER BY base DESC LIMIT 1").fetchone()
         if newest and newest[0] is None:
             raise sqlite3.DatabaseError("a row of texts is empty")
-        # Row 0 is not used: nothing stands before it.
+        # Row ids start at 1.
         self._base = max(1, newest[0] if newest else 1)
         self._room = ROW_CHARACTERS[table]
         self._waiting: list[tuple[int, str]] = []
@@ -149,7 +149,7 @@ class TextRows:
             self._end_row()
 
     def finish(self, file: int) -> None:
-        """Write what is left, and note which entries of which file the rows are of."""
+        """Write the last row, and record which entries of the file are in which row."""
         if self._texts:
             self._end_row()
         self._flush()
@@ -160,7 +160,7 @@ class TextRows:
         self._begin()
 
     def restart(self) -> None:
-        """Forget the texts of the file that is being read; rows that were written already belong to nothing."""
+        """Drop the texts of the current file; rows that are already written belong to no file."""
         self._waiting.clear()
         self._begin()
 
@@ -169,7 +169,7 @@ class TextRows:
         self._texts, self._characters, self._entries, self._ends = [], 0, [], []
 
     def _end_row(self) -> None:
-        # Each text alone: one letter beyond ASCII in a row would make the others wide and slow too.
+        # Texts are folded one by one: a single letter beyond ASCII would make a joined string wide, and slow to fold.
         self._waiting.append((self._next, "\n".join(map(fold_foreign, self._texts))))
         self._next += 1
         self._ends.append(len(self._entries))
@@ -183,16 +183,17 @@ class TextRows:
 
 
 def agent_of(file: FoundFile, override: str | None) -> Callable[[Marks], str]:
-    """Return what names the agent of a file by the marks in it."""
+    """Return a function from the marks in a file to its agent."""
     return lambda marks: file.agent(marks if marks.agents else None, override)
 
 
 def write_shards(
     directory: Path, files: Sequence[tuple[FoundFile, int]], override: str | None, numbers: int, *, tools: bool
 ) -> Iterator[tuple[str, list[Row | None]]]:
-    """Read files with their ids into new shards, by several processes; yield rows, with the shard's name, as they come.
+    """Read files into new shards in several processes; yield each shard's name with rows of `files`, as they come.
 
-    The shards count only when the caller has put their names into the database. `numbers` is the first one's number.
+    `files` are pairs of a file and its id. A shard is part of the index once the caller has inserted its name there.
+    `numbers` is the number of the first shard.
     """
     sizes = [file.size for file, _ in files]
     stamp = secrets.token_hex(4)
@@ -201,8 +202,8 @@ def write_shards(
 
     def work(chunk: list[int]) -> list[Any]:
         if not made:
-            # One shard for each process, begun by the process itself: SQLite does not survive a fork. A process that
-            # does another's work when its own shard is complete begins a second one.
+            # Each process makes its own shard: a SQLite connection does not survive a fork. A process that takes over
+            # the work of a dead one after completing its shard makes a second one.
             name = f"{SHARD_PREFIX}{stamp}-{os.getpid()}-{len(completed)}.sqlite"
             connection = create_shard(directory / name)
             connection.execute("BEGIN")
@@ -228,7 +229,7 @@ def _row(file: FoundFile, found: IndexedFile, identity: int, shard: int, tools: 
     summary = found.summary
     status = found.status
     looks = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
-    # Dates from 2262 on, and the inodes of some network disks.
+    # SQLite has no larger numbers; dates from 2262 on and inodes of some network disks are.
     if max(looks) > _LARGEST:
         raise OverflowError(f"{max(looks)} has more than 63 bits")
     return (

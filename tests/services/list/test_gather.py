@@ -249,3 +249,33 @@ def test_a_list_by_the_index_imports_nothing_that_reads_a_session(tmp_path: Path
     assert reading <= imported_by("index")
     for words in (("list", "--json"), ("list", "--limit", "5"), ("projects", "--json")):
         assert not imported_by(*words) & reading
+
+
+# Prints on its last line the files of ours in which functions ran, in any thread.
+COUNTING = """
+import inspect, sys, threading
+ran = set()
+def note(frame, event, argument):
+    code = frame.f_code
+    if "/sessionbrowse/" in code.co_filename and code.co_flags & inspect.CO_OPTIMIZED:
+        ran.add(code.co_filename.rpartition("/sessionbrowse/")[2])
+sys.setprofile(note)
+threading.setprofile(note)
+from sessionbrowse.cli import main
+main(sys.argv[1:])
+sys.setprofile(None)
+print()
+print(*sorted(ran))
+"""
+
+
+def test_few_files_take_part_in_a_list_by_the_index(tmp_path: Path) -> None:
+    home = StoryHome(tmp_path / "home")
+    path = home.session(home.project("webshop"), ["A first message that the index cuts " * 50])
+    subprocess.run([sys.executable, "-m", "sessionbrowse", "index"], env=home.env(), check=True, timeout=60)
+    command = [sys.executable, "-c", COUNTING, "list", "--json", "--root", str(path.parent.parent)]
+    done = subprocess.run(command, env=home.env(), capture_output=True, text=True, check=True, timeout=60)
+    ran = done.stdout.splitlines()[-1].split()
+    assert "services/list/gather.py" in ran
+    assert len(ran) <= 30
+    assert len([file for file in ran if file.startswith(("cli/", "services/", "store/"))]) <= 12, ran
