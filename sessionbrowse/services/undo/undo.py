@@ -21,7 +21,7 @@ from sessionbrowse.services.change.rename import write_name, write_slot
 from sessionbrowse.services.transaction.bulk import Cancelled, FailedItem, ReportProgress, in_bulk
 from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, finish_notes, retried
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.undo.undo_files import FILE_UNDOERS
+from sessionbrowse.services.undo.undo_files import FILE_UNDOERS, TakeBack
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.writer import opened
@@ -271,7 +271,7 @@ def _quoted(name: str | None) -> str:
 class Undoer(Struct, frozen=True):
     """The functions for one verb: undo a change, and describe it in the list of changes."""
 
-    take_back: Callable[[Change, ChangeContext, bool], ChangeResult]
+    take_back: TakeBack
     summary: Callable[[Change], str]
 
 

@@ -21,6 +21,9 @@ from sessionbrowse.store.write.journal import Change, Fingerprint
 from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean
 
+TakeBack = Callable[[Change, ChangeContext, bool], ChangeResult]
+"""Undoes a change; the last argument forces it although the session may be in use."""
+
 
 def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
     name = shown_name(change.path)
@@ -54,32 +57,21 @@ def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
     return ChangeResult(done="undo", path=change.path, undo_id=new.id, notes=(*notes, f"The fork is in {where}."))
 
 
-def _undo_delete(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
-    return restore.take_back(change, context)
-
-
-def _undo_moves(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
-    return archive.take_back(change, context)
-
-
-def _undo_unpack(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
-    return pack_again(change, context)
-
-
-def _undo_relocate(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
-    return relocate.take_back(change, context)
+def _with(take_back: Callable[[Change, ChangeContext], ChangeResult]) -> TakeBack:
+    """Return an undo that needs no consent."""
+    return lambda change, context, _: take_back(change, context)
 
 
 def _from(change: Change) -> str:
     return f"from {clean(str(change.before.get('path') or change.after.get('source') or change.path))}"
 
 
-FILE_UNDOERS: dict[str, tuple[Callable[[Change, ChangeContext, bool], ChangeResult], Callable[[Change], str]]] = {
+FILE_UNDOERS: dict[str, tuple[TakeBack, Callable[[Change], str]]] = {
     "fork": (_undo_fork, _from),
-    "delete": (_undo_delete, lambda change: f"to the {change.after.get('into', 'trash')}"),
-    "unpack": (_undo_unpack, _from),
-    "archive": (_undo_moves, _from),
-    "unarchive": (_undo_moves, _from),
-    "relocate": (_undo_relocate, _from),
+    "delete": (_with(restore.take_back), lambda change: f"to the {change.after.get('into', 'trash')}"),
+    "unpack": (_with(pack_again), _from),
+    "archive": (_with(archive.take_back), _from),
+    "unarchive": (_with(archive.take_back), _from),
+    "relocate": (_with(relocate.take_back), _from),
 }
 """For each verb, the functions that undo a change and describe it in the list of changes."""
