@@ -25,7 +25,7 @@ TakeText = Callable[[int, str, str], None]
 
 
 class Collector(SummaryBuilder):
-    """A summariser that also keeps the entries of its file and passes on their texts."""
+    """A summary builder that also keeps the entries of its file and passes on their texts."""
 
     def __init__(self, reader: Reader, take_text: TakeText, *, tools: bool) -> None:
         super().__init__(reader)

@@ -228,14 +228,14 @@ def _pair(answer: list[Any]) -> tuple[str, list[Row | None]]:
 def _row(file: FoundFile, found: IndexedFile, identity: int, shard: int, tools: bool) -> Row:
     summary = found.summary
     status = found.status
-    looks = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
+    stamp = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
     # SQLite has no larger numbers; dates from 2262 on and inodes of some network disks are.
-    if max(looks) > _LARGEST:
-        raise OverflowError(f"{max(looks)} has more than 63 bits")
+    if max(stamp) > _LARGEST:
+        raise OverflowError(f"{max(stamp)} has more than 63 bits")
     return (
         identity,
         os.fsencode(file.path),
-        *looks,
+        *stamp,
         found.agent,
         " ".join(found.marks),
         found.kind,
