@@ -1,4 +1,4 @@
-"""What a fork holds: the lines of a whole session, or of the path to one entry, as bytes.
+"""The lines of a fork, as bytes: of a whole session, or of the path to one entry.
 
 Kept lines are the source's own bytes; only parents, a compaction's first kept entry, and what a migration to version 3
 changes are spliced. Rules of pi 1.5.2: `forkFrom` and `createBranchedSession`.

@@ -1,4 +1,4 @@
-"""What atomic sends (atomic 0.9.15): verbatim compaction, and conversions that drop blank or unanswered messages.
+"""The context of atomic 0.9.15: verbatim compaction, and conversions that drop blank or unanswered messages.
 
 A verbatim compaction is one message: a fixed sentence, the retained transcript, and the kept entries written in the
 transcript's own grammar. Summaries made by pi have no effect: their history stays in the context.

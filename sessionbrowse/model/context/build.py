@@ -1,6 +1,6 @@
-"""What the model would receive from any entry, and why each entry of the path is in or out.
+"""Build the context that the model would receive at any entry, with the reason for each entry that is left out.
 
-One module for each program's algorithm; this one chooses. Entries are decoded only where their content is needed.
+Each program's algorithm has its own module; this one chooses. Entries are decoded only where their content is needed.
 """
 
 from __future__ import annotations

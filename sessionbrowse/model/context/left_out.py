@@ -1,4 +1,4 @@
-"""Why an entry is no message of any context, in the user's words."""
+"""The reasons why entries are not in a context, in the user's words."""
 
 from __future__ import annotations
 

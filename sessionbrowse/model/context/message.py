@@ -1,4 +1,4 @@
-"""The values that a context is made of, and how an entry becomes a message of it. Knows no program's rules."""
+"""The values of a context, and making a message of it from an entry. Has no program's own rules."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class OmpSettings(Struct, frozen=True, kw_only=True):
 
 
 class Context(Struct, frozen=True, kw_only=True):
-    """What the model would receive at an entry; `tokens` is an estimate (see `model/tokens.py`)."""
+    """What the model would receive at an entry; `tokens` is an estimate (see `token_estimate`)."""
 
     at: str | None
     index: int | None
@@ -99,7 +99,7 @@ class Context(Struct, frozen=True, kw_only=True):
 
 
 class Draft:
-    """A context in the making: the messages so far, and the reasons why entries are not among them."""
+    """A context that is being built: the messages so far, and the reasons for entries that are left out."""
 
     def __init__(self, session: Session, path: list[int]) -> None:
         self.session = session

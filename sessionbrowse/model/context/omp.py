@@ -1,4 +1,4 @@
-"""What omp sends (omp 18.2.3): `/clear`, its kinds of compaction, dropped turns, context notes, models by role."""
+"""The context of omp 18.2.3: `/clear`, its kinds of compaction, dropped turns, context notes, models by role."""
 
 from __future__ import annotations
 

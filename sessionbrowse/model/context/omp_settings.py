@@ -1,4 +1,4 @@
-"""What omp restores beside the messages of a path: models by role, service tiers, mode, rules (omp 18.2.3)."""
+"""The settings that omp restores from a path: models by role, service tiers, mode, rules (omp 18.2.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pi sends: its projection with compaction, context edits and system messages (pi 1.5.2, the same since 0.87).
+"""The context of pi: its projection with compaction, context edits and system messages (pi 1.5.2, the same since 0.87).
 
 Also the older rule without edits and system messages, which indusagi keeps (pi 0.50), and its newer transcript files.
 """

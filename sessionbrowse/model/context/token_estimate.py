@@ -1,4 +1,4 @@
-"""How many tokens a message may take: an estimate, a quarter of its characters, as pi 1.5.2 estimates.
+"""Estimate the tokens of a message: a quarter of its characters, as pi 1.5.2 does.
 
 No tokenizer is asked; the true number is the provider's and differs by model. What the sentence around a summary or
 a command adds on sending is not counted, neither by pi.

@@ -1,4 +1,4 @@
-"""What of a context the tokens are spent on: what was said, thinking, calls, results, images, summaries."""
+"""The tokens of a context by part: texts, thinking, calls, results, images, summaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Today, yesterday, this week: the groups in which people look for what they did last."""
+"""Age groups of a list: today, yesterday, this week and so on."""
 
 from __future__ import annotations
 

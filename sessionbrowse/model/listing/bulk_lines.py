@@ -1,6 +1,6 @@
-"""Ordinary lines by the block: decoded to the little that a list needs, and what they add to it.
+"""Decode ordinary lines in blocks, and sum up the facts that a list needs of them.
 
-One statement for each line would cost more than decoding the line: everything here is done for a block at once.
+A Python statement for each line would cost more than decoding the line, so all functions here take whole blocks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sessionbrowse.format.ordinary_line import OrdinaryUsage, beyond_ascii, deco
 from sessionbrowse.text import parse_time
 
 OTHER, USER, ANSWER, RESULT = range(4)
-"""What an ordinary line is: no message, or whose message."""
+"""The kinds of an ordinary line: no message, a user's message, an answer, a tool result."""
 
 
 class DecodedLines(Struct):
@@ -42,7 +42,7 @@ class DecodedLines(Struct):
 
 
 class Refused:
-    """Stands where a decoder refused a line."""
+    """The placeholder for a line that the decoder refused."""
 
     message = None
 
@@ -68,10 +68,11 @@ def messages_only(kinds: bytes) -> bytes:
 
 
 def odd_lines(block: DecodedLines, *, cut_at_separators: bool) -> list[int]:
-    """Return the numbers of the lines that only the reader can judge, whatever came before them.
+    """Return the numbers of the odd lines, which the reader must decode in full.
 
-    These are the refused ones; those that are no UTF-8, for what is skipped is not checked; what pi's list, which
-    reads with node's readline, cuts to pieces; and results of subagents, whose details tell omp what these spent.
+    These are refused lines; lines that are not UTF-8, which the decoder does not check where it skips; with
+    `cut_at_separators` lines that node's readline, and so pi's list, would cut; and results of omp's subagents, whose
+    details hold their usage.
     """
     lines = block.lines
     odd = [number for number in beyond_ascii(lines) if _is_odd_text(lines[number], cut_at_separators)]
@@ -110,7 +111,7 @@ def last_moment(entries: Sequence[Any], messages: Sequence[Any]) -> float:
     try:
         return max([0, *own])  # type: ignore[type-var, return-value]
     except TypeError:
-        # Some have none.
+        # Some messages have no time of their own.
         pass
     times = [parse_time(entry.timestamp) if time is None else time for time, entry in zip(own, entries, strict=True)]
     return max([0, *[time for time in times if time is not None]])
@@ -126,7 +127,7 @@ def tokens_of(used: Sequence[OrdinaryUsage]) -> int:
 
 
 def add_costs(cost: float, costs: Sequence[float]) -> float:
-    """Return the cost with others added one by one, so that the sum is the same to the last bit."""
+    """Return the cost with others added one by one: another order would change the last bits of the sum."""
     return reduce(add, costs, cost)
 
 

@@ -1,4 +1,4 @@
-"""Which sessions belong together, so that a list can fold them: forks, copies, runs of subagents, one-message stubs.
+"""Families of sessions that a list can fold: forks, copies, runs of subagents, one-message stubs.
 
 A family stands where its first own member stands in the order of the list; the others fold under it.
 """
@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from sessionbrowse.model.listing.summary import Summary
 
 STUB_MESSAGES = 1
-"""A session of no more messages, without name or label, was begun and left."""
+"""A session with at most this many messages, and without name and label, is a stub."""
 
 
 def is_stub(summary: Summary) -> bool:
-    """Tell whether a session was begun and left: one message at most, no name, no label, no fork, no damage."""
+    """Tell whether a session is a stub: one message at most, no name, no label, no fork, no damage."""
     return (
         summary.message_count <= STUB_MESSAGES
         and not summary.name
@@ -54,7 +54,7 @@ def families(summaries: Sequence[Summary]) -> dict[str, int]:
         elif is_stub(summary):
             join(number, ("stubs", summary.cwd))
         if summary.id is not None and summary.created is not None:
-            # Another session may have the id: a copy has the time of its beginning too.
+            # Other sessions may share the id: only a copy has the same creation time too.
             join(number, (summary.id, summary.created))
     tops = [top(number) for number in range(len(summaries))]
     members: dict[int, int] = {}

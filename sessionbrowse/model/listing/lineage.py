@@ -1,4 +1,4 @@
-"""How a session's entries hang together, as far as a list tells it: branches, and the model at the leaf."""
+"""The tree of a session's entries, as far as a list needs it: number of branches, model at the leaf."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Lineage:
         self.is_message = bytearray()
         self.models: dict[int, tuple[str, bool]] = {}
         self.moves: set[int] = set()
-        # Format version 1 has no ids: each entry hangs on the one before it.
+        # Format version 1 has no ids: the parent of each entry is the entry before it.
         self.is_linear = False
         self._chain: bool | None = None
         self._index_by_id: dict[str | None, int] | None = None
@@ -66,13 +66,13 @@ class Lineage:
         return max(1, sum(1 for index, taken in enumerate(above) if self.is_message[index] and not taken))
 
     def is_left_behind(self) -> bool:
-        """Tell whether the path to the leaf, the last entry, is without the newest message."""
+        """Tell whether the path to the leaf, which is the last entry, misses the newest message."""
         newest = self.is_message.rfind(1)
         if newest < 0:
             return False
         index = len(self.ids) - 1
         passed: set[str | None] = {None}
-        # What stands behind the newest message mostly hangs on the entry before it; else ids have to be looked up.
+        # Parents of entries behind the newest message are mostly the entry before: then no id is looked up.
         while index > newest and index not in self.moves:
             passed.add(self.ids[index])
             above = self.ids[index - 1]
@@ -82,7 +82,7 @@ class Lineage:
         return index != newest and is_left_behind(newest, index, len(self.ids), self._parent, self.moves.__contains__)
 
     def _is_chain(self) -> bool:
-        """Tell whether every entry hangs on the one before it; found out once, when all entries are here."""
+        """Tell whether the parent of every entry is the entry before it; computed once, after the last entry."""
         if self._chain is None:
             self._chain = self._found_chain()
         return self._chain

@@ -39,7 +39,7 @@ class Query(Struct, frozen=True):
 
 
 class Fields(Struct, frozen=True):
-    """What a query is held against: each field is matched by itself."""
+    """The searched fields of a session: each is matched by itself."""
 
     name: str
     id: str
@@ -107,7 +107,7 @@ def score(query: Query, fields: Fields, pattern_is_in: PatternIsIn = is_in) -> f
 
 
 def fields_of(summary: Summary, text: str | None = None) -> Fields:
-    """Return what a query is held against; without the messages' text, the first message stands for it."""
+    """Return the searched fields of a session; without the messages' text, the first message is used."""
     return Fields(summary.name or "", summary.id or "", text or summary.first_message or "", summary.cwd)
 
 
@@ -126,10 +126,10 @@ def fuzzy(query: str, text: str) -> float | None:
 
 
 def scattered(query: str) -> re.Pattern[str]:
-    """Return what matches the beginning of a text in lower case if, and only if, `fuzzy` has a score for it."""
+    """Return a pattern that matches a text in lower case if, and only if, `fuzzy` has a score for it."""
     query = query.lower()
     ways = [query, _swapped(query)]
-    # What each letter passes over holds no such letter, so there is nothing to try again: `*+`.
+    # The text before each letter's first place does not hold the letter, so backtracking finds nothing: `*+`.
     return re.compile("|".join(["".join([f"[^{re.escape(a)}]*+{re.escape(a)}" for a in way]) for way in ways if way]))
 
 

@@ -1,4 +1,4 @@
-"""Which sessions have the words that are typed: whether they do, sooner than how well (`picker.score`)."""
+"""Find the sessions that have all typed words, without the scores of `picker.score`, which take longer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sessionbrowse.model.listing.summary import Summary
 
 
 class PickerText(Struct, frozen=True, gc=False):
-    """A session and what a word is held against: all fields, and its name, in lower case; `cwd` as it is."""
+    """A session with its searched text: all fields, and its name, in lower case; `cwd` unchanged."""
 
     summary: Summary
     text: str
@@ -20,7 +20,7 @@ class PickerText(Struct, frozen=True, gc=False):
 
 
 class PickerTexts:
-    """The sessions' fields in lower case, kept from one letter to the next."""
+    """A cache of the sessions' fields in lower case, kept from one typed letter to the next."""
 
     def __init__(self) -> None:
         self._held: dict[str, PickerText] = {}
@@ -28,7 +28,7 @@ class PickerTexts:
         self._directories: dict[str, str] = {}
 
     def hold(self, summaries: Iterable[Summary]) -> list[PickerText]:
-        """Return what words are held against, for each of the sessions."""
+        """Return the searched text of each session."""
         return [self._of(summary) for summary in summaries]
 
     def _of(self, summary: Summary) -> PickerText:
@@ -36,14 +36,14 @@ class PickerTexts:
         if known is not None and known.summary is summary:
             return known
         fields = fields_of(summary)
-        # No word holds a blank, so none is found across two fields.
+        # Words hold no blanks, so no word matches across two fields.
         text = "\n".join((fields.name, fields.id, fields.text, fields.cwd)).lower()
         self._directories[fields.cwd] = fields.cwd.lower()
         held = self._held[summary.path] = PickerText(summary, text, fields.name.lower(), fields.cwd)
         return held
 
     def matching(self, among: list[PickerText], words: tuple[str, ...]) -> list[PickerText]:
-        """Return those of the sessions that have every word, in their order: `score` has one for exactly these."""
+        """Return the sessions that have every word, in their order: exactly those that `score` has a score for."""
         for word in words:
             lowered, is_in = word.lower(), scattered(word).match
             near = {cwd for cwd, directory in self._directories.items() if is_in(directory)}

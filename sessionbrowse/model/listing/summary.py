@@ -1,4 +1,4 @@
-"""What a list knows of a session: a value that can be had without all that reads one."""
+"""The summary of a session, importable without the modules that read sessions."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class Summary(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """What a row shows: the name, else the first message, else nothing. Not sanitised."""
+        """The text of a row: the name, else the first message, else nothing. Not sanitised."""
         return self.name or self.first_message or ""
 
 
 class SummaryProgress(Struct, frozen=True, array_like=True):
-    """A summariser's sums, to go on another day; first messages may be cut."""
+    """The sums of a `SummaryBuilder`, stored so that it can continue later; first messages may be cut."""
 
     messages: int
     name: str | None

@@ -1,4 +1,4 @@
-"""What a list knows of a session without holding it: one pass over its records, nothing kept but the answer."""
+"""Build the summary of a session in one pass over its file; no entry is kept."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from sessionbrowse.model.usage import counted
 from sessionbrowse.text import parse_time
 
 KEPT_FIRST_CHARACTERS = 500
-"""How much of a first message is remembered outside its file."""
-# omp's list sees no more of a file, but for its end.
+"""Characters of a first message that are stored outside its file."""
+# omp's list reads only this much of a file's beginning, and its end.
 OMP_LISTED_HEAD_BYTES = 4096
 SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 """U+2028 and U+2029, at which node's readline ends a line."""
 
 
 class SummaryBuilder:
-    """Folds the records of one file into its `Summary`. Who wants more of ordinary lines makes a subclass."""
+    """Sums up the records of one file as its `Summary`. A subclass may take more from ordinary lines."""
 
     decode: Callable[[bytes], Any] = staticmethod(decode_ordinary)
     """Decodes an ordinary line into what has the fields of the structs of `ordinary_line`."""
@@ -62,7 +62,7 @@ class SummaryBuilder:
         self._tokens = 0
         self._cost = 0.0
         self._lineage = Lineage()
-        # By target; the last label entry of a target counts, and an empty one clears.
+        # By target id: the last label entry of a target counts, and an empty label clears it.
         self._labels: dict[str, str] = {}
         self._short_summary: str | None = None
         self._first_at: tuple[int, int] | None = None
@@ -73,7 +73,7 @@ class SummaryBuilder:
         return self._first_at
 
     def progress(self) -> SummaryProgress:
-        """Return the sums so far; the entries themselves are the caller's to keep."""
+        """Return the sums so far, for `resume`; the caller keeps the entries themselves."""
         return SummaryProgress(
             self._messages,
             self._name,
@@ -87,7 +87,7 @@ class SummaryBuilder:
         )
 
     def resume(self, progress: SummaryProgress, columns: Columns) -> None:
-        """Go on as the summariser that made `progress` behind these entries would, but for the first message's end."""
+        """Continue from `progress`, made behind these entries; the first message may stay cut."""
         self._entries = len(columns)
         self._messages, self._name = progress.messages, progress.name
         self._first, self._first_of_others = progress.first, progress.first_of_others
@@ -136,8 +136,7 @@ class SummaryBuilder:
     def add_lines(self, lines: list[bytes], offset: int) -> None:
         """Take whole lines, each with its newline; `offset` is where the first begins in the file.
 
-        Ordinary lines are folded in from the little that a list needs; every other one goes through the reader as it
-        stands.
+        Ordinary lines are decoded in blocks; the reader decodes every other line in full.
         """
         begin = 0
         while begin < len(lines) and not self._takes_ordinary_lines():
@@ -179,7 +178,7 @@ class SummaryBuilder:
         self._reader.bytes_read, self._reader.torn = offset + sum(map(len, block.lines)), False
 
     def add_block(self, block: LineBlock) -> None:
-        """Take lines that need the reader's whole attention."""
+        """Take lines that the reader decodes in full."""
         for record in self._reader.read(block):
             self.add(record)
 
@@ -234,7 +233,7 @@ class SummaryBuilder:
         )
 
     def _takes_ordinary_lines(self) -> bool:
-        """Tell whether nothing but the message itself decides any more what an ordinary message means."""
+        """Tell whether the state allows blocks: the header and, for omp, the first message are known."""
         reader = self._reader
         return (
             self._texts is None

@@ -1,4 +1,4 @@
-"""The titles of many sessions, folded once, so that every letter that is typed finds names, and nearly right ones.
+"""Search the titles of many sessions, with typing mistakes allowed; titles are prepared once for all typed letters.
 
 A title is the session's name, or how its first message begins. No disk, no index.
 """
@@ -74,7 +74,7 @@ class Titles:
         return {
             other
             for other, others in self._letters.items()
-            # A word that lacks more letters than may be wrong needs no closer look.
+            # A word that lacks more letters than may be wrong cannot match.
             if len(other) >= least and (letters & ~others).bit_count() <= allowed
             if not cancelled() and is_near(word, other)
         }
@@ -110,7 +110,7 @@ def _letters_of(word: str) -> int:
 
 
 def _distance(one: str, two: str) -> int:
-    """Letters to insert, delete, replace or swap (Damerau, adjacent ones only)."""
+    """Return the number of letters to insert, delete, replace or swap (Damerau, adjacent ones only)."""
     before: list[int] = []
     above = list(range(len(two) + 1))
     for row, letter in enumerate(one, 1):

@@ -1,4 +1,4 @@
-"""Lines into columns: ordinary messages many at once, every other line through the reader."""
+"""Read lines into columns: ordinary messages in blocks, every other line through the reader."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ColumnReader:
         self.reader = reader
         self.columns = columns
         self.ordinals: list[int] = []
-        """Each entry's place among all records, but for ordinary messages, which are of version 3."""
+        """The place of each entry among all records, except ordinary messages: only versions before 3 need it."""
 
     def add_block(self, block: LineBlock) -> None:
         """Add the entries of the next block."""
@@ -59,7 +59,7 @@ class ColumnReader:
         }
         odd.update(number for number in beyond_ascii(lines) if not is_utf8(lines[number]))
         ends = list(map(len, lines))
-        # A list is taken over at once, what is counted out one by one.
+        # `array(list)` copies at once, `array(iterator)` item by item.
         starts = array("q", list(accumulate(ends, initial=offset)))
         sizes = array("q", [size - 1 for size in ends])
         first_line = reader.lines_read + 1
@@ -93,5 +93,5 @@ class ColumnReader:
             self.record(record)
 
 
-# Stands where the decoder refused a line.
+# The placeholder for a line that the decoder refused.
 _UNREAD = OrdinaryCustom("", None, "")

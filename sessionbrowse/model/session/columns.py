@@ -1,6 +1,6 @@
-"""A session's entries as columns: what is asked of all of them at once; the rest of an entry is read when it is shown.
+"""A session's entries as columns of the facts that are needed of all entries; the rest is read when it is shown.
 
-An object for each of 100,000 entries takes longer to make than a whole file takes to read.
+To make an object for each of 100,000 entries takes longer than to read the file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Time = str | float | None
 
 
 class Kind(Struct, frozen=True, gc=False, array_like=True):
-    """What many entries of a session have in common; the fields are those of `Envelope`."""
+    """The facts that many entries of a session share; the fields are those of `Envelope`."""
 
     type: str = ""
     role: str = ""
@@ -32,14 +32,14 @@ class Kind(Struct, frozen=True, gc=False, array_like=True):
 
 
 class Kinds:
-    """The kinds of a session's entries, each once; an entry's code is the place of its kind."""
+    """The distinct kinds of a session's entries; the code of an entry is the position of its kind."""
 
     def __init__(self, kinds: Iterable[Kind] = ()) -> None:
         self.all: list[Kind] = list(kinds)
         self._codes = {kind: code for code, kind in enumerate(self.all)}
 
     def code(self, kind: Kind) -> int:
-        """Return the code of a kind, a new one for one that was not there yet."""
+        """Return the code of a kind; a new kind gets a new code."""
         known = self._codes.get(kind)
         if known is None:
             known = self._codes[kind] = len(self.all)
@@ -48,7 +48,7 @@ class Kinds:
 
 
 class _Heard(dict[str, int]):
-    """The codes of messages that are told apart by their roles alone."""
+    """The codes of messages whose kinds differ by role alone."""
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
@@ -136,7 +136,7 @@ class Columns:
 
     @property
     def calls_repeat(self) -> bool:
-        """Whether some tool call's id stands in the file more than once, or may."""
+        """Whether a tool call's id is, or may be, in the file more than once."""
         if self._calls_repeat is None:
             self._calls_repeat = len(set(self.calls)) < len(self.calls)
         return self._calls_repeat
@@ -170,7 +170,7 @@ class Columns:
                 if block.type == "text":
                     text = block.text
                     if text and not has_words:
-                        # Most texts begin with a letter, which settles it.
+                        # Most texts begin with a letter: then the answer is known.
                         is_plain = text[0].isalnum()
                         has_text = has_text or is_plain or trim(text) != ""
                         has_words = is_plain or is_more_than_dots(text)
@@ -185,7 +185,7 @@ class Columns:
 
 
 def kind_of(envelope: Envelope) -> Kind:
-    """Return what an entry has in common with others."""
+    """Return the kind of an entry."""
     return Kind(
         envelope.type,
         envelope.role,
@@ -199,7 +199,7 @@ def kind_of(envelope: Envelope) -> Kind:
 
 
 def joined(first: Columns, then: Columns) -> Columns:
-    """Return the columns of entries and of those behind them."""
+    """Return the columns of two consecutive parts of a file as one."""
     if not len(first):
         return then
     columns = Columns(first.kinds.all)

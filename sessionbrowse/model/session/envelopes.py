@@ -1,4 +1,4 @@
-"""The envelopes of a session: those that are known, the others read from the file when they are asked for."""
+"""The envelopes of a session: some are kept, the others are read from the file on demand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import MARGIN, first_of_fused
 
 MAX_KEPT = 4096
-"""Envelopes that were read are kept, so that moving about does not read them again."""
+"""How many envelopes are cached, so that moving the cursor does not read them again."""
 MAX_RUN_BYTES = 1024 * 1024
 
 ReadBytes = Callable[[int, int], bytes]
@@ -24,8 +24,8 @@ ReadBytes = Callable[[int, int], bytes]
 class Envelopes(Sequence[Envelope]):
     """All envelopes of a session in file order, each as `read_envelope` gives it.
 
-    Ask `Session.ids` and `Session.kind` for what they hold: this reads the file. Of a file that is gone or changed
-    meanwhile it tells what was known of the entry before.
+    Ask `Session.ids` and `Session.kind` for what they hold: this reads the file. If the file
+    is gone or was changed meanwhile, the envelope holds only what the columns know of the entry.
     """
 
     def __init__(self, columns: Columns, read_bytes: ReadBytes) -> None:
@@ -65,7 +65,7 @@ class Envelopes(Sequence[Envelope]):
             yield envelope
 
     def many(self, indexes: Sequence[int]) -> Iterator[tuple[int, Envelope]]:
-        """Yield entries, given in file order, as index and envelope; what lies close together is read at once."""
+        """Yield entries, given in file order, as index and envelope; neighbours are read at once."""
         kept = self._columns.kept
         for run in runs(indexes, self._columns):
             start, block = self._columns.offsets[run[0]], b""

@@ -1,20 +1,20 @@
-"""Parents as indexes: what can be said of them without knowing whose they are."""
+"""Helpers over parents given as indexes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 ROOT = -1
-"""The parent of what has none."""
+"""The parent index of an entry without a parent."""
 
 
 def is_chain(ids: Sequence[str | None], parent_ids: Sequence[str | None]) -> bool:
-    """Tell, without looking at each entry, whether every entry names the one before it as its parent."""
+    """Tell whether every entry names the one before it as its parent; compares whole lists, which is fast."""
     return parent_ids[1:] == ids[:-1] and parent_ids[:1] in ([], [None]) and None not in ids
 
 
 def is_chain_of(parents: Sequence[int]) -> bool:
-    """Tell whether every entry hangs on the one before it."""
+    """Tell whether the parent of every entry is the one before it."""
     return len(parents) > 0 and parents == list(range(ROOT, len(parents) - 1))
 
 

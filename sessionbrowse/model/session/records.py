@@ -1,6 +1,6 @@
-"""From lines to records: which line is the slot, the header, an entry, and what is wrong with the file.
+"""Read lines as records: the title slot, the header and the entries of a file, and its problems.
 
-Both the list, which keeps nothing, and a session, which keeps envelopes, read through here.
+The list and an opened session both read through `Reader`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES,
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MARGIN = b" \t\r\n" + BYTE_ORDER_MARK
-"""What may stand around the one record of a line."""
+"""Bytes that may surround the record of a line."""
 MAX_PROBLEMS = 1000
 
 
@@ -48,7 +48,7 @@ class Record(Struct, frozen=True, gc=False):
 
 
 class ReaderProgress(Struct, frozen=True, array_like=True):
-    """How far a reader is, to go on another day. Problems are line, offset, reason."""
+    """The state of a `Reader`, stored so that it can continue later. Problems are line, offset, reason."""
 
     lines: int
     records: int
@@ -110,7 +110,7 @@ class Reader:
         self.bytes_read = offset
 
     def _rescued(self, line: bytes, offset: int, size: int, torn: bool) -> Iterator[Record]:
-        """Yield what can be read of a line that is no JSON value, and say why it is none."""
+        """Yield the records that can be read from a line that is no JSON value, and report the problem."""
         if self._lines == 1 and line.startswith(BYTE_ORDER_MARK):
             line = line[len(BYTE_ORDER_MARK) :]
             self._note_byte_order_mark()
@@ -144,14 +144,14 @@ class Reader:
             offset += len(part) + 1
 
     def progress(self) -> ReaderProgress:
-        """Return what has been found so far, but for the header, slot and heads, which the file's beginning tells."""
+        """Return the state so far, without header, slot and heads: a resuming reader reads those again."""
         problems = [(problem.line, problem.offset, problem.reason) for problem in self.problems]
         return ReaderProgress(
             self._lines, self._records, self.problem_count, problems, sorted(self.marks), self.refusal, self.unlisted
         )
 
     def resume(self, progress: ReaderProgress) -> None:
-        """Go on as the reader that made `progress` would; call it when everything up to the header was read."""
+        """Continue from `progress`; call it after the lines up to the header were read again."""
         self._lines, self._records = progress.lines, progress.records
         self.problem_count = progress.problem_count
         self.problems = [Problem(*problem) for problem in progress.problems]
@@ -165,15 +165,15 @@ class Reader:
         return self._lines
 
     def skip_ordinary(self, lines: int) -> None:
-        """Count lines that somebody else read: message entries behind the header with nothing odd about them."""
+        """Count ordinary lines behind the header, which were decoded elsewhere."""
         self._lines += lines
         self._records += lines
 
     def finish(self) -> None:
-        """Judge the file as a whole; call it after the last block."""
+        """Check the file as a whole; call it after the last block."""
         agent = self.rules.agent
         if self.is_transcript:
-            # Whatever stood above its first line: indusagi ignores it.
+            # indusagi ignores all lines above the transcript's first.
             self.refusal = self.unlisted = None
             return
         if self.header is None:

@@ -1,4 +1,4 @@
-"""How the programs differ in what one file means, as values; `agents/` holds them, `model/` obeys them."""
+"""The rules by which each program reads a session file, as values that `model/` follows."""
 
 from __future__ import annotations
 

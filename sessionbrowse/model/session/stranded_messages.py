@@ -1,4 +1,4 @@
-"""The newest message of a session, where the program resumes without it: its branch is not the leaf's.
+"""Detect a stranded newest message: the program resumes without it, because the leaf is on another branch.
 
 An entry appended from an older place in the tree, such as a label or an extension's note, is enough for that: the next
 start goes on from there, and what was said last looks lost (omp issue 12242).
@@ -55,7 +55,7 @@ def is_left_behind(
 
 
 def is_move(kind: str, custom_type: str | None) -> bool:
-    """Tell whether an entry is what going elsewhere in the tree leaves: a summary of the branch left, or our mark."""
+    """Tell whether an entry marks a deliberate move in the tree: a branch summary, or our checkout entry."""
     return kind == "branch_summary" or (kind == "custom" and custom_type == CHECKOUT_TYPE)
 
 

@@ -1,4 +1,4 @@
-"""One row of a tree, and a tree's rows as a sequence that makes a row when it is asked for."""
+"""The rows of a tree, as a sequence that may make a row on demand."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Rows(Sequence[Row]):
 
     @cached_property
     def hits(self) -> list[int]:
-        """The positions of rows that are no mere ancestors of a hit."""
+        """The positions of rows that are hits, not only ancestors of one."""
         return [position for position, row in enumerate(self._rows) if row.matches]
 
     @cached_property
@@ -120,7 +120,7 @@ class Rows(Sequence[Row]):
 
 
 class ChainRows(Rows):
-    """The rows of a session in which every entry hangs on the one before it: they differ in little.
+    """The rows of a session without branches: they are made on demand.
 
     `active` entries, counted from the first, are on the path to the leaf. The first row may be folded.
     """
@@ -160,7 +160,7 @@ class ChainRows(Rows):
 
     @cached_property
     def hits(self) -> list[int]:
-        """The positions of rows that are no mere ancestors of a hit: all of them."""
+        """The positions of rows that are hits: all of them."""
         return list(range(len(self._indexes)))
 
     @cached_property

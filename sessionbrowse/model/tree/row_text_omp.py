@@ -1,4 +1,4 @@
-"""What a row says and what its search looks at in omp 18.2.3."""
+"""Row text and search text of omp 18.2.3."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def row_text(kind: str, role: str, entry: Fields, call: Call | None, home: str) 
 
 
 def search_text(kind: str, role: str, entry: Fields) -> str:
-    """Return what the search looks at in an entry, its label apart."""
+    """Return the text of an entry that the search looks at, without its label."""
     match kind:
         case "message":
             message = entry.get("message")

@@ -1,4 +1,4 @@
-"""What a row says and what its search looks at in pi 1.5.2, and in its forks atomic 0.9.15 and indusagi 0.12.15."""
+"""Row text and search text of pi 1.5.2 and its forks atomic 0.9.15 and indusagi 0.12.15."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def row_text(agent: AgentName, kind: str, role: str, entry: Fields, call: Call |
 
 
 def search_text(agent: AgentName, kind: str, role: str, entry: Fields) -> str:
-    """Return what the search looks at in an entry, its label apart."""
+    """Return the text of an entry that the search looks at, without its label."""
     if kind in _NEWER_OR_FOREIGN_TYPES.get(agent, ()):
         return ""
     match kind:

@@ -1,4 +1,4 @@
-"""What the rows of all programs are made of: content joined to text, one line, cut as JavaScript cuts."""
+"""Text helpers for the rows of all programs: join content, put it on one line, cut it as JavaScript does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Fields = dict[str, Json]
 than null, and odd values print too."""
 
 TEXT_UNITS = 200
-"""Of a message's text this many UTF-16 units are shown and searched."""
+"""UTF-16 units of a message's text that are shown and searched."""
 
 _BREAKS = re.compile("[\n\t]")
 

@@ -1,4 +1,4 @@
-"""Entries → the rows of a session's tree, exactly as its program's own `/tree` shows them.
+"""The rows of a session's tree, exactly as its program's own `/tree` shows them.
 
 pi, atomic and indusagi bridge hidden entries and indent what is visible; omp indents the whole tree, then hides rows.
 Nothing here recurses: a session may be one chain of 100,000 entries.
@@ -88,7 +88,7 @@ _Place = tuple[int, int, Literal["mid", "last"] | None, Trail]
 
 
 def _placed(session: Session, whole: TreeLayout, shape: Shape) -> Iterator[_Place]:
-    """Yield the places of a shape; omp's are those in the tree of all entries."""
+    """Yield the places of a shape; omp takes them from the tree of all entries."""
     if session.rules.tree != "omp":
         return _places(shape, is_omp=False)
     chosen = set(shape.order)

@@ -1,4 +1,4 @@
-"""How a session's entries hang together where some are not shown: who is above whom, and where branches begin.
+"""The tree of the entries that a filter shows, hidden entries bridged: parents, children, branch points.
 
 What does not depend on a search is made once for each filter, so that a letter costs what it finds, not what there is.
 """
@@ -37,7 +37,7 @@ class TreeLayout:
     """
 
     def __init__(self, session: Session, filter_name: str, leaf: int | None) -> None:
-        # A last entry without an id leads no active path, but its place in the order is a leaf's.
+        # A last entry without an id has no active path, but is ordered as the leaf.
         self.path: Sequence[int] = session.active_branch() if leaf is None else session.branch(leaf)
         self.leaf = session.leaf if leaf is None else leaf
         self.kept = shown(session, filter_name, self.leaf)
@@ -134,5 +134,5 @@ def tree_layout(session: Session, filter_name: str, leaf: int | None) -> TreeLay
     return kept[1]
 
 
-# Each letter of a search asks again. A session does not change once it is made.
+# Cached: each typed letter of a search needs the same layout, and a session never changes.
 _LAYOUTS: WeakKeyDictionary[Session, tuple[tuple[str, int | None], TreeLayout]] = WeakKeyDictionary()

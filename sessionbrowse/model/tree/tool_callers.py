@@ -1,4 +1,4 @@
-"""Which answer made a tool call. Ids of calls may repeat: the call of the lowest row in the tree counts."""
+"""Find the answer that made a tool call. Call ids may repeat: the call of the lowest row in the tree counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree.display_order import display_order
 
 NEAR = 64
-"""So far above its result a call is looked for before all answers are asked."""
+"""How many entries above a result are searched for its call before all answers are read."""
 
 Makers = dict[str, list[int]]
 """By the id of a call, the answers that made one, in file order."""
@@ -34,7 +34,7 @@ def caller_of(session: Session, index: int, call_id: str) -> int | None:
 
 
 def learn_calls(session: Session, before: Session | None = None) -> None:
-    """Look at a session's answers now if its rows will ask for them; those of `before`, which it grew from, are known.
+    """Read a session's answers in advance if its rows will need them; those of the smaller `before` are known.
 
     For background threads: it reads much of the file.
     """
@@ -43,7 +43,7 @@ def learn_calls(session: Session, before: Session | None = None) -> None:
 
 
 def _makers_of(session: Session, before: Session | None = None) -> Makers:
-    """Return who made which call, which takes a look at every answer of the session."""
+    """Return the answers that made each call; reads every answer of the session."""
     makers = _MAKERS.get(session)
     if makers is None:
         known = _MAKERS.get(before) if before is not None else None
