@@ -13,6 +13,7 @@ import pytest
 
 from sessionbrowse.services.background.pattern_worker import PatternWorker
 from tests.support.index_support import append, entry, folder, header, user, write
+from tests.support.live_support import until
 from tests.support.search_support import searched_source
 from tests.support.tui_support import Driven, browsing
 from tests.tui.shell.test_live import live_browser
@@ -20,8 +21,8 @@ from tests.tui.shell.test_live import live_browser
 ENDLESS = "re:(a+)+x"
 KEY_SECONDS = 0.1
 """How long a key may take until everything it changes in the interface is painted."""
-ATTEMPTS = 3
-"""The machine may be busy with something else."""
+ATTEMPTS = 20
+"""How often keys are tried while the machine is busy with something else."""
 
 
 @pytest.fixture
@@ -51,8 +52,10 @@ async def slowest(browser: Driven, *keys: str) -> float:
 
 async def assert_quick(browser: Driven, *keys: str) -> None:
     """Press keys, several times if the machine is busy, and see that none waits."""
-    took = [await slowest(browser, *keys) for _ in range(ATTEMPTS)]
-    assert min(took) <= KEY_SECONDS, took
+    took: list[float] = []
+    while not took or (took[-1] > KEY_SECONDS and len(took) < ATTEMPTS):
+        took.append(await slowest(browser, *keys))
+    assert took[-1] <= KEY_SECONDS, took
 
 
 @contextmanager
@@ -64,14 +67,14 @@ def held(worker: PatternWorker) -> Iterator[None]:
 
 async def test_the_list_filter(store: Path) -> None:
     async with browsing(**options_for(store)) as browser:
-        browser.app.pattern_worker = PatternWorker(limit_seconds=1.0)
+        browser.app.pattern_worker = PatternWorker(limit_seconds=3.0)
         await browser.press("slash")
         for letter in ENDLESS:
             await browser.press_now(letter)
         assert "searching …" in browser.screen_text()
         await assert_quick(browser, "b", "backspace", "left", "right")
         await browser.settle()
-        assert browser.words("#sessions") == "The pattern took longer than 1 seconds and was stopped."
+        assert browser.words("#sessions") == "The pattern took longer than 3 seconds and was stopped."
         await browser.press("backspace", "backspace", "escape")
         assert browser.row_list("#sessions").count == 1
 
@@ -92,7 +95,7 @@ async def test_the_rows_of_a_list_stay_until_the_answer_is_there(store: Path) ->
 
 async def test_the_filter_of_checkpoints(store: Path) -> None:
     async with browsing(**options_for(store)) as browser:
-        browser.app.pattern_worker = PatternWorker(limit_seconds=1.0)
+        browser.app.pattern_worker = PatternWorker(limit_seconds=3.0)
         await browser.press("apostrophe", "slash")
         for letter in ENDLESS:
             await browser.press_now(letter)
@@ -107,21 +110,25 @@ async def test_the_disk_is_watched_while_a_list_and_a_search_look_for_the_patter
     sessions = folder(tmp_path / "store")
     write(sessions / "0.jsonl", header(), user("1", None, "a" * 5_000))
     async with live_browser(tmp_path / "store") as browser:
-        library = browser.app.library
+
+        def is_listed(path: Path) -> bool:
+            return browser.app.library.get(str(path)) is not None
+
         for number, key in enumerate(["slash", "F"], 1):
             await browser.press_now(key)
             for letter in ENDLESS:
                 await browser.press_now(letter)
-            assert "searching …" in browser.screen_text()
+            if key == "slash":
+                assert "searching …" in browser.screen_text()
             path = sessions / f"{number}.jsonl"
             write(path, header(f"s{number}"), user("1", None, "new"))
-            await browser.until(partial(library.get, str(path)))
+            await until(partial(is_listed, path))
             await browser.press_now("escape", "escape")
 
 
-async def test_the_search_and_what_it_marks(store: Path) -> None:
+async def test_the_search_its_marks_and_the_tree(store: Path) -> None:
     async with browsing(**options_for(store)) as browser:
-        browser.app.pattern_worker = PatternWorker(limit_seconds=1.0)
+        browser.app.pattern_worker = PatternWorker(limit_seconds=3.0)
         await browser.press("F")
         for letter in f"axe {ENDLESS}|axe":
             await browser.press_now(letter)
@@ -130,4 +137,9 @@ async def test_the_search_and_what_it_marks(store: Path) -> None:
         await browser.press("enter")
         assert browser.screen_name == "session"
         await assert_quick(browser, "down", "up")
-        await browser.settle()
+        await browser.press("slash")
+        for letter in ENDLESS:
+            await browser.press_now(letter)
+        await assert_quick(browser, "b", "backspace", "left", "right")
+        await browser.press("escape")
+        assert browser.row_list("#tree").count >= 2
