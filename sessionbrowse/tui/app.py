@@ -1,11 +1,8 @@
-"""The app: owns the terminal, the theme, the library of sessions, and what must happen outside the full screen."""
+"""The app: it owns the library of sessions and the background work, opens the screens, and ends the program."""
 
 from __future__ import annotations
 
-import asyncio
 import gc
-import re
-import signal
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,11 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import structs
-from textual import events
 from textual.app import SuspendNotSupported
-from textual.notifications import SeverityLevel
 from textual.screen import Screen
-from textual.theme import Theme
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.channel import Channel
@@ -31,13 +25,14 @@ from sessionbrowse.tui.handlers import find_handler
 from sessionbrowse.tui.lists.library import Library
 from sessionbrowse.tui.lists.rows import plural
 from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
-from sessionbrowse.tui.outside.terminal import run_in_terminal, terminal_is_gone
+from sessionbrowse.tui.outside.terminal import run_in_terminal
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.paint.spans import Line, cut_left
-from sessionbrowse.tui.paint.textual_compat import CompatApp, terminal_driver
+from sessionbrowse.tui.paint.textual_compat import terminal_driver
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.jobs import Lane, Outcome
 from sessionbrowse.tui.shell.options import BrowseOptions
+from sessionbrowse.tui.shell.terminal_app import TerminalApp
 from sessionbrowse.tui.shell.view_memory import ViewMemory
 
 if TYPE_CHECKING:
@@ -48,29 +43,25 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.changes.change_runner import ChangeRunner
     from sessionbrowse.tui.commands.command import Command, Here
     from sessionbrowse.tui.search.search_client import SearchClient
-    from sessionbrowse.tui.shell.key_queue import HeldKeys
-    from sessionbrowse.tui.shell.session_cache import OpenedSessions
+    from sessionbrowse.tui.shell.session_cache import SessionCache
     from sessionbrowse.tui.shell.session_updates import SessionUpdates
     from sessionbrowse.tui.shell.source import Source
 
 ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
 
 YOUNG_OBJECTS = 20_000
-"""New objects after which cycles are looked for: more than a frame makes, and not so many that a key waits for it.
-
-Among all of an open session it takes as long as two frames.
-"""
+"""New objects after which the garbage collector runs: more than a frame makes, few enough that no key waits for it."""
 TERMINAL_CHECK_S = 2.0
-"""How often the terminal is asked whether it is still there."""
+"""Seconds between two checks that the terminal still exists."""
 OTHER_STYLES = Path(__file__).with_name("screens.tcss")
-"""The styles of all screens but the first, which would have to wait until they are parsed."""
+"""The styles of all screens but the first, parsed after the first paint."""
 OPENING_S = 0.25
-"""How long the first paint waits for the rows of an index, which usually are there before it could begin."""
+"""Seconds that the first paint waits for the rows of the index."""
 MOST_PROBLEMS = 3
-"""So many problems of the settings are named when the browser opens: more would hide the lists."""
+"""Problems of the settings that toasts name at the start: more would hide the lists."""
 
 
-class BrowseApp(CompatApp, inherit_bindings=False):
+class BrowseApp(TerminalApp, inherit_bindings=False):
     """The browser."""
 
     CSS_PATH = "app.tcss"
@@ -92,7 +83,11 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         self.keys = Keys(options.settings.keys, _custom_rows(options.settings))
         self._problems = [*options.problems, *self.keys.clashes]
         # Known before textual mixes its colours and parses a style: with another theme it would do that again.
-        self.set_reactive(BrowseApp.theme, self._chosen_theme())
+        wanted = self.memory.theme or options.settings.theme
+        found = self.find_theme(wanted)
+        if found is None:
+            self._problems.append(f"There is no theme named {wanted!r}: ours are {', '.join(theme.NAMES)}.")
+        self.set_reactive(BrowseApp.theme, found or theme.DARK)
         super().__init__(driver_class=terminal_driver())
         if source is not None:
             self.source = source
@@ -144,16 +139,10 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         return ChangeRunner(self)
 
     @cached_property
-    def _opened(self) -> OpenedSessions:
-        from sessionbrowse.tui.shell.session_cache import OpenedSessions
+    def _session_cache(self) -> SessionCache:
+        from sessionbrowse.tui.shell.session_cache import SessionCache
 
-        return OpenedSessions(lambda path, agent: self.source.open_session(path, agent))
-
-    @cached_property
-    def _held_keys(self) -> HeldKeys:
-        from sessionbrowse.tui.shell.key_queue import HeldKeys
-
-        return HeldKeys(self._carry_out)
+        return SessionCache(lambda path, agent: self.source.open_session(path, agent))
 
     def get_default_screen(self) -> Screen[Any]:
         """Return the first screen, with the rows that are there already."""
@@ -167,28 +156,8 @@ class BrowseApp(CompatApp, inherit_bindings=False):
                 self._take_event(first)
         return BrowseScreen(self.library)
 
-    @property
-    def available_themes(self) -> dict[str, Theme]:
-        """Textual's themes and ours, by name."""
-        return theme.AVAILABLE
-
-    def _chosen_theme(self) -> str:
-        wanted = self.memory.theme or self.options.settings.theme
-        name = theme.NAMES.get(wanted, wanted)
-        if name in self.available_themes:
-            return name
-        self._problems.append(f"There is no theme named {wanted!r}: ours are {', '.join(theme.NAMES)}.")
-        return theme.DARK
-
-    def get_css_variables(self) -> dict[str, str]:
-        """Return the theme's variables and those of ours that it lacks."""
-        variables = super().get_css_variables()
-        own = theme.missing_variables(variables)
-        self.theme_variables = {**own, **variables}
-        return self.theme_variables
-
     def on_mount(self) -> None:
-        """Begin to read what the first screen shows, and say what is wrong with the settings."""
+        """Start the scan, and say what is wrong with the settings."""
         if self.monitor is None:
             self.start_scan()
         self.screen.call_after_refresh(self._painted)
@@ -198,11 +167,11 @@ class BrowseApp(CompatApp, inherit_bindings=False):
             more = plural(len(self._problems) - MOST_PROBLEMS, "more problem", "more problems")
             self.say(f"The settings have {more}: sessionbrowse config and config --keys name them.", "warning")
         if not self.is_headless:
-            self.set_interval(TERMINAL_CHECK_S, self._leave_if_terminal_is_gone)
-            self._leave_on_signals()
+            self.set_interval(TERMINAL_CHECK_S, self.leave_if_terminal_is_gone)
+            self.leave_on_signals()
 
     def _painted(self) -> None:
-        """Go on with all that could wait until the first rows stand there."""
+        """Start the work that waits for the first paint."""
         gc.enable()
         gc.freeze()
         gc.set_threshold(YOUNG_OBJECTS)
@@ -222,55 +191,9 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         """Pass an event of the disk monitor to the screens; called from its thread."""
         self.event_lane.deliver(Outcome(self.event_lane.name, self.event_lane.stamp, event, last=False))
 
-    def _leave_if_terminal_is_gone(self) -> None:
-        if terminal_is_gone():
-            self._leave(1)
-
-    def _leave_on_signals(self) -> None:
-        """Leave when asked to by the system, between two things: broken off anywhere, threads and locks would stay."""
-        # Windows has no such handlers.
-        with suppress(NotImplementedError, AttributeError):
-            for number in (signal.SIGHUP, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, self._leave, number)
-
-    def _leave(self, number: int) -> None:
+    def leave_with_signal(self, number: int) -> None:
         self._keep_view()
         self.exit(return_code=128 + number)
-
-    async def on_event(self, event: events.Event) -> None:
-        """Carry out a key on the screen of now before the next key is looked at.
-
-        Textual hands keys from queue to queue, so keys that come together would meet the focus, or the screen, of
-        before: of `/auth` typed at once, `auth` would reach the list as commands.
-        """
-        if isinstance(event, events.Key) and not event.is_forwarded:
-            await self._held_keys.take(event)
-            return
-        await super().on_event(event)
-
-    async def _carry_out(self, key: events.Key) -> None:
-        screen = self.screen
-        if not isinstance(screen, CommandScreen) or not await screen.press(key):
-            await super().on_event(key)
-
-    def hold_keys(self) -> None:
-        """Keep the keys for a question that is being prepared: they are the answer, not commands for the screen below.
-
-        `release_keys` must follow.
-        """
-        self._held_keys.hold()
-
-    def release_keys(self) -> None:
-        """Carry out the keys that were kept, on the screen that stands there now."""
-        if self._held_keys.let_go():
-            self.call_later(self._held_keys.give)
-
-    async def run_binding(self, key: str) -> bool:
-        """Run what the focused widget itself binds to a key: moving and deleting in a line of text."""
-        bound = self.screen.active_bindings.get(key)
-        return bound is not None and await self.run_action(bound.binding.action, bound.node)
-
-    # -- what screens ask of the app ----------------------------------------------------------------------------
 
     def now_ms(self) -> float:
         """Return the time in milliseconds since 1970."""
@@ -288,25 +211,6 @@ class BrowseApp(CompatApp, inherit_bindings=False):
             one = cut_left(clean(shorten_home(roots[0], self.home)), 32)
             note.append((f"  in {one}" if len(roots) == 1 else f"  in {len(roots)} places", "dim"))
         return note
-
-    def say(self, sentence: str, severity: SeverityLevel = "information") -> None:
-        """Show a sentence for some seconds, one that is shown already in the place of itself; it may be foreign."""
-        message = clean(self.in_short(sentence))
-        self.remove_notifications(lambda notice: notice.message == message)
-        self.notify(message, severity=severity, markup=False)
-
-    def unsay(self) -> None:
-        """Take back what was said before a change: "u undoes" would now be about another one."""
-        self.remove_notifications(lambda notice: notice.severity == "information")
-
-    def in_short(self, sentence: str) -> str:
-        """Return a sentence with the home told shortly in the paths it names, so that what matters has room."""
-        return re.sub(rf"(?<![\w./-]){re.escape(self.home)}(?=/)", "~", sentence) if self.home else sentence
-
-    def copy(self, content: str, what: str) -> None:
-        """Put text on the clipboard of the terminal."""
-        self.copy_to_clipboard(content)
-        self.say(f"Copied {what}.")
 
     def start_scan(self, *, include_hidden: bool = False) -> None:
         """Read the disk again in the background."""
@@ -331,8 +235,8 @@ class BrowseApp(CompatApp, inherit_bindings=False):
             self.start_scan()
 
     def open_session(self, path: str, agent: str | None) -> Session:
-        """Return a session, read anew only if its file changed. For background threads."""
-        return self._opened.open(path, agent)
+        """Return a session; read it only if its file changed. For background threads."""
+        return self._session_cache.open(path, agent)
 
     def publish(self, updates: SessionUpdates) -> None:
         """Update the library and every open screen."""
@@ -351,7 +255,7 @@ class BrowseApp(CompatApp, inherit_bindings=False):
     def show_session(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
     ) -> None:
-        """Go into a session, to an entry and what it was found for; where a session is to be picked, this is it."""
+        """Open a session at an entry; while a session is picked, pick it instead."""
         if self.options.pick is not None:
             # Keys that come together may ask twice.
             if not self._has_picked:
@@ -394,7 +298,7 @@ class BrowseApp(CompatApp, inherit_bindings=False):
         self._shown_again("checkpoints", CheckpointsScreen)
 
     def _shown_again(self, name: str, make: Callable[[], ScreenKind]) -> ScreenKind:
-        """Show a screen that stays as it is while it is not shown."""
+        """Show a screen that keeps its state while it is hidden."""
         if not self.is_screen_installed(name):
             self.install_screen(make(), name)
         screen = cast(ScreenKind, self.get_screen(name))
@@ -421,7 +325,7 @@ class BrowseApp(CompatApp, inherit_bindings=False):
                     failure = f"{command.argv[0]} could not be started: {error}"
         except SuspendNotSupported:
             failure = f"This terminal cannot be lent to {command.agent}. Run there: {command.shell_line()}"
-        self._opened.forget()
+        self._session_cache.forget()
         if failure is not None:
             self.say(failure, "error")
 
@@ -454,7 +358,7 @@ class BrowseApp(CompatApp, inherit_bindings=False):
             self.demo_directory = None
 
     def scanned(self, sessions: int, skipped: Sequence[tuple[str, str]]) -> None:
-        """Say what could not be read, with reasons; greet a user who has no session anywhere, and had none before."""
+        """Take the end of a scan: name what was not read, and welcome a user who has no session."""
         before, self._skipped = self._skipped, tuple(skipped)
         if skipped and self._skipped != before:
             (path, reason), others = skipped[0], f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
@@ -483,13 +387,6 @@ class BrowseApp(CompatApp, inherit_bindings=False):
             for screen in self.screen_stack:
                 if isinstance(screen, BrowseScreen):
                     self.memory.save(screen.view, self.theme)
-
-    def next_theme(self) -> None:
-        """Show the next of our themes and say its name."""
-        names = [own.name for own in theme.THEMES]
-        at = names.index(self.theme) if self.theme in names else -1
-        self.theme = names[(at + 1) % len(names)]
-        self.say(f"Colours: {self.theme.removeprefix('sessionbrowse-').replace('-', ' ')}.")
 
     def leave(self) -> None:
         """End the program when the change at work is made; what only reads in the background is left behind.
@@ -545,7 +442,7 @@ def run(options: BrowseOptions, monitor: Channel[MonitorEvent] | None = None) ->
 
 
 def _import_the_rest() -> None:
-    """Import what the first key may need, while the user looks at the first rows."""
+    """Import the modules that the first key may need."""
     import sessionbrowse.tui.changes.change_runner
     import sessionbrowse.tui.reading.documents
     import sessionbrowse.tui.session.screen

@@ -1,4 +1,4 @@
-"""One change after the other in the background: unlike on a lane, none is dropped because another one was asked for."""
+"""A queue of background work: one item after another, and none is dropped for a newer one, unlike on a lane."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 Deliver = Callable[[Callable[[], None]], object]
-"""Has something called in the interface's own thread."""
+"""Calls a function in the thread of the interface."""
 Take = Callable[[Any, Exception | None], None]
-"""Takes what a piece of work returned, or the error that ended it."""
+"""Takes the result of a piece of work, or its error."""
 
 
 class ChangeQueue:
@@ -25,7 +25,7 @@ class ChangeQueue:
         self._when_idle: Callable[[], None] | None = None
 
     def ask(self, work: Callable[[], Any], take: Take) -> None:
-        """Have `work` done after what was asked for before, and its answer taken."""
+        """Add work to the queue; `take` is given its result."""
         with self._lock:
             self._waiting.append((work, take))
             if self._runs:
@@ -35,11 +35,11 @@ class ChangeQueue:
 
     @property
     def busy(self) -> bool:
-        """Whether something is being done, or waits, or its answer is not taken yet."""
+        """Whether work runs or waits, or a result is not taken yet."""
         return self._runs
 
     def drain(self, then: Callable[[], None]) -> None:
-        """Have `then` called once nothing is under way any more; at once if nothing is."""
+        """Call `then` when the queue is empty; at once if it is."""
         with self._lock:
             if self._runs:
                 self._when_idle = then
@@ -80,7 +80,7 @@ class ChangeQueue:
 
 
 class _Turn:
-    """An answer on its way from the thread to the interface, and back the word whether there is more to do."""
+    """A result on its way to the interface; `goes_on` tells the thread whether more work waits."""
 
     def __init__(self, take: Take, value: Any, error: Exception | None) -> None:
         self.take, self.value, self.error = take, value, error

@@ -1,6 +1,7 @@
-"""Where the interface has changes made: in the background, one after another, told in a sentence, read back from disk.
+"""Run changes in the background, one at a time; report each in a toast and re-read the sessions it touched.
 
-A verb is a `Plan` of items. What needs the user's word first (a session in use, no trash) is asked and done again.
+A command is a `ChangePlan` of items. Items that need the user's consent (session in use, no trash) are asked about
+and tried again.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ from sessionbrowse.tui.shell.source import place_of
 T = TypeVar("T")
 
 PROGRESS_DELAY_S = 0.3
-"""How long a change may take before it is shown how far it is."""
+"""Seconds before a change shows its progress."""
 MOST_REASONS = 3
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """What came of a plan, and the sessions that it touched as they are now."""
+    """The results of a plan, and the touched sessions as they are on disk now."""
 
     bulk: Bulk[ChangeItem, ChangeResult]
     updates: SessionUpdates
@@ -56,7 +57,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 class ChangeRunner:
-    """Has plans carried out for the browser."""
+    """Carries out plans for the browser."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -65,21 +66,21 @@ class ChangeRunner:
 
     @property
     def busy(self) -> bool:
-        """Whether a change is being made."""
+        """Whether a change is under way."""
         return self._queue.busy
 
     def drain(self, then: Callable[[], None]) -> None:
-        """Have `then` called when no change is being made any more."""
+        """Call `then` when no change is under way."""
         self._queue.drain(then)
 
     @property
     def into(self) -> Into:
-        """Where deleted sessions go: in the demo to its own trash, which is gone with it."""
+        """Where deleted sessions go: in the demo, to a trash that is removed with the demo."""
         return "own" if self._browser.options.demo is not None else "trash"
 
     @property
     def context(self) -> ChangeContext:
-        """What changes are made with. The journal is read by one thread only: use it in the background."""
+        """The change context. Only the thread of changes may use its journal."""
         if self._context is None:
             self._context = self._browser.options.context or self._own_context()
         return self._context
@@ -114,9 +115,9 @@ class ChangeRunner:
         take: Callable[[T], None],
         wrong: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Find something out for a question to the user; what goes wrong is said, or goes to `wrong`.
+        """Run `work` in the background and hand its result to `take`, an error to `wrong` or into a toast.
 
-        What the user stops is not asked.
+        Nothing is called when the user stops it.
         """
         stop = threading.Event()
         self._browser.hold_keys()
@@ -142,7 +143,7 @@ class ChangeRunner:
         work: Callable[[Report], Any],
         take: Callable[[Any, Exception | None], None],
     ) -> None:
-        """Have work done, and where that takes long show how far it is, with a way to stop it."""
+        """Run work; when it takes long, show its progress and a way to stop it."""
         browser = self._browser
         screen = ProgressScreen(title, stop.set)
 
@@ -164,7 +165,7 @@ class ChangeRunner:
         self._queue.ask(lambda: work(report), taken)
 
     def target(self, summary: Summary) -> Target:
-        """Return what may be changed of a listed session."""
+        """Return the parts of a listed session that a change may touch."""
         place = place_of(summary, self._browser.source.places)
         if place is None:
             return Target(summary.path, summary.agent)
@@ -174,7 +175,7 @@ class ChangeRunner:
     # -- doing --------------------------------------------------------------------------------------------------
 
     def carry_out(self, plan: ChangePlan) -> None:
-        """Do what a plan says, show how far it is where that takes long, and tell what came of it."""
+        """Make the changes of a plan, show progress, update the screens and say what was done."""
         stop = threading.Event()
 
         def taken(value: Any, error: Exception | None) -> None:

@@ -1,4 +1,4 @@
-"""What a change touched, read anew from the disk: the only way in which a change reaches the screen."""
+"""Read the sessions that a change touched again: the only way a change reaches the screen."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.tui.shell.session_updates import SessionUpdates
 
 Known = Callable[[str], Summary | None]
-"""Returns what is known of the session at a path."""
+"""Returns the listed summary of the session at a path."""
 
 
 def touched(changed: ChangeResult) -> set[str]:
-    """Return the paths of sessions that a change made, moved, changed or took away."""
+    """Return the paths of the sessions that a change created, moved, changed or removed."""
     match changed:
         case Deleted() | Restored():
             return set(changed.paths)
@@ -36,7 +36,7 @@ def touched(changed: ChangeResult) -> set[str]:
 
 
 def read_again(paths: Iterable[str], known: Known) -> SessionUpdates:
-    """Read the sessions at these paths; what was known of one tells whose it is and what it hangs on."""
+    """Read the sessions at these paths; a listed summary supplies the agent and the parent."""
     summaries: list[Summary] = []
     gone: set[str] = set()
     for path in paths:

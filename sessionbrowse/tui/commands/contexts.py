@@ -4,23 +4,23 @@ from __future__ import annotations
 
 # Places where a command can be given. A screen lists those that hold now, the nearest first.
 EVERYWHERE = "everywhere"
-LIST = "list"  # the browse screen, whatever pane has the keys
+LIST = "list"  # the browse screen, in any pane
 PROJECTS = "projects"
 SESSIONS = "sessions"
 PREVIEW = "preview"
-SESSION = "session"  # the session screen, whatever pane has the keys
+SESSION = "session"  # the session screen, in any pane
 TREE = "tree"
 VIEW = "view"
 OVERLAY = "overlay"  # help and palette
 WELCOME = "welcome"  # no session anywhere
-TYPING = "typing"  # a filter line has the keys
-SEARCHING = "searching"  # the line of the search has the keys
+TYPING = "typing"  # a filter line is focused
+SEARCHING = "searching"  # the search line is focused
 RESULTS = "results"
 RESULTS_VIEW = "results view"
-FOUND = "found"  # search and checkpoints, whatever pane has the keys
+FOUND = "found"  # search and checkpoints, in any pane
 CHECKPOINTS = "checkpoints"
 DIALOG = "dialog"  # a question over a screen
-PROMPT = "prompt"  # the line of a question has the keys
+PROMPT = "prompt"  # the line of a dialog is focused
 WORKING = "working"  # changes under way
 
 PLACES = {

@@ -1,4 +1,4 @@
-"""Rows that are made when they are asked for: of ten thousand a screen shows some dozens."""
+"""A list whose items are computed on access: of ten thousand rows a screen shows some dozens."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What follows the cursor, such as a preview: at once where the cursor rested before, else when it rests again.
+"""Debounce of cursor moves: a single move is followed at once, quick moves only when the cursor rests.
 
-While a key is held the cursor's own frames are all that is worth making.
+While a key is held, only the cursor itself is painted.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 QUICK_SECONDS = 0.2
-"""Moves that come sooner one after the other are one going through the rows."""
+"""Moves closer together than this are quick moves."""
 PAUSE_SECONDS = 0.15
-"""How long the cursor stands after such moves until it is taken to rest."""
+"""Seconds without a move until the cursor rests."""
 
 
 class Resting:
-    """Calls `do` when the cursor that `moved` rests."""
+    """Calls `do` when the cursor rests after quick moves."""
 
     def __init__(self, widget: Widget, do: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> None:
         self._widget = widget
@@ -29,11 +29,11 @@ class Resting:
 
     @property
     def due(self) -> bool:
-        """Whether the end of quick moves is waited for."""
+        """Whether `do` is still to be called."""
         return self._timer is not None
 
     def moved(self) -> bool:
-        """Take a move; return whether the cursor rested before, so that it is up to the caller to `do` at once."""
+        """Note a move; return True if the cursor rested before: then the caller acts at once."""
         now = self._clock()
         is_quick, self._moved_at = now - self._moved_at < QUICK_SECONDS, now
         self.cancel()
@@ -42,7 +42,7 @@ class Resting:
         return not is_quick
 
     def cancel(self) -> None:
-        """Wait no more."""
+        """Do not call `do` for the moves so far."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None

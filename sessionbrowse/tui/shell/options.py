@@ -1,4 +1,4 @@
-"""What the browser is started with; known before the interface's library is imported."""
+"""The options the browser starts with; this module does not import Textual."""
 
 from __future__ import annotations
 

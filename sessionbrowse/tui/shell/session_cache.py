@@ -1,4 +1,4 @@
-"""Opened sessions that are kept for coming back to: to the preview, the tree and the hits of a search."""
+"""The cache of opened sessions, shared by preview, tree and search results."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 KEPT_SESSIONS = 6
 
 
-class OpenedSessions:
-    """The sessions that were opened last, each as long as its file stays as it was. For background threads."""
+class SessionCache:
+    """The sessions opened last, each valid while its file is unchanged. For background threads."""
 
     def __init__(self, open_session: Callable[[str, str | None], Session]) -> None:
         self._open = open_session
@@ -23,7 +23,7 @@ class OpenedSessions:
         self._kept: OrderedDict[tuple[str, str | None], tuple[tuple[int, int], Session]] = OrderedDict()
 
     def open(self, path: str, agent: str | None) -> Session:
-        """Return a session, read anew only if its file changed."""
+        """Return a session; read it only if its file changed."""
         version = _version(path)
         with self._lock:
             known = self._kept.get((path, agent))
@@ -38,13 +38,13 @@ class OpenedSessions:
         return session
 
     def forget(self) -> None:
-        """Read all anew from now on: a program may have written."""
+        """Empty the cache: an agent may have written."""
         with self._lock:
             self._kept.clear()
 
 
 def _version(path: str) -> tuple[int, int] | None:
-    """Return what changes with a file's content; None where there is no file."""
+    """Return a value that changes with the file; None if there is no file."""
     try:
         status = os.stat(path)
     except OSError:

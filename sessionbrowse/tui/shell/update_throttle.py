@@ -1,4 +1,4 @@
-"""What the disk says, handed to the screens no faster than they can draw it, however often a file changes."""
+"""Throttle of session updates: screens get changes no faster than they can draw them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.tui.shell.session_updates import SessionUpdates
 
 REST = 4
-"""After telling, the screens rest for so many times as long as that took: keys come first."""
+"""Pause after an update, as a multiple of the time it took: keys come first."""
 
 
 class UpdateThrottle:
-    """Gathers changed and vanished sessions, and tells them at once or when the screens have rested."""
+    """Collects changed and removed sessions, and publishes them at once or after the pause."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class UpdateThrottle:
         self.due = False
 
     def add(self, changed: Sequence[Summary], gone: Sequence[str]) -> None:
-        """Have every screen look again at sessions that changed or are gone."""
+        """Publish sessions that changed or are gone."""
         for summary in changed:
             self._changed[summary.path] = summary
             self._gone.discard(summary.path)
