@@ -1,4 +1,4 @@
-"""What every row needs: the stores, our program and the peers, and the values a row returns."""
+"""Helpers of all rows: the stores, our program and the peers, and the lines that a row returns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ QUICK_PART = 20
 
 
 class Line(Struct, frozen=True):
-    """One measured thing beside its peer and its bar. `met` is None where there is no bar."""
+    """One measurement with its peer's and its bar. `met` is None if there is no bar."""
 
     what: str
     ours: str

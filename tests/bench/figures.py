@@ -1,4 +1,4 @@
-"""What real sessions look like: the figures the store generator draws from.
+"""Statistics of real sessions, from which the store generator draws.
 
 Measured over 152 sessions found in public repositories. Branches, labels, names and compactions are too rare in them
 to measure; their shares are assumptions. Sizes are UTF-8 bytes of the written JSON unless said otherwise.

@@ -36,7 +36,7 @@ Size = Callable[[], int]
 
 
 class StoreSpec(Struct, frozen=True):
-    """What a store holds. `kind`: "mixed", or one of the hard cases "images", "line", "chain", "branches"."""
+    """A generated store. `kind`: "mixed", or one of the hard cases "images", "line", "chain", "branches"."""
 
     name: str
     kind: str

@@ -1,4 +1,4 @@
-"""What the benchmark prints and what stands in RESULTS.md: a table, and the machine it is true for."""
+"""Write the benchmark's table and the machine it was measured on, to the terminal and to RESULTS.md."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ WORDS = ("auth", "test", "config") * 3
 
 
 class Keys(Struct):
-    """What keys of one kind took: to the lists and the footer as they stay, to the last byte of all, and the CPU.
+    """Times of one kind of keys: to the final lists and footer, to the last byte of output, and CPU time.
 
     `rows` is the time to the lists' rows as they stay, whatever goes on to be counted below them.
     """

@@ -34,7 +34,7 @@ class Finding(Struct, frozen=True):
 
     @property
     def agrees(self) -> bool:
-        """Whether both answers are the same."""
+        """True if both answers are the same."""
         return bool(self.theirs == self.ours)
 
 

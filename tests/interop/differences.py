@@ -1,4 +1,4 @@
-"""Where we differ from the real programs on purpose, and why that is better for whoever has such a file.
+"""The intended differences from the real programs, and why each is better for the owner of such a file.
 
 Nothing else may differ: a test fails for any other difference, for another answer of ours than the one written here,
 and for a line here that nothing uses.

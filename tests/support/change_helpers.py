@@ -1,4 +1,4 @@
-"""What the tests of changes share: session files of each agent, a change context, a made-up process table."""
+"""Helpers for tests of changes: session files of each agent, a change context, a made-up process table."""
 
 from __future__ import annotations
 

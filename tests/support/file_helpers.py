@@ -1,4 +1,4 @@
-"""What tests of several things share: a trash of their own, pictures of a directory, the processes that are forked."""
+"""Helpers for tests of files: a trash of their own, snapshots of a directory, processes that are forked."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def entry(kind: str, entry_id: str, parent_id: str | None, **more: Any) -> dict[
 
 
 def user(entry_id: str, parent_id: str | None, text: Any, ms: int = 1786608001000) -> dict[str, Any]:
-    """What a user said; a list stands as content."""
+    """Return a user message; a list becomes its content."""
     content = text if isinstance(text, list) else [{"type": "text", "text": text}]
     return entry("message", entry_id, parent_id, message={"role": "user", "content": content, "timestamp": ms})
 
@@ -73,7 +73,7 @@ def answer(
 
 
 def result(entry_id: str, parent_id: str | None, text: str, ms: int = 1786608003000) -> dict[str, Any]:
-    """What a tool gave back."""
+    """Return a tool result."""
     message = {
         "role": "toolResult",
         "toolCallId": f"c{parent_id}",

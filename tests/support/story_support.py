@@ -1,4 +1,4 @@
-"""What the stories share: a home with sessions of some weeks, a stand-in for the agent, the browser in a terminal."""
+"""Helpers for stories: a home with sessions of some weeks, a stand-in for the agent, the browser in a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program in a terminal of its own: real key bytes in, and what stands on the screen at each moment."""
+"""Run a program in a pseudo-terminal: send real key bytes, read the screen at each moment."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ DOWN, UP, LEFT, RIGHT = "\x1b[B", "\x1b[A", "\x1b[D", "\x1b[C"
 PAGE_DOWN, PAGE_UP = "\x1b[6~", "\x1b[5~"
 ENTER, ESCAPE, TAB, BACKSPACE = "\r", "\x1b", "\t", "\x7f"
 
-# What asks the terminal for the kitty keyboard protocol, which ours would draw, and colours: nobody looks at them here,
-# and they are most of what a program sends.
+# Requests for the kitty keyboard protocol, which pyte would print, and colours: no test reads them, and they make up
+# most of the output.
 _UNSEEN = re.compile(rb"\x1b\[(?:[<>=][0-9;]*u|[0-9;:]*m)")
 _TORN = re.compile(rb"\x1b(?:\[[<>=]?[0-9;:]*)?\Z")
 
 
 class TimedOut(AssertionError):
-    """What was waited for did not appear; the message holds what stood on the screen instead."""
+    """The expected text did not appear in time; the message contains the screen instead."""
 
 
 class Screen:
-    """What stands on a terminal's screen."""
+    """The screen of a terminal."""
 
     def __init__(self, rows: int = ROWS, columns: int = COLUMNS) -> None:
         self._screen = pyte.Screen(columns, rows)
@@ -43,7 +43,7 @@ class Screen:
         self._waiting = b""
 
     def feed(self, given: bytes) -> None:
-        """Take what the program wrote."""
+        """Feed the program's output to the screen."""
         text = self._waiting + given
         torn = _TORN.search(text)
         self._waiting = torn[0] if torn is not None else b""
@@ -56,15 +56,15 @@ class Screen:
         return ["".join([row[x].data for x in range(self._screen.columns)]).rstrip() for row in rows]
 
     def text(self) -> str:
-        """Return the whole screen."""
+        """Return the text of the whole screen."""
         return "\n".join(self.lines())
 
 
 class Terminal:
-    """A running program in a terminal; leave with `close`.
+    """A running program in a terminal; end it with `close`.
 
-    `controlling` is whether the terminal's end reaches the program as a signal. With `captured` its standard output is
-    no terminal but a pipe, as in a shell's `$(…)`.
+    `controlling` makes it the controlling terminal, so that the program gets a signal when it is closed. `captured`
+    makes standard output a pipe, as in a shell's `$(…)`.
     """
 
     def __init__(
@@ -128,18 +128,18 @@ class Terminal:
         return moment
 
     def modes(self) -> list[Any]:
-        """Return how the terminal treats keys and lines."""
+        """Return the modes of the terminal (`termios`)."""
         return termios.tcgetattr(self._descriptor)
 
     def set_modes(self, modes: list[Any]) -> None:
-        """Treat keys and lines otherwise, as a shell does while it has the terminal."""
+        """Set the modes of the terminal, as a shell does when it gets the terminal back."""
         termios.tcsetattr(self._descriptor, termios.TCSANOW, modes)
 
     def wait(self, seen: str | Callable[[Screen], bool], seconds: float = PATIENCE_SECONDS) -> float:
-        """Wait for a text, or until the screen's text is as asked for; return when the bytes came that made it so.
+        """Wait for a text or a condition of the screen; return the moment of the output that fulfilled it.
 
         Raises:
-            TimedOut: it never was, or the program ended.
+            TimedOut: it was not fulfilled in time, or the program ended.
         """
         wanted = (lambda screen: seen in screen.text()) if isinstance(seen, str) else seen
         end = time.perf_counter() + seconds
@@ -164,7 +164,7 @@ class Terminal:
     ) -> tuple[float, list[tuple[float, list[str]]]]:
         """Send keys; return the moment, and the screen after each output until it is quiet, or for `most` seconds.
 
-        The screen is worked out afterwards: while the program works, nothing but its bytes is waited for.
+        The screen is computed afterwards, so that parsing does not delay the measurement.
         """
         outputs: list[tuple[float, bytes]] = []
         pressed = self.press(*keys)

@@ -38,7 +38,7 @@ def message(role: str, entry_id: str, parent: str | None, content: Any = "", **f
 
 
 def user(entry_id: str, parent: str | None, text: Any) -> Entry:
-    """What the user said."""
+    """Return a user message."""
     return message("user", entry_id, parent, text)
 
 
