@@ -1,4 +1,4 @@
-"""Questions over a screen: a choice between few answers, and a line to type. What they quote is clean spans."""
+"""Dialogs over a screen: a choice between a few answers, or a line to type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All sessions the browser knows, and the rows its lists show of them: grouping, scope, filter, order.
+"""The library: the summaries of all sessions, and the rows of the lists: grouping, scope, filter, order.
 
 It holds summaries only and knows no screen. Rows are recomputed whole whenever something changes: ten thousand
 sessions take some milliseconds.
@@ -129,18 +129,18 @@ class Library:
         return len(self._summaries)
 
     def add(self, batch: Iterable[Summary]) -> None:
-        """Take newly read sessions, in place of older readings of the same files."""
+        """Add summaries; they replace older ones of the same files."""
         for summary in batch:
             self._summaries[summary.path] = summary
         self._forget_all()
 
     def open(self, opening: FirstRows) -> None:
-        """Take the first rows, and the counts of all, until the others have come."""
+        """Take the first rows and the counts of all sessions, until the other rows come."""
         self.add(opening.summaries)
         self._opening = opening
 
     def opened(self) -> None:
-        """Count for itself from now on: all sessions are here."""
+        """Note that all sessions are here."""
         self._opening = None
 
     @property
@@ -149,7 +149,7 @@ class Library:
         return self._opening is not None
 
     def keep_only(self, paths: Iterable[str]) -> None:
-        """Forget the sessions that a complete scan did not find again."""
+        """Remove the sessions that a complete scan did not find."""
         found = set(paths)
         self._typed = PickerTexts()
         for path in [path for path in self._summaries if path not in found]:
@@ -157,7 +157,7 @@ class Library:
         self._forget_all()
 
     def replace(self, summaries: Iterable[Summary], gone: Iterable[str]) -> None:
-        """Take sessions that were read anew, and forget those that are gone."""
+        """Replace the summaries of changed sessions, and remove those that are gone."""
         for path in gone:
             self._summaries.pop(path, None)
         self.add(summaries)

@@ -19,7 +19,7 @@ PREVIEW_DELAY = 0.12
 
 
 class Preview:
-    """What the preview shows, and what it waits for."""
+    """The preview pane: the session it shows, and its timers."""
 
     def __init__(self, screen: CommandScreen[None], state: ListState) -> None:
         self._screen = screen
@@ -75,7 +75,7 @@ class Preview:
             screen.set_focus(screen.query_one("#sessions"))
 
     def _rests(self) -> None:
-        """Show the session at which quick keys came to a stop."""
+        """Show the session on which the cursor came to rest."""
         self._show_facts()
         if self._screen.has_class("-preview-shown"):
             self.load()
@@ -96,7 +96,7 @@ class Preview:
         (lane.follow if follows else lane.ask)(load)
 
     def changed(self) -> None:
-        """Read the session again: what is read stays where it is until the rest is there."""
+        """Read the session again; the text keeps its scroll position."""
         # Below another screen nobody reads it.
         self._is_stale = not self._screen.is_seen
         if self._screen.is_seen:

@@ -1,4 +1,4 @@
-"""What comes of the disk while the lists stand there: sessions found, changed and gone, and how the reading goes."""
+"""Updates of the lists while the disk is scanned: sessions found, changed and gone, and the progress."""
 
 from __future__ import annotations
 

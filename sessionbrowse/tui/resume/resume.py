@@ -1,4 +1,4 @@
-"""Resume sessions: here, in tmux beside the browser, or by the user's command; what is asked where that cannot be."""
+"""Resume sessions: in this terminal, in tmux or by the user's command; ask where that is impossible."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _begin(screen: CommandScreen[None], summary: Summary, way: ResumeIn) -> None
 
 
 def _plan(screen: CommandScreen[None], summary: Summary, way: ResumeIn, directory: str | None = None) -> None:
-    """See in the background what to run, then run it."""
+    """Plan the command in the background, then run it."""
     browser = screen.browser
     source = browser.source
 

@@ -1,4 +1,4 @@
-"""What every screen does: turn keys into commands of the table, say why one cannot work, keep the footer true."""
+"""The base of all screens: it turns keys into commands of the table and keeps the footer up to date."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             return is_done
 
     def expect(self, lane: Lane) -> None:
-        """Have what the lane was just asked for in the frame of the key that asks, if it comes soon."""
+        """Wait a moment for the lane's answer, so that it is painted with the key that asked for it."""
         self._awaited = lane.name
         self._answer_came.clear()
 
@@ -182,7 +182,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             self.app.screen.check_idle()
 
     def after_frame(self, callback: Callable[[], object]) -> None:
-        """Call back when what is to be seen now is painted."""
+        """Call back after the next frame is painted."""
         if self._held:
             self._after_frame.append(callback)
         else:
@@ -227,7 +227,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             self.text_changed(event.input.value)
 
     def give(self, command: Command) -> None:
-        """Carry out a command, or say why it cannot work here."""
+        """Run a command, or say why it cannot work here."""
         reason = command.unavailable(self.here())
         if reason is not None:
             self.browser.say(reason, "warning")
@@ -241,7 +241,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         self.update_footer()
 
     def reload(self) -> None:
-        """Read again what another program may have changed meanwhile."""
+        """Read the files again: another program may have changed them."""
         command = BY_ID["reload"]
         if self.can_give(command):
             self.give(command)
@@ -316,12 +316,12 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         self.give(self.browser.keys.by_id[event.command_id])
 
     def set_focus(self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False) -> None:
-        """Give the keys to a widget, at once: the next key may already be waiting."""
+        """Focus a widget at once: the next key may already be waiting."""
         super().set_focus(widget, scroll_visible, from_app_focus)
         self.focus_changed()
 
     def focus_changed(self) -> None:
-        """Keep cursors and footer true to what has the keys."""
+        """Update cursors and footer for the focused widget."""
         for row_list in self.query(RowList):
             row_list.lend_keys(self.typing and self.moving() is row_list)
         self.update_footer()
@@ -358,11 +358,11 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @property
     def busy(self) -> bool:
-        """Whether background work is under way that somebody waits for."""
+        """Whether background work is under way."""
         return any(lane.busy for lane in self._lanes.values())
 
     def on_unmount(self) -> None:
-        """Stop caring about what is still being worked on."""
+        """Cancel the background work."""
         for lane in self._lanes.values():
             lane.cancel()
 
