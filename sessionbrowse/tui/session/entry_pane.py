@@ -54,7 +54,7 @@ class EntryPane:
         """Show the entry under the cursor; after the cursor `moved`, when it rests."""
         screen, tree, view = self._screen, self._tree, self.view
         session, index = tree.session, tree.index
-        screen.lane("view").cancel()
+        screen.lane("view", self.take).cancel()
         if session is None or index is None:
             self._make = None
             self.text.show([], empty="Nothing is chosen in the tree.")
@@ -76,7 +76,7 @@ class EntryPane:
     def _ask(self) -> None:
         make, self._make = self._make, None
         if make is not None:
-            self._screen.lane("view").ask(make)
+            self._screen.lane("view", self.take).ask(make)
 
     def take(self, outcome: Outcome) -> None:
         """Show the document of the entry under the cursor."""

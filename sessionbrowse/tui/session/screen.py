@@ -217,18 +217,6 @@ class SessionScreen(PanedScreen):
         right = facts_line(self.summary, self.session, key, narrow=self.size.width < NARROW)
         self.query_one("#header", Bar).show(left, right)
 
-    def take_rows(self, outcome: Outcome) -> None:
-        """Show the rows of the tree."""
-        self.tree_pane.take_rows(outcome)
-
-    def take_texts(self, outcome: Outcome) -> None:
-        """Show the texts of the tree's rows."""
-        self.tree_pane.take_texts(outcome)
-
-    def take_view(self, outcome: Outcome) -> None:
-        """Show the document of the entry under the cursor."""
-        self.entry_pane.take(outcome)
-
     def reveal(self, key: Hashable) -> bool:
         """Put the cursor on the entry with this id, or on its nearest ancestor that has a row."""
         self.tree_pane.show_entry(str(key))
@@ -281,14 +269,6 @@ class SessionScreen(PanedScreen):
         """Show the view whose name was clicked."""
         self.entry_pane.show(next(known for known in VIEWS if known == view))
 
-    def do_next_view(self) -> None:
-        """Show the next view."""
-        self.entry_pane.turn(1)
-
-    def do_previous_view(self) -> None:
-        """Show the previous view."""
-        self.entry_pane.turn(-1)
-
     def do_reload(self) -> None:
         """Read the file again."""
         self._open()
@@ -313,7 +293,3 @@ class SessionScreen(PanedScreen):
 
         if self.session is not None:
             self.browser.push_screen(DamageScreen(self.session))
-
-    def do_label_times(self) -> None:
-        """Show or hide when labels were set."""
-        self.tree_pane.toggle_label_times()

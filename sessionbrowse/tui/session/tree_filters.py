@@ -1,4 +1,4 @@
-"""Commands that choose which rows of a tree are shown: pi's five filters."""
+"""Commands that choose which rows of a tree are shown (pi's five filters), and whether with the times of labels."""
 
 from __future__ import annotations
 
@@ -41,6 +41,10 @@ class TreeFilters:
     def do_previous_filter(self) -> None:
         """Use the previous filter."""
         self._step(-1)
+
+    def do_label_times(self) -> None:
+        """Show or hide the times at which labels were set."""
+        self._tree.toggle_label_times()
 
     def _toggle(self, name: str) -> None:
         # Choosing the filter that is on goes back to the usual rows, as pi's toggles do.

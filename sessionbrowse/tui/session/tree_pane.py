@@ -129,7 +129,7 @@ class TreePane:
             self.row_list.set_rows([])
         self.session = session
         self.marked = None if self.marked is not None and self.marked >= len(session.ids) else self.marked
-        self._texts = RowTexts(session, self._screen.browser.home, self._screen.lane("texts"))
+        self._texts = RowTexts(session, self._screen.browser.home, self._screen.lane("texts", self.take_texts))
         known = session.index_by_id
         indexes = frozenset([known[entry_id] for entry_id in folded if entry_id in known])
         self.show(TreeState(self.state.filter, self.state.query, indexes) if indexes else self.state)
@@ -157,7 +157,7 @@ class TreePane:
             if done is not None:
                 done.wait(ANSWER_SECONDS)
 
-        lane = self._screen.lane("rows")
+        lane = self._screen.lane("rows", self.take_rows)
         lane.ask(lambda job: make_rows(session, state, before, job, cursor, room, read_texts))
         self._screen.expect(lane)
 
@@ -223,7 +223,7 @@ class TreePane:
     def prepare_texts(self, visible: range) -> None:
         """Have the texts of the visible rows read, in the frame of the key that made them visible if possible."""
         if self._texts is not None and self._texts.prepare(self.rows.indexes, visible) is not None:
-            self._screen.expect(self._screen.lane("texts"))
+            self._screen.expect(self._screen.lane("texts", self.take_texts))
 
     def take_texts(self, outcome: Outcome) -> None:
         """Paint the rows whose texts were read."""

@@ -10,10 +10,10 @@ from textual.strip import Strip
 
 from sessionbrowse.tui.lists.rows import bar, key_hints
 from sessionbrowse.tui.paint.spans import Line, line_width, sides
-from sessionbrowse.tui.widgets.painted import Painted
+from sessionbrowse.tui.widgets.span_view import SpanView
 
 
-class Bar(Painted, can_focus=False):
+class Bar(SpanView, can_focus=False):
     """One line with a left and a right side."""
 
     ALLOW_SELECT = False
@@ -36,7 +36,7 @@ class Bar(Painted, can_focus=False):
         return self.paint(bar(self._left, self._right, width) if y == 0 else [], width)
 
 
-class KeyBar(Painted, can_focus=False):
+class KeyBar(SpanView, can_focus=False):
     """The keys of the focused pane's commands; a click on one runs the command."""
 
     ALLOW_SELECT = False

@@ -17,7 +17,7 @@ from textual.strip import Strip
 
 from sessionbrowse.text import width as cell_width
 from sessionbrowse.tui.paint.spans import Line, wrap_words
-from sessionbrowse.tui.widgets.painted import Painted
+from sessionbrowse.tui.widgets.span_view import SpanView
 
 GUTTER = 2
 """Cells before every row: the bar of the cursor and the sign of a marked row."""
@@ -35,7 +35,7 @@ RenderRow = Callable[[int, int, RowState], Line]
 """Renders a row: position, width in cells, state → spans of at most that width."""
 
 
-class RowList(Painted, can_focus=True):
+class RowList(SpanView, can_focus=True):
     """A list with a cursor that stays on its row when other rows are added or removed."""
 
     ALLOW_SELECT = False

@@ -19,7 +19,7 @@ from sessionbrowse.tui.layout.heights import DocumentLayout
 from sessionbrowse.tui.layout.parts import FactPart, Part, overlay
 from sessionbrowse.tui.paint.spans import Line, line_width, wrap_words
 from sessionbrowse.tui.reading.images import ImagePart
-from sessionbrowse.tui.widgets.painted import Painted
+from sessionbrowse.tui.widgets.span_view import SpanView
 
 FindMatches = Callable[[str], list[tuple[int, int]]]
 """Returns the places to mark in a row's text, in order, without overlaps."""
@@ -30,7 +30,7 @@ Spot = Fold | ImagePart
 """A row that the user can open: a fold or an image."""
 
 
-class TextView(Painted, can_focus=True):
+class TextView(SpanView, can_focus=True):
     """A scrolling document of parts."""
 
     ALLOW_SELECT = True

@@ -11,7 +11,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from sessionbrowse.tui.app import BrowseApp
-from sessionbrowse.tui.widgets.painted import Painted
+from sessionbrowse.tui.widgets.span_view import SpanView
 from tests.support.terminal import Screen
 from tests.support.tui_support import Driven, browsing, demo_options, fixed_source, summary
 
@@ -61,14 +61,14 @@ async def test_piece_by_piece_stands_on_the_terminal_what_stands_on_the_screen(
 async def test_a_step_of_the_cursor_draws_its_two_rows_and_nothing_beside_them(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[tuple[str | None, int]] = []
 
-    def noted(self: Painted, crop: Region) -> list[Strip]:
+    def noted(self: SpanView, crop: Region) -> list[Strip]:
         drawn.append((self.id, crop.height))
         return render(self, crop)
 
     async with browsing(fixed_source([summary(f"/{n}.jsonl", modified=-n) for n in range(100)])) as browser:
         await browser.press("v", "down")
-        render = Painted.render_lines
-        monkeypatch.setattr(Painted, "render_lines", noted)
+        render = SpanView.render_lines
+        monkeypatch.setattr(SpanView, "render_lines", noted)
         await browser.press("down")
         assert ("sessions", 2) in drawn
         assert all(height <= 2 for _, height in drawn)

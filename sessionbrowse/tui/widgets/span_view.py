@@ -54,7 +54,7 @@ class SteadyBar(ScrollBar):
         return int((height - max(1, self.window_size * height / self.window_virtual_size)) * position / hidden * 8)
 
 
-class Painted(CompatScrollView):
+class SpanView(CompatScrollView):
     """A scrolling view that draws lines of spans."""
 
     BAR = SteadyBar

@@ -1,25 +1,50 @@
-"""Commands for the folds and images of the entry beside the tree."""
+"""Commands for the entry beside the tree: its views, folds and images."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Protocol
 
+from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.tui.outside.viewer import show_image
 from sessionbrowse.tui.reading.images import ImagePart
-from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.jobs import Outcome
+from sessionbrowse.tui.session.entry_pane import EntryPane
+from sessionbrowse.tui.shell.browser import Browser
+from sessionbrowse.tui.shell.jobs import Lane, Outcome
 from sessionbrowse.tui.widgets.text_view import TextView
 
 
-class EntryFolds:
-    """Commands that unfold what the pane hides and open images."""
+class HasEntry(Protocol):
+    """A screen with an entry beside its tree, as these commands know it."""
 
-    def __init__(self, screen: CommandScreen[Any]) -> None:
+    summary: Summary
+    entry_pane: EntryPane
+
+    @property
+    def browser(self) -> Browser:
+        """The app."""
+
+    def lane(self, name: str, take: Callable[[Outcome], object] | None = None) -> Lane:
+        """Return a lane of background work whose outcomes go to `take`."""
+
+
+class EntryView:
+    """Commands that choose the view, open and close folds, and open images."""
+
+    def __init__(self, screen: HasEntry) -> None:
         self._screen = screen
 
     @property
     def _text(self) -> TextView:
-        return self._screen.query_one("#view", TextView)
+        return self._screen.entry_pane.text
+
+    def do_next_view(self) -> None:
+        """Show the next view."""
+        self._screen.entry_pane.turn(1)
+
+    def do_previous_view(self) -> None:
+        """Show the previous view."""
+        self._screen.entry_pane.turn(-1)
 
     def do_open_marked(self) -> None:
         """Open or close the marked fold, or open the marked image."""
@@ -53,9 +78,7 @@ class EntryFolds:
 
     def _open_image(self, image: ImagePart) -> None:
         browser = self._screen.browser
-        subject = self._screen.subject
-        assert subject is not None
-        path = subject.path
+        path = self._screen.summary.path
         self._screen.lane("viewer", self.take_viewer).ask(
             lambda job: show_image(image.data, path, browser.temporary_copies, browser.options.environ)
         )
