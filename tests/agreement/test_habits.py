@@ -86,7 +86,7 @@ HABITS = (
     pick("pi", "session is gone: where to continue", "r", "resume", "tui/resume/test_resuming::test_where_the_directory_is_gone_another_one_can_be_chosen"),
     # ---- omp: its picker
     pick("omp", "delete", "delete", "delete", f"{CHANGES}::test_delete_asks_naming_size_children_and_companions_and_restore_brings_it_back"),
-    pick("omp", "pinned first", "p", "pin", "tui/lists/test_ordering::test_a_pin_of_omp_is_shown_and_left_to_omp"),
+    pick("omp", "pinned first", "p", "pin", "tui/lists/test_sort_and_scope::test_a_pin_of_omp_is_shown_and_left_to_omp"),
     pick("omp", "fork mark", "f5", "reload", f"{BROWSE}::test_a_row_shows_agent_age_messages_and_signs"),
     pick("omp", "mouse: wheel", "f5", "reload", f"{ROWS}::test_the_wheel_scrolls_without_moving_the_cursor", "the wheel scrolls"),
     pick("omp", "mouse: click", "f5", "reload", f"{ROWS}::test_a_click_moves_the_cursor_and_only_a_double_click_goes_in", "never opens by accident"),
