@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 MOVE, OPEN, FIND, SHOW, TREE_GROUP, PROGRAM = "Move", "Open", "Find and sort", "Show", "Tree", "Program"
 CUSTOM = "Your own commands"
@@ -43,8 +44,7 @@ Reason = Callable[[Here], str | None]
 class Command(Struct, frozen=True, kw_only=True):
     """One row of the table.
 
-    `title` is a verb, two words at most; `help` one sentence. `footer` orders the bar at the bottom (0: not there).
-    `typing` commands also work while a filter line has the keys.
+    `title` is a verb, two words at most; `help` says in eight words or so what the command does, without a full stop.
     """
 
     id: str
@@ -52,9 +52,7 @@ class Command(Struct, frozen=True, kw_only=True):
     title: str
     help: str
     where: tuple[str, ...]
-    group: str
-    footer: int = 0
-    typing: bool = False
+    group: str = ""
     reason: Reason | None = None
 
     def unavailable(self, here: Here) -> str | None:
@@ -62,27 +60,11 @@ class Command(Struct, frozen=True, kw_only=True):
         return self.reason(here) if self.reason is not None else None
 
 
-def row(
-    id: str,
-    keys: str,
-    title: str,
-    help: str,
-    where: tuple[str, ...],
-    group: str,
-    *,
-    footer: int = 0,
-    typing: bool = False,
-    reason: Reason | None = None,
-) -> Command:
+def row(id: str, keys: str, title: str, help: str, contexts: tuple[str, ...], reason: Reason | None = None) -> Command:
     """Return a row of the table; `keys` are separated by blanks."""
-    return Command(
-        id=id,
-        keys=tuple(keys.split()),
-        title=title,
-        help=help,
-        where=where,
-        group=group,
-        footer=footer,
-        typing=typing,
-        reason=reason,
-    )
+    return Command(id=id, keys=tuple(keys.split()), title=title, help=help, where=contexts, reason=reason)
+
+
+def in_group(group: str, *rows: Command) -> tuple[Command, ...]:
+    """Return the rows as commands of a group."""
+    return tuple([replace(command, group=group) for command in rows])

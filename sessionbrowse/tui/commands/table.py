@@ -7,181 +7,301 @@ the file that `tui/handlers.py` names. `contexts.py` says where a command works,
 
 from __future__ import annotations
 
-from sessionbrowse.tui.commands.changes_table import CHANGES
-from sessionbrowse.tui.commands.command import MOVE, OPEN, PROGRAM, SHOW, Command, row
+from sessionbrowse.tui.commands.command import (
+    CHANGE,
+    FIND,
+    MOVE,
+    OPEN,
+    PROGRAM,
+    SHOW,
+    TREE_GROUP,
+    Command,
+    in_group,
+    row,
+)
 from sessionbrowse.tui.commands.contexts import (
     CHECKPOINTS,
+    DIALOG,
     EVERYWHERE,
     FOUND,
     LIST,
     OVERLAY,
     PREVIEW,
     PROJECTS,
+    PROMPT,
     RESULTS,
     RESULTS_VIEW,
+    SEARCHING,
     SESSION,
     SESSIONS,
     TREE,
+    TYPING,
     VIEW,
     WELCOME,
+    WORKING,
 )
-from sessionbrowse.tui.commands.lists_table import LISTS
 from sessionbrowse.tui.commands.reasons import (
+    needs_block,
+    needs_branches,
     needs_damage,
+    needs_entry,
+    needs_entry_id,
+    needs_families,
+    needs_family,
+    needs_filter,
+    needs_fold,
+    needs_folder,
+    needs_image,
+    needs_labels,
+    needs_project,
     needs_rows,
+    needs_search,
     needs_session,
 )
-from sessionbrowse.tui.commands.search_table import SEARCH
-from sessionbrowse.tui.commands.session_table import READING, TREE_COMMANDS
 
-PANES = (PROJECTS, SESSIONS, PREVIEW)
-
-MOVING: tuple[Command, ...] = (
-    row("up", "up k", "Up", "Move up by one row.", (EVERYWHERE,), MOVE, typing=True),
-    row("down", "down j", "Down", "Move down by one row.", (EVERYWHERE,), MOVE, typing=True),
-    row("page_up", "pageup", "Page up", "Move up by one page.", (EVERYWHERE,), MOVE, typing=True),
-    row("page_down", "pagedown", "Page down", "Move down by one page.", (EVERYWHERE,), MOVE, typing=True),
-    row("first", "home g", "First", "Move to the first row.", (EVERYWHERE,), MOVE),
-    row("last", "end G", "Last", "Move to the last row.", (EVERYWHERE,), MOVE),
-    row(
-        "pane_left",
-        "left h",
-        "Left pane",
-        "Give the keys to the pane on the left.",
-        (*PANES, VIEW, RESULTS_VIEW),
+# Each row: id, keys, title, help, contexts, and the reason why it cannot work now.
+COMMANDS: tuple[Command, ...] = (
+    *in_group(
         MOVE,
+        row("up", "up k", "Up", "Move up one row", (EVERYWHERE,)),
+        row("down", "down j", "Down", "Move down one row", (EVERYWHERE,)),
+        row("page_up", "pageup", "Page up", "Move up one page", (EVERYWHERE,)),
+        row("page_down", "pagedown", "Page down", "Move down one page", (EVERYWHERE,)),
+        row("first", "home g", "First", "Move to the first row", (EVERYWHERE,)),
+        row("last", "end G", "Last", "Move to the last row", (EVERYWHERE,)),
+        row(
+            "pane_left", "left h", "Left pane", "Focus the left pane", (PROJECTS, SESSIONS, PREVIEW, VIEW, RESULTS_VIEW)
+        ),
+        row("pane_right", "right l", "Right pane", "Focus the right pane", (PROJECTS, SESSIONS, PREVIEW)),
     ),
-    row("pane_right", "right l", "Right pane", "Give the keys to the pane on the right.", PANES, MOVE),
-    row(
-        "open",
-        "enter",
-        "Open",
-        "Go in: from a project to its sessions, to a session's tree, to an entry. Never starts a program.",
-        (PROJECTS, SESSIONS, PREVIEW, TREE),
+    *in_group(
         OPEN,
-        footer=1,
-        reason=needs_rows,
+        row(
+            "open",
+            "enter",
+            "Open",
+            "Open the project, session or entry",
+            (PROJECTS, SESSIONS, PREVIEW, TREE),
+            needs_rows,
+        ),
+        row("back", "escape", "Back", "Clear the filter, or go back", (LIST, SESSION)),
+        row("resume", "r", "Resume", "Run the agent on the session", (LIST, SESSION, RESULTS), needs_session),
+        row(
+            "resume_as",
+            "R",
+            "Resume as",
+            "Choose where and how to resume",
+            (LIST, SESSION, RESULTS, CHECKPOINTS),
+            needs_session,
+        ),
+        row(
+            "copy",
+            "y ctrl+x",
+            "Copy",
+            "Copy the file's path, or the entry's text",
+            (SESSIONS, PREVIEW, TREE, VIEW, FOUND),
+            needs_session,
+        ),
+        row(
+            "copy_menu",
+            "Y",
+            "Copy …",
+            "Choose what to copy: text, ids, path, command",
+            (SESSIONS, PREVIEW, TREE, VIEW),
+            needs_session,
+        ),
+        row("edit", "e", "Open copy", "Open a copy in your editor", (SESSIONS, PREVIEW, TREE, VIEW), needs_session),
+        row("open_image", "i", "Open image", "Open the image in the system's viewer", (SESSION,), needs_image),
+        row(
+            "open_found",
+            "enter",
+            "Go there",
+            "Open the entry in its session's tree",
+            (SEARCHING, RESULTS, CHECKPOINTS),
+            needs_rows,
+        ),
+        row("leave_found", "escape", "Back", "Go back; the search is kept", (SEARCHING, FOUND)),
+        row(
+            "resume_there", "r", "Resume there", "Check the entry out and run the agent", (CHECKPOINTS,), needs_entry_id
+        ),
+        row("demo", "enter", "Open demo", "Open a made-up store in a temporary directory", (WELCOME,)),
     ),
-    row(
-        "back",
-        "escape",
-        "Back",
-        "Clear the filter, or go back to where you came from.",
-        (LIST, SESSION),
-        OPEN,
-        footer=9,
+    *in_group(
+        FIND,
+        row("filter", "slash", "Filter", 'Filter while typing: words, "phrases", re:pattern', (LIST, SESSION)),
+        row("accept_filter", "enter", "Keep filter", "Keep the filter and focus the list", (TYPING,)),
+        row("clear_filter", "escape", "Clear filter", "Show all rows again", (TYPING,)),
+        row("scope", "tab", "Scope", "Switch between one folder and all", (LIST,), needs_folder),
+        row("sort", "ctrl+s", "Sort", "Change the order: newest, threaded, name, size, cost", (LIST,)),
+        row("named", "ctrl+n", "Named only", "Show only named sessions, or all", (LIST,)),
+        row("hidden", "full_stop", "Show hidden", "Show or hide sessions of subagents and workflows", (LIST,)),
+        row("family", "o", "Open family", "Unfold or fold the session's forks and subagents", (LIST,), needs_family),
+        row("families", "O", "All families", "Unfold or fold all families", (LIST,), needs_families),
+        row("pin", "p", "Pin", "Pin the session to the top, or unpin it", (SESSIONS, PREVIEW), needs_session),
+        row("repositories", "w", "By repository", "Group projects by repository or by directory", (LIST,)),
+        row("archived", "x", "Archived", "Show archived sessions, or the others", (LIST,)),
+        row("next_hit", "n", "Next hit", "Jump to the next search hit", (SESSION,), needs_filter),
+        row("previous_hit", "N", "Hit before", "Jump to the previous search hit", (SESSION,), needs_filter),
+        row("search_all", "ctrl+f F", "Search all", "Search all sessions and branches while typing", (LIST,)),
+        row("search_beyond", "F", "Search all", "Search all sessions, not only this one", (SESSION,)),
+        row("checkpoints", "apostrophe", "Checkpoints", "List the labels of all sessions", (LIST, SESSION)),
+        row("found_rows", "tab", "To results", "Focus the results", (SEARCHING, RESULTS_VIEW)),
+        row("found_view", "tab right l", "To preview", "Focus the preview", (RESULTS, CHECKPOINTS)),
+        row("found_line", "slash i", "Type", "Focus the search line", (FOUND,)),
+        row("search_tools", "ctrl+t", "With tools", "Search tool calls and results too, or not", (SEARCHING, RESULTS)),
+        row("stop_search", "ctrl+g", "Stop", "Stop the search; results stay", (SEARCHING, RESULTS), needs_search),
     ),
-    row(
-        "resume",
-        "r",
-        "Resume",
-        "Run the session's own agent on it in its directory; the browser comes back afterwards, or stays beside it.",
-        (LIST, SESSION, RESULTS),
-        OPEN,
-        footer=2,
-        reason=needs_session,
-    ),
-    row(
-        "resume_as",
-        "R",
-        "Resume as",
-        "Choose where to resume: here, in a tmux window or split, by a command; in the tree also from the entry.",
-        (LIST, SESSION, RESULTS, CHECKPOINTS),
-        OPEN,
-        reason=needs_session,
-    ),
-)
-"""Moving the cursor and between panes, opening and resuming."""
-
-SHOWING: tuple[Command, ...] = (
-    row(
-        "wider",
-        "greater_than_sign",
-        "Wider",
-        "Make the pane wider that has the keys.",
-        (LIST, SESSION),
+    *in_group(
         SHOW,
+        row("path", "ctrl+p", "Path", "Show or hide the file paths", (LIST,)),
+        row("preview", "v", "Preview", "Show or hide the preview", (LIST,)),
+        row("wider", "greater_than_sign", "Wider", "Widen the focused pane", (LIST, SESSION)),
+        row("narrower", "less_than_sign", "Narrower", "Narrow the focused pane", (LIST, SESSION)),
+        row("zoom", "z", "Zoom", "Zoom the focused pane, or restore it", (LIST, SESSION)),
+        row("damage", "exclamation_mark", "Damage", "Show where the session file is damaged", (SESSION,), needs_damage),
+        row("reload", "f5", "Reload", "Scan the disk again", (LIST, SESSION, WELCOME)),
+        row("next_view", "tab", "Switch view", "Show the next of Entry, Context, Raw, Diff", (SESSION,)),
+        row("previous_view", "shift+tab", "View before", "Show the previous view", (SESSION,)),
+        row("open_marked", "enter space", "Open fold", "Open or close the marked fold or image", (VIEW,), needs_block),
+        row("open_block", "o", "Unfold", "Open or close the fold beside the tree", (SESSION,), needs_block),
+        row("open_all", "O", "Unfold all", "Open or close all folds of the view", (SESSION,)),
+        row("next_block", "right_square_bracket", "Next fold", "Mark the next fold or image", (VIEW,), needs_block),
+        row(
+            "previous_block",
+            "left_square_bracket",
+            "Fold before",
+            "Mark the previous fold or image",
+            (VIEW,),
+            needs_block,
+        ),
+        row("found_preview", "v", "Preview", "Show or hide the preview", (FOUND,)),
+        row("search_again", "f5", "Look again", "Scan the disk again", (SEARCHING, RESULTS, CHECKPOINTS)),
     ),
-    row("narrower", "less_than_sign", "Narrower", "Make the pane narrower.", (LIST, SESSION), SHOW),
-    row(
-        "zoom", "z", "Zoom", "Give the pane that has the keys the whole screen, or give it back.", (LIST, SESSION), SHOW
+    *in_group(
+        TREE_GROUP,
+        row(
+            "compare",
+            "d",
+            "Compare",
+            "Mark the entry; on another entry, compare both branches",
+            (TREE, VIEW),
+            needs_rows,
+        ),
+        row("compare_leaf", "D", "Compare leaf", "Compare with the active branch", (TREE, VIEW), needs_rows),
+        row("tree_page_up", "left ctrl+b", "Page up", "Move up one page, as in pi", (TREE,)),
+        row("tree_page_down", "right ctrl+f", "Page down", "Move down one page, as in pi", (TREE,)),
+        row("fold", "ctrl+left alt+left h", "Fold", "Fold the branch, or jump to its start", (TREE,)),
+        row("unfold", "ctrl+right alt+right l", "Unfold", "Unfold the branch, or jump to its end", (TREE,)),
+        row("toggle_fold", "space", "Fold rows", "Fold or unfold the row", (TREE,), needs_fold),
+        row(
+            "next_branch",
+            "right_square_bracket",
+            "Next branch",
+            "Jump to the next branch point",
+            (TREE,),
+            needs_branches,
+        ),
+        row(
+            "previous_branch",
+            "left_square_bracket",
+            "Branch before",
+            "Jump to the previous branch point",
+            (TREE,),
+            needs_branches,
+        ),
+        row("next_turn", "alt+down", "Next turn", "Jump to the next message, as in omp", (TREE,)),
+        row("previous_turn", "alt+up", "Turn before", "Jump to the previous message, as in omp", (TREE,)),
+        row("leaf", "full_stop", "To leaf", "Jump to the leaf", (TREE,)),
+        row("filter_default", "1 ctrl+d alt+d", "Usual rows", "Show the rows the agent shows at first", (TREE,)),
+        row("filter_no_tools", "2 ctrl+t alt+t", "No tools", "Hide or show tool results", (TREE,)),
+        row("filter_user_only", "3 ctrl+u alt+u", "User only", "Show only user messages, or the usual rows", (TREE,)),
+        row(
+            "filter_labeled_only",
+            "4 ctrl+l alt+l",
+            "Labelled only",
+            "Show only labelled entries, or the usual rows",
+            (TREE,),
+            needs_labels,
+        ),
+        row("filter_all", "5 ctrl+a alt+a", "All rows", "Show all entries, or the usual rows", (TREE,)),
+        row("next_filter", "ctrl+o", "Choose rows", "Switch to the next choice of rows", (TREE,)),
+        row("previous_filter", "ctrl+shift+o", "Rows before", "Switch to the previous choice of rows", (TREE,)),
+        row("label_times", "T", "Label times", "Show or hide when labels were set", (TREE,), needs_labels),
     ),
-    row(
-        "copy",
-        "y ctrl+x",
-        "Copy",
-        "Copy: in lists the path of the session's file, in the tree and beside it the text of the entry.",
-        (SESSIONS, PREVIEW, TREE, VIEW, FOUND),
-        OPEN,
-        reason=needs_session,
+    *in_group(
+        CHANGE,
+        row(
+            "rename",
+            "ctrl+r",
+            "Rename",
+            "Name the session; an empty name clears it",
+            (SESSIONS, PREVIEW, SESSION),
+            needs_session,
+        ),
+        row("label", "L m", "Label", "Label the entry; an empty label clears it", (TREE, VIEW), needs_entry),
+        row("checkout", "c", "Check out", "Make the agent resume at this entry", (TREE, VIEW), needs_entry),
+        row(
+            "fork",
+            "f",
+            "Fork",
+            "Copy the session, or the path to the entry, to a new session",
+            (SESSIONS, PREVIEW, TREE, VIEW),
+            needs_session,
+        ),
+        row(
+            "delete",
+            "ctrl+d delete ctrl+backspace",
+            "Delete",
+            "Move the session and its files to the trash",
+            (SESSIONS, PREVIEW),
+            needs_session,
+        ),
+        row("archive", "a", "Archive", "Archive the session, or take it back", (SESSIONS, PREVIEW), needs_session),
+        row("restore", "t", "Trash", "List deleted sessions and restore one", (LIST,)),
+        row(
+            "relocate",
+            "M",
+            "Project moved",
+            "Update the directory of a moved project's sessions",
+            (LIST,),
+            needs_project,
+        ),
+        row("select", "space", "Select", "Select or unselect the session", (SESSIONS,), needs_session),
+        row("select_up", "shift+up", "Select up", "Select upwards", (SESSIONS,), needs_session),
+        row("select_down", "shift+down", "Select down", "Select downwards", (SESSIONS,), needs_session),
+        row("select_range", "V", "Select range", "Start or end selecting with the cursor", (SESSIONS,), needs_session),
+        row("select_all", "A ctrl+a", "Select all", "Select all shown sessions, or none", (SESSIONS,), needs_session),
+        row("undo", "u", "Undo", "Undo the last change, even an older day's", (LIST, SESSION)),
+        row("changes", "U", "Changes", "List the changes that can be undone", (LIST, SESSION)),
+        row("accept", "enter y", "Accept", "Accept the answer", (DIALOG, PROMPT)),
+        row("cancel", "escape ctrl+c n q", "Cancel", "Go back; nothing changes", (DIALOG, PROMPT)),
+        row("stop", "escape ctrl+c", "Stop", "Stop after the current item; finished ones stay", (WORKING,)),
     ),
-    row(
-        "damage",
-        "exclamation_mark",
-        "Damage",
-        "Show where the session's file is damaged, and how.",
-        (SESSION,),
-        SHOW,
-        reason=needs_damage,
-    ),
-    row(
-        "copy_menu",
-        "Y",
-        "Copy …",
-        "Choose what to copy: text, raw line, ids, path, directory, the command that resumes.",
-        (SESSIONS, PREVIEW, TREE, VIEW),
-        OPEN,
-        reason=needs_session,
-    ),
-    row(
-        "edit",
-        "e",
-        "Open copy",
-        "Open a copy of the entry in $VISUAL, $EDITOR or $PAGER; in Raw and in the lists one of the session's file.",
-        (SESSIONS, PREVIEW, TREE, VIEW),
-        OPEN,
-        reason=needs_session,
-    ),
-    row("reload", "f5", "Reload", "Read the disk again.", (LIST, SESSION, WELCOME), SHOW),
-    row("next_view", "tab", "Switch view", "Show the next of Entry, Context, Raw, Diff.", (SESSION,), SHOW, footer=4),
-    row("previous_view", "shift+tab", "View before", "Show the view before.", (SESSION,), SHOW),
-)
-"""Widths of panes, copying, reloading and views."""
-
-PROGRAM_COMMANDS: tuple[Command, ...] = (
-    row("close", "escape q question_mark enter", "Close", "Close the help.", (OVERLAY,), PROGRAM, footer=1),
-    row(
-        "demo",
-        "enter",
-        "Open demo",
-        "Open a made-up store of all four agents in a temporary directory.",
-        (WELCOME,),
-        OPEN,
-        footer=1,
-    ),
-    row("help", "question_mark f1", "Help", "Show every key that works here.", (EVERYWHERE,), PROGRAM, footer=99),
-    row(
-        "palette",
-        "colon ctrl+backslash",
-        "Commands",
-        "Find a command by its name and run it.",
-        (EVERYWHERE,),
+    *in_group(
         PROGRAM,
-        footer=20,
+        row("close", "escape q question_mark enter", "Close", "Close the window", (OVERLAY,)),
+        row("help", "question_mark f1", "Help", "Show every key that works here", (EVERYWHERE,)),
+        row("palette", "colon ctrl+backslash", "Commands", "Find a command by name and run it", (EVERYWHERE,)),
+        row("theme", "f2", "Theme", "Switch colours: dark, light, high contrast, terminal", (EVERYWHERE,)),
+        row("quit", "q ctrl+q ctrl+c", "Quit", "Leave sessionbrowse", (EVERYWHERE,)),
     ),
-    row(
-        "theme",
-        "f2",
-        "Theme",
-        "Change the colours: dark, light, high contrast, the terminal's own.",
-        (EVERYWHERE,),
-        PROGRAM,
-    ),
-    row("quit", "q ctrl+q ctrl+c", "Quit", "Leave sessionbrowse.", (EVERYWHERE,), PROGRAM, footer=30, typing=True),
 )
-"""Windows, themes and leaving."""
+"""Every command, by group, in the order in which help lists them."""
 
-COMMANDS = (*MOVING, *LISTS, *SHOWING, *READING, *TREE_COMMANDS, *SEARCH, *CHANGES, *PROGRAM_COMMANDS)
-"""Every command, in the order in which help lists them."""
+_FOOTER_IDS = """
+    open accept_filter open_marked open_found close demo resume clear_filter resume_there filter found_rows
+    found_line next_view found_view rename label scope next_filter search_tools checkout delete toggle_fold
+    search_all select sort found_preview stop_search undo back leave_found relocate fork archive preview compare
+    named palette quit help
+"""
+FOOTER = tuple(_FOOTER_IDS.split())
+"""Ids of the commands that the footer shows where they work, in its order."""
+
+_WHILE_TYPING_IDS = """
+    up down page_up page_down scope sort named path next_filter previous_filter search_all rename delete quit
+"""
+WHILE_TYPING = tuple(_WHILE_TYPING_IDS.split())
+"""Ids of the commands that also work while a filter line is focused."""
 
 BY_ID = {command.id: command for command in COMMANDS}
+"""Commands by their id."""

@@ -19,7 +19,7 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.tui.commands.command import Command, Here
 from sessionbrowse.tui.commands.contexts import EVERYWHERE, TYPING
-from sessionbrowse.tui.commands.table import BY_ID
+from sessionbrowse.tui.commands.table import BY_ID, FOOTER, WHILE_TYPING
 from sessionbrowse.tui.paint.lean_compositor import LeanCompositor
 from sessionbrowse.tui.paint.textual_compat import CompatScreen
 from sessionbrowse.tui.shell.jobs import Lane, Outcome
@@ -214,7 +214,9 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             return None
         keys = self.browser.keys
         command = keys.find(key, (self.TYPED_IN,)) or keys.find(key, self.places())
-        return command if command is not None and (command.typing or self.TYPED_IN in command.where) else None
+        return (
+            command if command is not None and (command.id in WHILE_TYPING or self.TYPED_IN in command.where) else None
+        )
 
     def text_changed(self, text: str) -> None:
         """Take the text of the line that is typed in; asked again with the same text it does nothing."""
@@ -300,8 +302,8 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             return
         here = self.here()
         places = (self.TYPED_IN,) if self.typing else self.places()
-        shown = [command for command in self.browser.keys.at(places) if command.footer]
-        shown.sort(key=lambda command: command.footer)
+        shown = [command for command in self.browser.keys.at(places) if command.id in FOOTER]
+        shown.sort(key=lambda command: FOOTER.index(command.id))
         bars.first().show(
             [
                 (command.id, self.browser.keys.shown(command), command.title.lower(), command.unavailable(here) is None)
