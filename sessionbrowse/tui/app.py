@@ -21,7 +21,6 @@ from sessionbrowse.services.background.programs import listen_to_monitor, start_
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.commands.contexts import WELCOME
 from sessionbrowse.tui.commands.keymap import Keys
-from sessionbrowse.tui.handlers import find_handler
 from sessionbrowse.tui.lists.library import Library
 from sessionbrowse.tui.lists.rows import plural
 from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
@@ -41,11 +40,10 @@ if TYPE_CHECKING:
     from sessionbrowse.services.background.pattern_worker import PatternWorker
     from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.tui.changes.change_runner import ChangeRunner
-    from sessionbrowse.tui.commands.command import Command, Here
+    from sessionbrowse.tui.commands.command import Command
     from sessionbrowse.tui.search.search_client import SearchClient
     from sessionbrowse.tui.shell.session_cache import SessionCache
-    from sessionbrowse.tui.shell.session_updates import SessionUpdates
-    from sessionbrowse.tui.shell.source import Source
+    from sessionbrowse.tui.shell.source import SessionUpdates, Source
 
 ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
 
@@ -275,22 +273,6 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         if text:
             self.call_later(screen.search_for, text)
 
-    def show_help(self, contexts: tuple[str, ...], here: Here) -> None:
-        """Show the keys of the given contexts."""
-        from sessionbrowse.tui.dialogs.help import HelpScreen
-
-        self.push_screen(HelpScreen(contexts, here))
-
-    def show_palette(self, commands: list[Command], here: Here, chosen: Callable[[Command], None]) -> None:
-        """Show the command palette and call `chosen` with the chosen command."""
-        from sessionbrowse.tui.dialogs.palette import PaletteScreen
-
-        def taken(command_id: str | None) -> None:
-            if command_id is not None:
-                chosen(self.keys.by_id[command_id])
-
-        self.push_screen(PaletteScreen(commands, here), taken)
-
     def show_checkpoints(self) -> None:
         """Show every label of every session."""
         from sessionbrowse.tui.search.checkpoints import CheckpointsScreen
@@ -310,7 +292,9 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return screen
 
     def find_handler(self, screen: str, command_id: str) -> Callable[[Any], None] | None:
-        """Return the function that carries out a command on a screen, if the table of handlers has one."""
+        """Return the function that carries out a command on a screen; None if it has none."""
+        from sessionbrowse.tui.handlers import find_handler
+
         return find_handler(screen, command_id)
 
     def lend_terminal(self, command: ResumeCommand) -> None:
@@ -444,6 +428,6 @@ def run(options: BrowseOptions, monitor: Channel[MonitorEvent] | None = None) ->
 def _import_the_rest() -> None:
     """Import the modules that the first key may need."""
     import sessionbrowse.tui.changes.change_runner
+    import sessionbrowse.tui.handlers
     import sessionbrowse.tui.reading.documents
-    import sessionbrowse.tui.session.screen
     import sessionbrowse.tui.shell.sources  # noqa: F401

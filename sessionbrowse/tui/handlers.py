@@ -1,130 +1,42 @@
-"""The table of handlers: the file of each command that is not a method `do_<id>` of its screen.
+"""The commands of each screen: the modules whose functions `do_<id>(screen)` carry them out.
 
-A file has a function `do_<id>` that is given the screen. Files are imported at the first use of a command: importing
-all of them takes longer than the first screen takes to paint.
+The app imports this module after its first paint.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
+from functools import partial
 from typing import Any
 
+from sessionbrowse.tui.changes import archive, checkout, delete, fork, label, relocate, rename, restore, undo
 from sessionbrowse.tui.commands.command import CUSTOM_ID
+from sessionbrowse.tui.dialogs import help, palette
+from sessionbrowse.tui.lists import families, filter, panes, pin, scope, selection, sort
+from sessionbrowse.tui.outside import copying
+from sessionbrowse.tui.resume import resume
+from sessionbrowse.tui.resume.custom_commands import run_custom_command
+from sessionbrowse.tui.search import open_search
+from sessionbrowse.tui.session import compare, entry_view, tree_filters, tree_find, tree_folding, tree_moving
+from sessionbrowse.tui.shell import common_commands
 
-Handler = Callable[[Any], None]
+EVERY_SCREEN = (common_commands, help, palette)
+LISTS = (archive, delete, relocate, restore, families, filter, panes, pin, scope, selection, sort)
+SESSION = (label, checkout, compare, entry_view, tree_filters, tree_find, tree_folding, tree_moving)
+BOTH = (rename, fork, undo, copying, resume, open_search)
 
-RESUME = {"resume": "resume.resume", "resume_as": "resume.resume"}
-
-SHARED = {
-    **RESUME,
-    "rename": "changes.rename",
-    "fork": "changes.fork",
-    "undo": "changes.undo",
-    "changes": "changes.undo",
-    "copy": "outside.copying:Copying",
-    "copy_menu": "outside.copying:Copying",
-    "edit": "outside.copying:Copying",
-    "checkpoints": "search.open_search:OpenSearch",
+MODULES = {
+    "browse": (*LISTS, *BOTH, *EVERY_SCREEN),
+    "session": (*SESSION, *BOTH, *EVERY_SCREEN),
+    "search": (resume, *EVERY_SCREEN),
+    "checkpoints": (resume, undo, *EVERY_SCREEN),
 }
-
-LISTS = {
-    **SHARED,
-    "archive": "changes.archive",
-    "delete": "changes.delete",
-    "relocate": "changes.relocate",
-    "restore": "changes.restore",
-    "open": "lists.panes",
-    "back": "lists.panes",
-    "pane_left": "lists.panes",
-    "pane_right": "lists.panes",
-    "preview": "lists.panes",
-    "reload": "lists.panes",
-    "filter": "lists.filter",
-    "accept_filter": "lists.filter",
-    "clear_filter": "lists.filter",
-    "sort": "lists.sort",
-    "path": "lists.sort",
-    "family": "lists.families",
-    "families": "lists.families",
-    "pin": "lists.pin",
-    "scope": "lists.scope",
-    "named": "lists.scope",
-    "hidden": "lists.scope",
-    "archived": "lists.scope",
-    "repositories": "lists.scope",
-    "select": "lists.selection",
-    "select_up": "lists.selection",
-    "select_down": "lists.selection",
-    "select_range": "lists.selection",
-    "select_all": "lists.selection",
-    "search_all": "search.open_search:OpenSearch",
-}
-
-SESSION = {
-    **SHARED,
-    "label": "changes.label",
-    "checkout": "changes.checkout",
-    "filter": "session.tree_find:TreeFind",
-    "accept_filter": "session.tree_find:TreeFind",
-    "clear_filter": "session.tree_find:TreeFind",
-    "next_hit": "session.tree_find:TreeFind",
-    "previous_hit": "session.tree_find:TreeFind",
-    "tree_page_up": "session.tree_moving:TreeMoving",
-    "tree_page_down": "session.tree_moving:TreeMoving",
-    "leaf": "session.tree_moving:TreeMoving",
-    "next_branch": "session.tree_moving:TreeMoving",
-    "previous_branch": "session.tree_moving:TreeMoving",
-    "next_turn": "session.tree_moving:TreeMoving",
-    "previous_turn": "session.tree_moving:TreeMoving",
-    "fold": "session.tree_folding:TreeFolding",
-    "unfold": "session.tree_folding:TreeFolding",
-    "toggle_fold": "session.tree_folding:TreeFolding",
-    "filter_default": "session.tree_filters:TreeFilters",
-    "filter_no_tools": "session.tree_filters:TreeFilters",
-    "filter_user_only": "session.tree_filters:TreeFilters",
-    "filter_labeled_only": "session.tree_filters:TreeFilters",
-    "filter_all": "session.tree_filters:TreeFilters",
-    "next_filter": "session.tree_filters:TreeFilters",
-    "previous_filter": "session.tree_filters:TreeFilters",
-    "label_times": "session.tree_filters:TreeFilters",
-    "next_view": "session.entry_view:EntryView",
-    "previous_view": "session.entry_view:EntryView",
-    "open_marked": "session.entry_view:EntryView",
-    "open_block": "session.entry_view:EntryView",
-    "open_all": "session.entry_view:EntryView",
-    "next_block": "session.entry_view:EntryView",
-    "previous_block": "session.entry_view:EntryView",
-    "open_image": "session.entry_view:EntryView",
-    "compare": "session.compare:Comparing",
-    "compare_leaf": "session.compare:Comparing",
-    "search_beyond": "search.open_search:OpenSearch",
-}
-
-HANDLERS = {
-    "browse": LISTS,
-    "session": SESSION,
-    "search": RESUME,
-    "checkpoints": {**RESUME, "undo": "changes.undo", "changes": "changes.undo"},
-}
-"""The files below `sessionbrowse.tui`, by the screen's name and the command's id."""
+"""The modules with the commands of a screen, by its name; other screens have those of `EVERY_SCREEN`."""
 
 
-def find_handler(screen: str, command_id: str) -> Handler | None:
+def find_handler(screen: str, command_id: str) -> Callable[[Any], None] | None:
     """Return the function that carries out a command on the screen of this name; None if it has none."""
     if command_id.startswith(CUSTOM_ID):
-        run = _function("resume.custom_commands", "run_custom_command")
-        return lambda screen: run(screen, command_id)
-    place = HANDLERS.get(screen, {}).get(command_id)
-    if place is None:
-        return None
-    module, _, kind = place.partition(":")
-    if not kind:
-        return _function(module, f"do_{command_id}")
-    make = _function(module, kind)
-    return lambda screen: getattr(make(screen), f"do_{command_id}")()
-
-
-def _function(module: str, name: str) -> Callable[..., Any]:
-    found: Callable[..., Any] = getattr(import_module(f"sessionbrowse.tui.{module}"), name)
-    return found
+        return partial(run_custom_command, command_id=command_id)
+    found = (getattr(module, f"do_{command_id}", None) for module in MODULES.get(screen, EVERY_SCREEN))
+    return next((handler for handler in found if handler is not None), None)

@@ -38,8 +38,7 @@ from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun, Report
-from sessionbrowse.tui.shell.session_updates import SessionUpdates
-from sessionbrowse.tui.shell.source import place_of
+from sessionbrowse.tui.shell.source import SessionUpdates, place_of
 
 T = TypeVar("T")
 

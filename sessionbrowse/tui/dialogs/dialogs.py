@@ -107,7 +107,7 @@ class AskScreen(Dialog[str | None]):
         """Lay out the window."""
         with Vertical(id="dialog-window", classes="window"):
             yield TextView(id="dialog-text")
-            yield RowList(self._render_choice, id="dialog-rows", empty=self._empty)
+            yield RowList(self._render_choice, wraps=True, id="dialog-rows", empty=self._empty)
 
     def on_mount(self) -> None:
         """Show the answers, the first one chosen."""
@@ -139,14 +139,6 @@ class AskScreen(Dialog[str | None]):
     def _entered(self, event: RowList.Entered) -> None:
         event.stop()
         self.do_accept()
-
-    def do_up(self) -> None:
-        """Choose the answer above, above the first the last."""
-        self.rows.move(-1, wrap=True)
-
-    def do_down(self) -> None:
-        """Choose the answer below, below the last the first."""
-        self.rows.move(1, wrap=True)
 
     def do_accept(self) -> None:
         """Give the chosen answer."""

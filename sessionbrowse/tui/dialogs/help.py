@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sessionbrowse.tui.commands.command import GROUPS, Command, Here
 from sessionbrowse.tui.commands.contexts import OVERLAY, PLACES
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.dialogs.text_window import TextWindow
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, line_width, pad
+from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 KEY_CELLS = 20
 
@@ -23,6 +26,11 @@ class HelpScreen(TextWindow):
     def parts(self) -> list[Part]:
         """Return the keys."""
         return help_parts(self.browser.keys, self._places, self._below)
+
+
+def do_help(screen: CommandScreen[Any]) -> None:
+    """Show the keys that work on a screen now."""
+    screen.browser.push_screen(HelpScreen(screen.places(), screen.here()))
 
 
 def help_parts(keys: Keys, places: tuple[str, ...], here: Here) -> list[Part]:

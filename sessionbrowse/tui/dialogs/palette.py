@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -95,6 +97,18 @@ class PaletteScreen(CommandScreen[str | None]):
     do_close = do_clear_filter
     do_help = do_clear_filter
     do_palette = do_clear_filter
+
+
+def do_palette(screen: CommandScreen[Any]) -> None:
+    """Choose one of a screen's commands by its name and run it there."""
+    browser = screen.browser
+    commands = [command for command in browser.keys.at(screen.places()) if screen.can_give(command)]
+
+    def chosen(command_id: str | None) -> None:
+        if command_id is not None:
+            screen.give(browser.keys.by_id[command_id])
+
+    browser.push_screen(PaletteScreen(commands, screen.here()), chosen)
 
 
 def _score(words: list[str], command: Command) -> float | None:

@@ -24,7 +24,7 @@ from sessionbrowse.tui.lists.titles import facts_line, no_sessions_sentence, pat
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
-from sessionbrowse.tui.shell.session_updates import SessionUpdates
+from sessionbrowse.tui.shell.source import SessionUpdates
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
@@ -19,126 +20,116 @@ Find = Callable[[], str]
 """Returns the text to copy; called in a background thread."""
 
 
-class Copying:
-    """Commands that copy, and that open copies."""
+def do_copy(screen: CommandScreen[None]) -> None:
+    """Copy the text of the entry, or the path of the session's file."""
+    viewed = screen.viewed_entry
+    if viewed is None:
+        return
+    if viewed.index is None:
+        _copy(screen, lambda: viewed.summary.path, "the path of the session's file")
+    else:
+        _copy(screen, _shown(screen, viewed), f"the {_NAMES[viewed.view]}")
 
-    def __init__(self, screen: CommandScreen[None]) -> None:
-        self._screen = screen
 
-    # -- copying ------------------------------------------------------------------------------------------------
+def do_copy_menu(screen: CommandScreen[None]) -> None:
+    """Ask what to copy."""
+    viewed = screen.viewed_entry
+    if viewed is None:
+        return
+    offers = _offers(screen, viewed)
+    choices = [Choice(key, name) for key, (name, _) in offers.items()]
 
-    def do_copy(self) -> None:
-        """Copy the text of the entry, or the path of the session's file."""
-        viewed = self._viewed()
-        if viewed is None:
-            return
-        if viewed.index is None:
-            self._copy(lambda: viewed.summary.path, "the path of the session's file")
+    def answered(key: str | None) -> None:
+        if key is not None:
+            name, find = offers[key]
+            _copy(screen, find, f"the {name[0].lower()}{name[1:]}")
+
+    screen.browser.push_screen(AskScreen("Copy", [], choices), answered)
+
+
+def _offers(screen: CommandScreen[None], viewed: ViewedEntry) -> dict[str, tuple[str, Find]]:
+    summary, session, index = viewed.summary, viewed.session, viewed.index
+    offers: dict[str, tuple[str, Find]] = {}
+    if session is not None and index is not None:
+        offers["text"] = ("Text of the entry", lambda: entry_text(session, index))
+        offers["raw"] = ("Raw line of the entry", lambda: raw_text(session, index))
+        offers["entry"] = ("Id of the entry", lambda: session.ids[index] or "")
+    offers["id"] = ("Id of the session", lambda: summary.id or "")
+    offers["path"] = ("Path of the session's file", lambda: summary.path)
+    if summary.cwd:
+        offers["cwd"] = ("Directory of the session", lambda: summary.cwd or "")
+    source = screen.browser.source
+    offers["resume"] = ("Command that resumes it", lambda: source.plan_resume(summary, None).shell_line())
+    return offers
+
+
+def _copy(screen: CommandScreen[None], find: Find, what: str) -> None:
+    browser = screen.browser
+
+    def to_terminal(content: str) -> None:
+        screen.app.call_from_thread(browser.copy_to_clipboard, content)
+
+    def work(job: Job) -> str:
+        return copy_text(find(), what, to_terminal, browser.options.environ)
+
+    screen.lane("copying", partial(_finished, screen)).ask(work)
+
+
+def do_edit(screen: CommandScreen[None]) -> None:
+    """Open a copy of the entry, or of the session's file, in the user's editor."""
+    viewed = screen.viewed_entry
+    if viewed is None:
+        return
+    browser = screen.browser
+    command = editor_command(browser.options.environ)
+    path = viewed.summary.path
+    whole_file = viewed.index is None or viewed.view == "raw"
+    find = _shown(screen, viewed)
+
+    def work(job: Job) -> Callable[[], None]:
+        if whole_file:
+            copy = private_copy(browser.temporary_copies, Path(path))
         else:
-            self._copy(self._shown(viewed), f"the {_NAMES[viewed.view]}")
+            copy = browser.temporary_copies.write(copyable(find()).encode("utf-8", "replace"), "entry.md", mode=0o400)
+        return lambda: _open_copy(screen, command, copy)
 
-    def do_copy_menu(self) -> None:
-        """Ask what to copy."""
-        viewed = self._viewed()
-        if viewed is None:
-            return
-        offers = self._offers(viewed)
-        choices = [Choice(key, name) for key, (name, _) in offers.items()]
+    screen.lane("copying", partial(_finished, screen)).ask(work)
 
-        def answered(key: str | None) -> None:
-            if key is not None:
-                name, find = offers[key]
-                self._copy(find, f"the {name[0].lower()}{name[1:]}")
 
-        self._screen.browser.push_screen(AskScreen("Copy", [], choices), answered)
+def _open_copy(screen: CommandScreen[None], command: tuple[str, ...], copy: Path) -> None:
+    browser = screen.browser
+    try:
+        failure = lend_terminal(screen.app, (*command, str(copy)), browser.options.environ)
+    finally:
+        browser.temporary_copies.remove(copy)
+    screen.app.refresh(layout=True)
+    if failure is not None:
+        browser.say(failure, "error")
 
-    def _offers(self, viewed: ViewedEntry) -> dict[str, tuple[str, Find]]:
-        summary, session, index = viewed.summary, viewed.session, viewed.index
-        offers: dict[str, tuple[str, Find]] = {}
-        if session is not None and index is not None:
-            offers["text"] = ("Text of the entry", lambda: entry_text(session, index))
-            offers["raw"] = ("Raw line of the entry", lambda: raw_text(session, index))
-            offers["entry"] = ("Id of the entry", lambda: session.ids[index] or "")
-        offers["id"] = ("Id of the session", lambda: summary.id or "")
-        offers["path"] = ("Path of the session's file", lambda: summary.path)
-        if summary.cwd:
-            offers["cwd"] = ("Directory of the session", lambda: summary.cwd or "")
-        source = self._screen.browser.source
-        offers["resume"] = ("Command that resumes it", lambda: source.plan_resume(summary, None).shell_line())
-        return offers
 
-    def _copy(self, find: Find, what: str) -> None:
-        browser = self._screen.browser
+def _shown(screen: CommandScreen[None], viewed: ViewedEntry) -> Find:
+    """Return the function that returns the text of the view."""
+    session, index = viewed.session, viewed.index
+    if session is None or index is None:
+        return lambda: viewed.summary.path
+    if viewed.view == "entry":
+        return lambda: entry_text(session, index)
+    if viewed.view == "raw":
+        return lambda: raw_text(session, index)
+    if viewed.view == "context":
+        return lambda: context_text(session, index)
+    parts = screen.query_one("#view", TextView).parts
+    return lambda: "\n".join([part.plain() for part in parts])
 
-        def to_terminal(content: str) -> None:
-            self._screen.app.call_from_thread(browser.copy_to_clipboard, content)
 
-        def work(job: Job) -> str:
-            return copy_text(find(), what, to_terminal, browser.options.environ)
-
-        self._screen.lane("copying", self.take_copying).ask(work)
-
-    # -- opening elsewhere --------------------------------------------------------------------------------------
-
-    def do_edit(self) -> None:
-        """Open a copy of the entry, or of the session's file, in the user's editor."""
-        viewed = self._viewed()
-        if viewed is None:
-            return
-        browser = self._screen.browser
-        command = editor_command(browser.options.environ)
-        path = viewed.summary.path
-        whole_file = viewed.index is None or viewed.view == "raw"
-        find = self._shown(viewed)
-
-        def work(job: Job) -> Callable[[], None]:
-            if whole_file:
-                copy = private_copy(browser.temporary_copies, Path(path))
-            else:
-                copy = browser.temporary_copies.write(
-                    copyable(find()).encode("utf-8", "replace"), "entry.md", mode=0o400
-                )
-            return lambda: self._open_copy(command, copy)
-
-        self._screen.lane("copying", self.take_copying).ask(work)
-
-    def _open_copy(self, command: tuple[str, ...], copy: Path) -> None:
-        browser = self._screen.browser
-        try:
-            failure = lend_terminal(self._screen.app, (*command, str(copy)), browser.options.environ)
-        finally:
-            browser.temporary_copies.remove(copy)
-        self._screen.app.refresh(layout=True)
-        if failure is not None:
-            browser.say(failure, "error")
-
-    # -- what is looked at --------------------------------------------------------------------------------------
-
-    def _viewed(self) -> ViewedEntry | None:
-        return self._screen.viewed_entry
-
-    def _shown(self, viewed: ViewedEntry) -> Find:
-        """Return the function that returns the text of the view."""
-        session, index = viewed.session, viewed.index
-        if session is None or index is None:
-            return lambda: viewed.summary.path
-        if viewed.view == "entry":
-            return lambda: entry_text(session, index)
-        if viewed.view == "raw":
-            return lambda: raw_text(session, index)
-        if viewed.view == "context":
-            return lambda: context_text(session, index)
-        parts = self._screen.query_one("#view", TextView).parts
-        return lambda: "\n".join([part.plain() for part in parts])
-
-    def take_copying(self, outcome: Outcome) -> None:
-        """Say what was copied, or open the copy that was made."""
-        if outcome.error is not None:
-            self._screen.browser.say(str(outcome.error), "error")
-        elif isinstance(outcome.value, str):
-            self._screen.browser.say(outcome.value)
-        else:
-            outcome.value()
+def _finished(screen: CommandScreen[None], outcome: Outcome) -> None:
+    """Say what was copied, or open the copy that was made."""
+    if outcome.error is not None:
+        screen.browser.say(str(outcome.error), "error")
+    elif isinstance(outcome.value, str):
+        screen.browser.say(outcome.value)
+    else:
+        outcome.value()
 
 
 _NAMES: dict[ViewName, str] = {

@@ -33,7 +33,7 @@ from sessionbrowse.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.paint.spans import Line
-    from sessionbrowse.tui.shell.session_updates import SessionUpdates
+    from sessionbrowse.tui.shell.source import SessionUpdates
 
 PREVIEW_DELAY = 0.12
 """Time the cursor rests on a row before its session is opened for the preview."""

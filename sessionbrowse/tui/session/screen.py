@@ -21,7 +21,7 @@ from sessionbrowse.tui.session.titles import facts_line, hit_position, path_line
 from sessionbrowse.tui.session.tree_pane import TreePane
 from sessionbrowse.tui.shell.jobs import Job, Outcome
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
-from sessionbrowse.tui.shell.session_updates import SessionUpdates
+from sessionbrowse.tui.shell.source import SessionUpdates
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList
@@ -52,7 +52,10 @@ class SessionScreen(PanedScreen):
         yield Bar(id="header")
         with Horizontal(id="panes"):
             tree = self.tree_pane
-            yield RowList(tree.render_row, showing=tree.prepare_texts, id="tree", classes="pane", empty="Opening …")
+            # The cursor moves from the last row to the first, as in pi.
+            yield RowList(
+                tree.render_row, showing=tree.prepare_texts, wraps=True, id="tree", classes="pane", empty="Opening …"
+            )
             yield TextView(id="view", classes="pane", empty="")
         yield FilterLine(id="filter")
         yield KeyBar(id="footer")
@@ -272,20 +275,6 @@ class SessionScreen(PanedScreen):
     def do_reload(self) -> None:
         """Read the file again."""
         self._open()
-
-    def do_up(self) -> None:
-        """Move up; in the tree from the first row to the last, as in pi."""
-        if self.moving() is self.tree_pane.row_list:
-            self.tree_pane.row_list.move(-1, wrap=True)
-        else:
-            super().do_up()
-
-    def do_down(self) -> None:
-        """Move down; in the tree from the last row to the first, as in pi."""
-        if self.moving() is self.tree_pane.row_list:
-            self.tree_pane.row_list.move(1, wrap=True)
-        else:
-            super().do_down()
 
     def do_damage(self) -> None:
         """Show what is damaged in the file."""

@@ -2,57 +2,62 @@
 
 from __future__ import annotations
 
-from sessionbrowse.tui.session.tree_pane import HasTree
+from functools import partial
+
+from sessionbrowse.tui.session.screen import SessionScreen
+from sessionbrowse.tui.session.tree_pane import TreePane
 
 
-class TreeMoving:
-    """Commands that move the cursor of the tree."""
+def do_tree_page_up(screen: SessionScreen) -> None:
+    """Move up by a page."""
+    screen.tree_pane.row_list.page_up()
 
-    def __init__(self, screen: HasTree) -> None:
-        self._tree = screen.tree_pane
 
-    def do_tree_page_up(self) -> None:
-        """Move up by a page."""
-        self._tree.row_list.page_up()
+def do_tree_page_down(screen: SessionScreen) -> None:
+    """Move down by a page."""
+    screen.tree_pane.row_list.page_down()
 
-    def do_tree_page_down(self) -> None:
-        """Move down by a page."""
-        self._tree.row_list.page_down()
 
-    def do_leaf(self) -> None:
-        """Jump to the leaf, or to its nearest ancestor that has a row."""
-        position = self._tree.position_of_leaf()
-        if position is not None:
-            self._tree.go(position)
+def do_leaf(screen: SessionScreen) -> None:
+    """Jump to the leaf, or to its nearest ancestor that has a row."""
+    position = screen.tree_pane.position_of_leaf()
+    if position is not None:
+        screen.tree_pane.go(position)
 
-    def do_next_branch(self) -> None:
-        """Jump to the next branch point."""
-        cursor, points = self._tree.row_list.cursor, self._tree.shown.branch_points
-        self._jump(next((position for position in points if position > cursor), None), "below")
 
-    def do_previous_branch(self) -> None:
-        """Jump to the previous branch point."""
-        cursor, points = self._tree.row_list.cursor, self._tree.shown.branch_points
-        self._jump(next((position for position in reversed(points) if position < cursor), None), "above")
+def do_next_branch(screen: SessionScreen) -> None:
+    """Jump to the next branch point."""
+    cursor, points = screen.tree_pane.row_list.cursor, screen.tree_pane.shown.branch_points
+    _jump(screen.tree_pane, next((position for position in points if position > cursor), None), "below")
 
-    def do_next_turn(self) -> None:
-        """Jump to the next message of the user or the assistant."""
-        below = range(self._tree.row_list.cursor + 1, len(self._tree.rows))
-        self._jump(next(filter(self._is_turn, below), None), "below")
 
-    def do_previous_turn(self) -> None:
-        """Jump to the previous message of the user or the assistant."""
-        above = range(self._tree.row_list.cursor - 1, -1, -1)
-        self._jump(next(filter(self._is_turn, above), None), "above")
+def do_previous_branch(screen: SessionScreen) -> None:
+    """Jump to the previous branch point."""
+    cursor, points = screen.tree_pane.row_list.cursor, screen.tree_pane.shown.branch_points
+    _jump(screen.tree_pane, next((position for position in reversed(points) if position < cursor), None), "above")
 
-    def _jump(self, position: int | None, where: str) -> None:
-        if position is not None:
-            self._tree.go(position)
-        else:
-            self._tree.say(f"There is no other one {where}.")
 
-    def _is_turn(self, position: int) -> bool:
-        session = self._tree.session
-        assert session is not None
-        kind = session.kind(self._tree.rows[position].index)
-        return kind.type == "message" and kind.role in ("user", "assistant")
+def do_next_turn(screen: SessionScreen) -> None:
+    """Jump to the next message of the user or the assistant."""
+    below = range(screen.tree_pane.row_list.cursor + 1, len(screen.tree_pane.rows))
+    _jump(screen.tree_pane, next(filter(partial(_is_turn, screen.tree_pane), below), None), "below")
+
+
+def do_previous_turn(screen: SessionScreen) -> None:
+    """Jump to the previous message of the user or the assistant."""
+    above = range(screen.tree_pane.row_list.cursor - 1, -1, -1)
+    _jump(screen.tree_pane, next(filter(partial(_is_turn, screen.tree_pane), above), None), "above")
+
+
+def _jump(tree: TreePane, position: int | None, where: str) -> None:
+    if position is not None:
+        tree.go(position)
+    else:
+        tree.say(f"There is no other one {where}.")
+
+
+def _is_turn(tree: TreePane, position: int) -> bool:
+    session = tree.session
+    assert session is not None
+    kind = session.kind(tree.rows[position].index)
+    return kind.type == "message" and kind.role in ("user", "assistant")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree.lazy_rows import Row, Rows
@@ -21,12 +21,6 @@ from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
 
 NOT_READ_YET = "…"
-
-
-class HasTree(Protocol):
-    """A screen with a tree, as the tree's commands know it."""
-
-    tree_pane: TreePane
 
 
 class TreePane:

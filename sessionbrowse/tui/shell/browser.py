@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from sessionbrowse.services.change.delete import Into
     from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.store.write.admission import Target
-    from sessionbrowse.tui.commands.command import Command, Here
     from sessionbrowse.tui.commands.keymap import Keys
     from sessionbrowse.tui.lists.library import Library
     from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
     from sessionbrowse.tui.shell.jobs import Lane
     from sessionbrowse.tui.shell.options import BrowseOptions
-    from sessionbrowse.tui.shell.session_updates import SessionUpdates
-    from sessionbrowse.tui.shell.source import Source
+    from sessionbrowse.tui.shell.source import SessionUpdates, Source
     from sessionbrowse.tui.shell.view_memory import ViewMemory
 
 T = TypeVar("T")
@@ -169,14 +167,8 @@ class Browser(Protocol):
     def show_checkpoints(self) -> None:
         """Show the labels of all sessions."""
 
-    def show_help(self, contexts: tuple[str, ...], here: Here) -> None:
-        """Show the keys of the given contexts."""
-
-    def show_palette(self, commands: list[Command], here: Here, chosen: Callable[[Command], None]) -> None:
-        """Show the command palette and call `chosen` with the chosen command."""
-
     def find_handler(self, screen: str, command_id: str) -> Callable[[Any], None] | None:
-        """Return the function that carries out a command on a screen, if the table of handlers has one."""
+        """Return the function that carries out a command on a screen; None if it has none."""
 
     def read_styles(self) -> None:
         """Read the styles of the screens after the first."""

@@ -30,7 +30,7 @@ from sessionbrowse.tui.widgets.text_view import TextView
 if TYPE_CHECKING:
     from sessionbrowse.tui.reading.views import ViewedEntry
     from sessionbrowse.tui.shell.browser import Browser
-    from sessionbrowse.tui.shell.session_updates import SessionUpdates
+    from sessionbrowse.tui.shell.source import SessionUpdates
 
 Result = TypeVar("Result")
 
@@ -367,52 +367,3 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         """Cancel the background work."""
         for lane in self._lanes.values():
             lane.cancel()
-
-    # -- commands that work on every screen ---------------------------------------------------------------------
-
-    def do_up(self) -> None:
-        """Move up."""
-        if (moving := self.moving()) is not None:
-            moving.go_up()
-
-    def do_down(self) -> None:
-        """Move down."""
-        if (moving := self.moving()) is not None:
-            moving.go_down()
-
-    def do_page_up(self) -> None:
-        """Move up by a page."""
-        if (moving := self.moving()) is not None:
-            moving.page_up()
-
-    def do_page_down(self) -> None:
-        """Move down by a page."""
-        if (moving := self.moving()) is not None:
-            moving.page_down()
-
-    def do_first(self) -> None:
-        """Move to the first row."""
-        if (moving := self.moving()) is not None:
-            moving.go_first()
-
-    def do_last(self) -> None:
-        """Move to the last row."""
-        if (moving := self.moving()) is not None:
-            moving.go_last()
-
-    def do_help(self) -> None:
-        """Show the keys."""
-        self.browser.show_help(self.places(), self.here())
-
-    def do_palette(self) -> None:
-        """Find a command by name and give it here."""
-        commands = [command for command in self.browser.keys.at(self.places()) if self.can_give(command)]
-        self.browser.show_palette(commands, self.here(), self.give)
-
-    def do_theme(self) -> None:
-        """Show the next of our themes."""
-        self.browser.next_theme()
-
-    def do_quit(self) -> None:
-        """Leave."""
-        self.browser.leave()

@@ -60,6 +60,18 @@ class DirectoryFacts(Struct, frozen=True):
     repositories: dict[str, str]
 
 
+class SessionUpdates(Struct, frozen=True, kw_only=True):
+    """Sessions as they are on disk now, and the paths at which there is no session any more."""
+
+    summaries: tuple[Summary, ...] = ()
+    gone: frozenset[str] = frozenset()
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Every path that changed."""
+        return self.gone | {summary.path for summary in self.summaries}
+
+
 def directory_facts(source: Source, directories: Sequence[str]) -> DirectoryFacts:
     """Ask the disk about directories. For background threads."""
     exists = source.exists_many(directories)

@@ -92,14 +92,20 @@ class RowList(SpanView, can_focus=True):
         render_row: RenderRow,
         *,
         showing: Callable[[range], object] | None = None,
+        wraps: bool = False,
         empty: str = "",
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        """Make a list without rows; `showing` is called with the visible positions before they are first painted."""
+        """Make a list without rows.
+
+        `showing` is called with the visible positions before they are first painted. `wraps` lets `go_up` and
+        `go_down` move between the first row and the last.
+        """
         super().__init__(id=id, classes=classes)
         self._render_row = render_row
         self._showing = showing
+        self._wraps = wraps
         self._keys: Sequence[Hashable] = ()
         self._announced: Hashable | None = None
         self._moved_by_user = False
@@ -198,7 +204,7 @@ class RowList(SpanView, can_focus=True):
         return max(1, self.size.height - 1)
 
     def move(self, delta: int, *, wrap: bool = False) -> None:
-        """Move the cursor by some rows; with `wrap`, from the last row to the first and back."""
+        """Move the cursor by some rows; `wrap` lets it move from the last row to the first and back."""
         if not self._keys:
             return
         self.go(((self.cursor + delta) % self.count) if wrap else self.cursor + delta)
@@ -222,11 +228,11 @@ class RowList(SpanView, can_focus=True):
 
     def go_up(self) -> None:
         """Move to the row above."""
-        self.move(-1)
+        self.move(-1, wrap=self._wraps)
 
     def go_down(self) -> None:
         """Move to the row below."""
-        self.move(1)
+        self.move(1, wrap=self._wraps)
 
     def page_up(self) -> None:
         """Move up by a page."""

@@ -1,0 +1,53 @@
+"""Commands of every screen: move in the focused pane, choose a theme, leave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+
+
+def do_up(screen: CommandScreen[Any]) -> None:
+    """Move up by one row."""
+    if (pane := screen.moving()) is not None:
+        pane.go_up()
+
+
+def do_down(screen: CommandScreen[Any]) -> None:
+    """Move down by one row."""
+    if (pane := screen.moving()) is not None:
+        pane.go_down()
+
+
+def do_page_up(screen: CommandScreen[Any]) -> None:
+    """Move up by one page."""
+    if (pane := screen.moving()) is not None:
+        pane.page_up()
+
+
+def do_page_down(screen: CommandScreen[Any]) -> None:
+    """Move down by one page."""
+    if (pane := screen.moving()) is not None:
+        pane.page_down()
+
+
+def do_first(screen: CommandScreen[Any]) -> None:
+    """Move to the first row."""
+    if (pane := screen.moving()) is not None:
+        pane.go_first()
+
+
+def do_last(screen: CommandScreen[Any]) -> None:
+    """Move to the last row."""
+    if (pane := screen.moving()) is not None:
+        pane.go_last()
+
+
+def do_theme(screen: CommandScreen[Any]) -> None:
+    """Switch to the next theme."""
+    screen.browser.next_theme()
+
+
+def do_quit(screen: CommandScreen[Any]) -> None:
+    """End the program."""
+    screen.browser.leave()
