@@ -149,7 +149,22 @@ class MessageWithTools(_Entry, gc=False, kw_only=True, tag_field="type", tag="me
     message: OrdinaryUser | AnswerWithCalls | ResultWithContent
 
 
-class OrdinaryModelChange(_Entry, gc=False, tag_field="type", tag="model_change"):
+class _WithoutMessage(_Entry, gc=False):
+    targetId: None = None
+    title: None = None
+    attribution: None = None
+    usage: None = None
+    message: None = None
+
+
+class _WithoutModel(_WithoutMessage, gc=False):
+    provider: None = None
+    modelId: None = None
+    model: None = None
+    role: None = None
+
+
+class OrdinaryModelChange(_WithoutMessage, gc=False, tag_field="type", tag="model_change"):
     """A change of the model."""
 
     provider: str | None = None
@@ -157,41 +172,18 @@ class OrdinaryModelChange(_Entry, gc=False, tag_field="type", tag="model_change"
     model: str | None = None
     role: str | None = None
     customType: None = None
-    targetId: None = None
-    title: None = None
-    attribution: None = None
-    usage: None = None
-    message: None = None
 
 
-class OrdinaryLevelChange(_Entry, gc=False, tag_field="type", tag="thinking_level_change"):
+class OrdinaryLevelChange(_WithoutModel, gc=False, tag_field="type", tag="thinking_level_change"):
     """A change of the thinking level."""
 
-    provider: None = None
-    modelId: None = None
-    model: None = None
-    role: None = None
     customType: None = None
-    targetId: None = None
-    title: None = None
-    attribution: None = None
-    usage: None = None
-    message: None = None
 
 
-class OrdinaryCustom(_Entry, gc=False, tag_field="type", tag="custom"):
+class OrdinaryCustom(_WithoutModel, gc=False, tag_field="type", tag="custom"):
     """State of an extension; its data is skipped."""
 
     customType: str | None = None
-    provider: None = None
-    modelId: None = None
-    model: None = None
-    role: None = None
-    targetId: None = None
-    title: None = None
-    attribution: None = None
-    usage: None = None
-    message: None = None
 
 
 OrdinaryLine = OrdinaryMessage | OrdinaryModelChange | OrdinaryLevelChange | OrdinaryCustom
