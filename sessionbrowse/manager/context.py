@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import asdict, replace
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.format.encode import json_line
@@ -263,15 +263,7 @@ def _context(rules: Rules, header: EntryObject, path: list[EntryObject]) -> Sess
     )
     if made.omp is None:
         return context
-    return msgspec.structs.replace(
-        context,
-        models=made.omp.models,
-        service_tier=made.omp.service_tier,
-        mode=made.omp.mode,
-        mode_data=made.omp.mode_data,
-        injected_ttsr_rules=made.omp.injected_rules,
-        configured_thinking_level=made.omp.configured_thinking_level,
-    )
+    return replace(context, **asdict(made.omp))
 
 
 def _choice(model: ModelRef | None) -> ModelChoice | None:

@@ -81,7 +81,7 @@ class OmpSettings(Struct, frozen=True, kw_only=True):
     service_tier: dict[str, str] | None = None
     mode: str = "none"
     mode_data: Json = None
-    injected_rules: tuple[str, ...] = ()
+    injected_ttsr_rules: tuple[str, ...] = ()
     configured_thinking_level: str | None = None
 
 

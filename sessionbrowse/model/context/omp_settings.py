@@ -44,7 +44,7 @@ def restore(session: Session, path: list[int]) -> OmpSettings:
         service_tier=_tiers(tier.service_tier) if isinstance(tier, ServiceTierChange) else None,
         mode=(mode.mode or "none") if isinstance(mode, ModeChange) else "none",
         mode_data=mode.data if isinstance(mode, ModeChange) else None,
-        injected_rules=tuple(rules),
+        injected_ttsr_rules=tuple(rules),
         configured_thinking_level=thinking(session, path)[1],
     )
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from sessionbrowse.agents import Place
 from sessionbrowse.errors import NotFound
@@ -40,7 +40,7 @@ from sessionbrowse.services.background.monitor_messages import (
     SessionsInUse,
 )
 from sessionbrowse.services.list.summary_cache import SummaryCache
-from sessionbrowse.store.find.discover import FoundFile, Skipped, is_session_name, newest_first
+from sessionbrowse.store.find.discover import FoundFile, Skipped, is_session_name, newest_first, stamp_of
 from sessionbrowse.store.find.parent_links import link_parents
 from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings, scan_passes
 from sessionbrowse.store.index.rows import ListRow
@@ -296,7 +296,7 @@ class DiskMonitor:
                 gone.append(path)
                 self._files.pop(path)
                 continue
-            file = _at(file, status)
+            file = replace(file, **asdict(stamp_of(path, status)))
             self._files[path] = file
             if self._summaries.get(file) is None:
                 stale.append(file)
@@ -395,17 +395,6 @@ def _directories(summaries: Sequence[Summary] | Sequence[ListRow]) -> tuple[Dire
             )
             for cwd, own in by_cwd.items()
         ]
-    )
-
-
-def _at(file: FoundFile, status: os.stat_result) -> FoundFile:
-    return replace(
-        file,
-        size=status.st_size,
-        mtime_ns=status.st_mtime_ns,
-        ctime_ns=status.st_ctime_ns,
-        inode=status.st_ino,
-        device=status.st_dev,
     )
 
 

@@ -9,6 +9,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec.structs import asdict
+
 from sessionbrowse.errors import AmbiguousReference, NoSuchEntry
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.model.context import build
@@ -44,9 +46,7 @@ def show_document(session: Session) -> Document:
         "tree": [{"depth": depth, "id": ids[index]} for index, depth in preorder(session)],
         "refused": f"{session.agent} {session.refusal}" if session.refusal else None,
         "unlisted": f"{session.agent} {session.unlisted}" if session.unlisted else None,
-        "problems": [
-            {"line": problem.line, "offset": problem.offset, "reason": problem.reason} for problem in session.problems
-        ],
+        "problems": [asdict(problem) for problem in session.problems],
     }
 
 
@@ -84,23 +84,15 @@ def context_document(session: Session, at: int | None = None) -> Document:
     model = built.model
     return {
         "at": built.at,
-        "model": {"provider": model.provider, "model_id": model.model_id} if model is not None else None,
+        "model": asdict(model) if model is not None else None,
         "thinking_level": built.thinking_level,
-        "messages": [
-            {
-                "role": message.role,
-                "entry_id": message.entry_id,
-                "text": message.text,
-                "custom_type": message.custom_type,
-                "images": message.images,
-                "tokens": message.tokens,
-                "sent": message.sent,
-            }
-            for message in built.messages
-        ],
+        "messages": [{key: getattr(message, key) for key in _MESSAGE_KEYS} for message in built.messages],
         "left_out": [{"entry_id": left.entry_id, "reason": left.reason} for left in built.left_out],
         "tokens": built.tokens,
     }
+
+
+_MESSAGE_KEYS = ("role", "entry_id", "text", "custom_type", "images", "tokens", "sent")
 
 
 def label_documents(session: Session, home: str = "") -> list[Document]:

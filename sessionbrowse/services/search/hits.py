@@ -88,18 +88,11 @@ def entry_hit(
 
 def hit_document(hit: Hit) -> dict[str, object]:
     """Return a hit as it appears in JSON."""
-    return {
-        "path": hit.path,
-        "id": hit.id,
-        "agent": hit.agent,
-        "cwd": hit.cwd,
-        "entry_id": hit.entry_id,
-        "role": hit.role,
-        "state": hit.state,
-        "snippet": hit.snippet,
-        "score": hit.score,
-        "marks": [list(mark) for mark in hit.marks],
-    }
+    document = {key: getattr(hit, key) for key in _SHOWN}
+    return document | {"marks": [list(mark) for mark in hit.marks]}
+
+
+_SHOWN = ("path", "id", "agent", "cwd", "entry_id", "role", "state", "snippet", "score")
 
 
 def _scored(score: float, summary: Summary) -> float:

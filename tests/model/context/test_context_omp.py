@@ -343,4 +343,4 @@ def test_mode_and_injected_rules_are_restored():
         {"type": "ttsr_injection", "injectedRules": ["b", "c", 5]},
     )
     assert made.omp is not None
-    assert (made.omp.mode, made.omp.mode_data, made.omp.injected_rules) == ("plan", {"file": "x"}, ("a", "b", "c"))
+    assert (made.omp.mode, made.omp.mode_data, made.omp.injected_ttsr_rules) == ("plan", {"file": "x"}, ("a", "b", "c"))
