@@ -19,7 +19,7 @@ from sessionbrowse.services.change import fork as forking
 from sessionbrowse.services.change import relocate
 from sessionbrowse.services.change.delete import is_lock
 from sessionbrowse.services.transaction.change import changing
-from sessionbrowse.store.read.content import file_blocks, open_regular
+from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write import whole_files
 from sessionbrowse.store.write.replace_many import Replacement
@@ -107,11 +107,8 @@ class SessionMover(SessionAppender):
             return None
         stamp = iso_ms(self._environment.now_ms()).replace(":", "-").replace(".", "-")
         path = f"{file.path}.{stamp}.{re.sub('[^a-z0-9_-]', '-', label)}.bak"
-        descriptor = open_regular(file.path)
-        try:
+        with closing(open_regular(file.path)) as descriptor:
             whole_files.create_file(path, file_blocks(descriptor))
-        finally:
-            os.close(descriptor)
         return path
 
     def _move_file(self, file: SessionFile, target: str, cwd: str) -> None:

@@ -20,7 +20,7 @@ from sessionbrowse.format.title_slot import Source, parse_slot, slot_line
 from sessionbrowse.manager.environment import Environment
 from sessionbrowse.manager.memory_session import EntryObject, MemorySession
 from sessionbrowse.services.transaction.change import consent_to_append
-from sessionbrowse.store.read.content import HEAD_BYTES, file_blocks, open_regular
+from sessionbrowse.store.read.content import HEAD_BYTES, closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write import whole_files, writer
 from sessionbrowse.store.write.admission import Target, refuse_old_version
@@ -95,7 +95,7 @@ class SessionFile:
         file = self._open()
         descriptor = open_regular(self.path)
         file.descriptor = descriptor
-        try:
+        with closing(descriptor):
             appended = writer.append_line(
                 file,
                 plan,
@@ -105,8 +105,6 @@ class SessionFile:
                 under_lock=not self._agent.bears_appends,
             )
             status = os.fstat(descriptor)
-        finally:
-            os.close(descriptor)
             file.descriptor = -1
         parent_id = file.tail.last_id if plan.parent_id is UNSET else plan.parent_id
         # `tail` was read before our line was written; the next entry's parent is our entry.
@@ -191,12 +189,9 @@ class SessionFile:
         consent_to_append(file, used, "the new entry", asks=False, force=self.force)
 
     def _fill(self, pieces: Iterable[bytes]) -> None:
-        descriptor = open_regular(self.path)
-        try:
+        with closing(open_regular(self.path)) as descriptor:
             file = writer.OpenedFile(self.path, descriptor, open_session(self.path, self._agent.name))
             self._left = whole_files.rewrite_file(file, pieces, whole_files.temporary_beside(self.path))
-        finally:
-            os.close(descriptor)
 
 
 def _header_of(file: writer.OpenedFile) -> tuple[bytes, int]:

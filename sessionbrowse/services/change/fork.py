@@ -23,7 +23,7 @@ from sessionbrowse.services.inspect.documents import find_entry
 from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover import recover_change
-from sessionbrowse.store.read.content import open_regular
+from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import is_path, refuse_outside, shown_name
 from sessionbrowse.store.write.journal import Fingerprint
@@ -225,8 +225,7 @@ def write_fork(
     Raises:
         WriteFailed: the disk refused; nothing is there.
     """
-    descriptor = open_regular(session.path)
-    try:
+    with closing(open_regular(session.path)) as descriptor:
         read = partial(_read, descriptor)
 
         def pieces() -> Iterator[bytes]:
@@ -245,8 +244,6 @@ def write_fork(
         except (RefusedWrite, WriteFailed):
             shutil.rmtree(artifacts_of(path), ignore_errors=True)
             raise
-    finally:
-        os.close(descriptor)
 
 
 def _read(descriptor: int, offset: int, size: int) -> bytes:

@@ -19,7 +19,7 @@ from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.services.transaction.trash_directories import put_aside
 from sessionbrowse.store.find.discover import PACKED_SUFFIX
 from sessionbrowse.store.read import archive as places
-from sessionbrowse.store.read.content import open_regular
+from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import shown_name
 from sessionbrowse.store.write.journal import Change, Fingerprint
@@ -42,11 +42,8 @@ def unpack(path: str, wanted: str, agent: str, context: ChangeContext, group: st
     stem = path.removesuffix(PACKED_SUFFIX)
     folder = [(stem, wanted.removesuffix(".jsonl"))] if os.path.isdir(stem) else []
     temporary = temporary_beside(wanted)
-    descriptor = open_regular(path)
-    try:
+    with closing(open_regular(path)) as descriptor:
         mtime_ns = os.fstat(descriptor).st_mtime_ns
-    finally:
-        os.close(descriptor)
     change = context.journal.begin(
         "unpack",
         agent,

@@ -15,7 +15,7 @@ from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import Header
 from sessionbrowse.store.find.discover import FoundFile, agent_of_path, discover
 from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
-from sessionbrowse.store.read.content import HEAD_BYTES, open_regular
+from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_regular
 from sessionbrowse.store.read.summarise import agent_of_file
 
 _MOST_CANDIDATES = 10
@@ -150,9 +150,8 @@ def _head(path: str, size: int = HEAD_BYTES) -> bytes:
         descriptor = open_regular(path)
     except SessionBrowseError:
         return b""
-    try:
-        return os.pread(descriptor, size, 0)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
+    with closing(descriptor):
+        try:
+            return os.pread(descriptor, size, 0)
+        except OSError:
+            return b""

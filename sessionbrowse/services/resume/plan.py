@@ -23,7 +23,7 @@ from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.store.find.roots import ROOT_SOURCE
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many
-from sessionbrowse.store.read.content import file_blocks, open_regular
+from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.text import clean, shell_quote
 
 _NULL_LINE = re.compile(rb"(?:\A|\n)[ \t\r]*null[ \t\r]*\n")
@@ -141,7 +141,7 @@ def _check_file(path: str, agent: Agent) -> tuple[str, list[str]]:
         descriptor = open_regular(path)
     except NotASession as error:
         raise CannotResume(f"{clean(str(error))}.") from error
-    try:
+    with closing(descriptor):
         reader = _read_start(descriptor, agent)
         if reader.is_transcript or path.endswith(".ndjson"):
             raise CannotResume(
@@ -151,8 +151,6 @@ def _check_file(path: str, agent: Agent) -> tuple[str, list[str]]:
         refusal = reader.refusal
         if refusal is None and agent.rules.null_line_refused and _has_null_line(descriptor):
             refusal = "fails on this file: it has a line that is only null"
-    finally:
-        os.close(descriptor)
     if refusal is not None or reader.header is None:
         raise CannotResume(f"{shown}: {agent.name} {refusal or 'finds no session header in this file'}.")
     notes = []
@@ -214,14 +212,11 @@ def _blobs_of_copy(
 
 def _blob_names(path: str) -> set[str]:
     names: set[str] = set()
-    descriptor = open_regular(path)
-    try:
+    with closing(open_regular(path)) as descriptor:
         for piece in _overlapping(file_blocks(descriptor)):
             names.update(name.decode("ascii") for name in _BLOB.findall(piece))
             if len(names) >= _MAX_BLOBS:
                 break
-    finally:
-        os.close(descriptor)
     return names
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -12,7 +11,7 @@ from sessionbrowse.format.oversized_line import reduce_line
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.store.read.content import file_blocks, open_content
+from sessionbrowse.store.read.content import closing, file_blocks, open_content
 
 
 def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tuple[int, bytes]]:
@@ -27,16 +26,15 @@ def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tupl
         descriptor = open_content(path)
     except Unreadable:
         return
-    try:
-        for index, offset, size in places:
-            raw = b"".join(file_blocks(descriptor, offset, offset + size))
-            if len(raw) < size:
-                raise IndexError(path)
-            yield index, reduce_line(raw) if size > MAX_LISTED_LINE_BYTES else raw
-    except OSError:
-        return
-    finally:
-        os.close(descriptor)
+    with closing(descriptor):
+        try:
+            for index, offset, size in places:
+                raw = b"".join(file_blocks(descriptor, offset, offset + size))
+                if len(raw) < size:
+                    raise IndexError(path)
+                yield index, reduce_line(raw) if size > MAX_LISTED_LINE_BYTES else raw
+        except OSError:
+            return
 
 
 def streamed_lines(summary: Summary) -> Iterator[tuple[int, bytes]]:
@@ -45,7 +43,7 @@ def streamed_lines(summary: Summary) -> Iterator[tuple[int, bytes]]:
         descriptor = open_content(summary.path)
     except Unreadable:
         return
-    try:
+    with closing(descriptor):
         reader = Reader(RULES[summary.agent])
         index = -1
         with suppress(OSError):
@@ -53,5 +51,3 @@ def streamed_lines(summary: Summary) -> Iterator[tuple[int, bytes]]:
                 for record in reader.read(block):
                     index += 1
                     yield index, record.raw
-    finally:
-        os.close(descriptor)

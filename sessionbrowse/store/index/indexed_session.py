@@ -19,7 +19,7 @@ from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.packed_entries import PackedColumns, unpack
 from sessionbrowse.store.index.read_state import State
 from sessionbrowse.store.index.rows import ORDINARY, FileRow
-from sessionbrowse.store.read.content import SHORT_HEAD_BYTES, file_blocks, open_regular, read_at
+from sessionbrowse.store.read.content import SHORT_HEAD_BYTES, closing, file_blocks, open_regular, read_at
 
 _decode_state = msgspec.msgpack.Decoder(State).decode
 
@@ -47,14 +47,13 @@ def session_from_index(index: Index, path: str, agent: str | None = None) -> Ses
         descriptor = open_regular(path)
     except Unreadable:
         return None
-    try:
-        if not row.has_stamp_of(stamp_of(path, os.fstat(descriptor))):
+    with closing(descriptor):
+        try:
+            if not row.has_stamp_of(stamp_of(path, os.fstat(descriptor))):
+                return None
+            return _session(descriptor, path, row, state, entries)
+        except OSError:
             return None
-        return _session(descriptor, path, row, state, entries)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
 
 
 def _session(descriptor: int, path: str, row: FileRow, state: State, entries: PackedColumns) -> Session | None:

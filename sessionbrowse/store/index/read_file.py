@@ -26,7 +26,7 @@ from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.index.collector import Collector, TakeText
 from sessionbrowse.store.index.read_state import State
 from sessionbrowse.store.index.rows import FOREIGN, ORDINARY, TRANSCRIPT
-from sessionbrowse.store.read.content import content_status, file_blocks, head_of, open_content, open_regular
+from sessionbrowse.store.read.content import closing, content_status, file_blocks, head_of, open_content, open_regular
 from sessionbrowse.store.read.line_feeder import feed_lines
 from sessionbrowse.store.read.summarise import summarise_transcript, without_content
 
@@ -58,35 +58,34 @@ def read_for_index(
         descriptor = open_content(path)
     except Unreadable:
         return None
-    try:
-        status = content_status(path, descriptor)
-        head = head_of(descriptor)
-        marks = marks_of_head(head)
-        agent = agent_of(marks)
-        foreign = recognise(head)
-        if foreign is not None:
-            summary = without_content(path, agent, status, foreign)
-            return IndexedFile(status, agent, tuple(sorted(marks.agents)), FOREIGN, summary, None, None, Columns())
-        while True:
-            reader = Reader(RULES[agent])
-            collector = Collector(reader, take_text, tools=tools)
-            _feed(descriptor, collector, 0)
-            reader.finish()
-            if reader.is_transcript:
-                summary = summarise_transcript(descriptor, path, status)
-                kept, at = _cut_first(summary, collector.progress().first_at)
-                return IndexedFile(status, "indusagi", (), TRANSCRIPT, kept, at, None, collector.columns)
-            # Each round adds a mark, so this ends.
-            marks = Marks(marks.agents | reader.marks)
-            decided = agent_of(marks)
-            if decided == agent:
-                return _finished(path, descriptor, status, marks, collector, 0, 0)
-            agent = decided
-            restart()
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
+    with closing(descriptor):
+        try:
+            status = content_status(path, descriptor)
+            head = head_of(descriptor)
+            marks = marks_of_head(head)
+            agent = agent_of(marks)
+            foreign = recognise(head)
+            if foreign is not None:
+                summary = without_content(path, agent, status, foreign)
+                return IndexedFile(status, agent, tuple(sorted(marks.agents)), FOREIGN, summary, None, None, Columns())
+            while True:
+                reader = Reader(RULES[agent])
+                collector = Collector(reader, take_text, tools=tools)
+                _feed(descriptor, collector, 0)
+                reader.finish()
+                if reader.is_transcript:
+                    summary = summarise_transcript(descriptor, path, status)
+                    kept, at = _cut_first(summary, collector.progress().first_at)
+                    return IndexedFile(status, "indusagi", (), TRANSCRIPT, kept, at, None, collector.columns)
+                # Each round adds a mark, so this ends.
+                marks = Marks(marks.agents | reader.marks)
+                decided = agent_of(marks)
+                if decided == agent:
+                    return _finished(path, descriptor, status, marks, collector, 0, 0)
+                agent = decided
+                restart()
+        except OSError:
+            return None
 
 
 def read_growth(
@@ -107,33 +106,32 @@ def read_growth(
         descriptor = open_regular(path)
     except Unreadable:
         return None
-    try:
-        status = os.fstat(descriptor)
-        if status.st_size < state.end or _hashes(descriptor, state.last, state.end) != (
-            state.head_hash,
-            state.tail_hash,
-        ):
+    with closing(descriptor):
+        try:
+            status = os.fstat(descriptor)
+            if status.st_size < state.end or _hashes(descriptor, state.last, state.end) != (
+                state.head_hash,
+                state.tail_hash,
+            ):
+                return None
+            reader = Reader(RULES[agent])
+            for block in line_blocks(file_blocks(descriptor, 0, state.end), max_line=MAX_LISTED_LINE_BYTES):
+                for _ in reader.read(block):
+                    pass
+                break
+            if reader.header is None:
+                return None
+            reader.resume(state.reader)
+            collector = Collector(reader, take_text, tools=tools)
+            collector.resume(state.summary, known)
+            _feed(descriptor, collector, state.end)
+            reader.finish()
+            marks = Marks(marks.agents | reader.marks)
+            if reader.is_transcript or agent_of(marks) != agent:
+                return None
+            return _finished(path, descriptor, status, marks, collector, len(known), state.last)
+        except OSError:
             return None
-        reader = Reader(RULES[agent])
-        for block in line_blocks(file_blocks(descriptor, 0, state.end), max_line=MAX_LISTED_LINE_BYTES):
-            for _ in reader.read(block):
-                pass
-            break
-        if reader.header is None:
-            return None
-        reader.resume(state.reader)
-        collector = Collector(reader, take_text, tools=tools)
-        collector.resume(state.summary, known)
-        _feed(descriptor, collector, state.end)
-        reader.finish()
-        marks = Marks(marks.agents | reader.marks)
-        if reader.is_transcript or agent_of(marks) != agent:
-            return None
-        return _finished(path, descriptor, status, marks, collector, len(known), state.last)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
 
 
 def _feed(descriptor: int, collector: Collector, offset: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.other_files import PROBED_LINES
@@ -45,17 +46,24 @@ def read_at(path: str | os.PathLike[str], offset: int, size: int) -> bytes:
     Raises:
         Unreadable: the file is gone or cannot be read.
     """
-    descriptor = open_content(path)
+    with closing(open_content(path)) as descriptor:
+        try:
+            pieces = file_blocks(descriptor, offset, offset + size)
+            if size <= MAX_SHOWN_BYTES:
+                return b"".join(pieces)
+            big = BigLine()
+            for piece in pieces:
+                big.feed(piece)
+            return big.reduced()
+        except OSError as error:
+            raise unreadable(path, error) from error
+
+
+@contextmanager
+def closing(descriptor: int) -> Iterator[int]:
+    """Close the descriptor of an open file at the end of the `with` block."""
     try:
-        pieces = file_blocks(descriptor, offset, offset + size)
-        if size <= MAX_SHOWN_BYTES:
-            return b"".join(pieces)
-        big = BigLine()
-        for piece in pieces:
-            big.feed(piece)
-        return big.reduced()
-    except OSError as error:
-        raise unreadable(path, error) from error
+        yield descriptor
     finally:
         os.close(descriptor)
 

@@ -17,7 +17,7 @@ from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.find.discover import agent_of_path, is_packed
 from sessionbrowse.store.read.archive import Unpacked
-from sessionbrowse.store.read.content import HEAD_BYTES, open_content, read_at, unreadable
+from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_content, read_at, unreadable
 from sessionbrowse.store.read.line_feeder import feed_lines
 
 
@@ -32,23 +32,21 @@ def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Sess
         UnsupportedFormat: it is known to be something else: a v4 store, an event stream, another agent's transcript.
     """
     place = os.path.abspath(path)
-    descriptor = open_content(place)
-    try:
-        head = os.pread(descriptor, HEAD_BYTES, 0)
-        foreign = recognise(head)
-        if foreign is not None:
-            raise UnsupportedFormat(f"{os.path.basename(place)}: {foreign}")
-        marks = marks_of_head(head)
-        session = _read(descriptor, place, agent or agent_of_path(place, marks))
-        # A mark deep in the file may name another program: then the file is read again by that program's rules.
-        named = agent or agent_of_path(place, Marks(marks.agents | session.marks))
-        if session.is_transcript:
-            named = "indusagi"
-        return session if named == session.agent else _read(descriptor, place, named)
-    except OSError as error:
-        raise unreadable(place, error) from error
-    finally:
-        os.close(descriptor)
+    with closing(open_content(place)) as descriptor:
+        try:
+            head = os.pread(descriptor, HEAD_BYTES, 0)
+            foreign = recognise(head)
+            if foreign is not None:
+                raise UnsupportedFormat(f"{os.path.basename(place)}: {foreign}")
+            marks = marks_of_head(head)
+            session = _read(descriptor, place, agent or agent_of_path(place, marks))
+            # A mark deep in the file may name another program: then the file is read again by that program's rules.
+            named = agent or agent_of_path(place, Marks(marks.agents | session.marks))
+            if session.is_transcript:
+                named = "indusagi"
+            return session if named == session.agent else _read(descriptor, place, named)
+        except OSError as error:
+            raise unreadable(place, error) from error
 
 
 def _read(descriptor: int, path: str, agent: str) -> Session:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
-
-from msgspec.structs import astuple
 
 from sessionbrowse.agents import Marks
 from sessionbrowse.agents.file_marks import marks_of_head
@@ -23,7 +20,7 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import left_behind
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.parent_links import placed
-from sessionbrowse.store.read.content import content_status, file_blocks, head_of, open_content, read_at
+from sessionbrowse.store.read.content import closing, content_status, file_blocks, head_of, open_content, read_at
 from sessionbrowse.store.read.line_feeder import feed_lines
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, one_worker
 
@@ -48,19 +45,8 @@ def summaries_of(
     def work(chunk: list[int]) -> list[Summary | None]:
         return [make(files[index], override) for index in chunk]
 
-    for summaries in fork_map(chunked([file.size for file in files]), work, workers, pack=_packed, unpack=_unpacked):
+    for summaries in fork_map(chunked([file.size for file in files]), work, workers):
         yield from summaries
-
-
-_FIELDS = Summary.__struct_fields__
-
-
-def _packed(summaries: list[Summary | None]) -> list[tuple[Any, ...] | None]:
-    return [astuple(summary) if summary is not None else None for summary in summaries]
-
-
-def _unpacked(packed: list[tuple[Any, ...] | None]) -> list[Summary | None]:
-    return [Summary(**dict(zip(_FIELDS, values, strict=True))) if values is not None else None for values in packed]
 
 
 def summarise_file(file: FoundFile, override: str | None = None, *, texts: list[str] | None = None) -> Summary | None:
@@ -81,33 +67,32 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
     except Unreadable as error:
         return _not_read(path, agent_of(Marks()), error.__cause__)
     agent = ""
-    try:
-        status = content_status(path, descriptor)
-        head = head_of(descriptor)
-        marks = marks_of_head(head)
-        agent = agent_of(marks)
-        foreign = recognise(head)
-        if foreign is not None:
-            return without_content(path, agent, status, foreign)
-        while True:
-            reader = Reader(RULES[agent])
-            summariser = SummaryBuilder(reader, texts=texts)
-            feed_lines(descriptor, summariser)
-            reader.finish()
-            if reader.is_transcript:
-                return summarise_transcript(descriptor, path, status)
-            # Marks are only ever added, so this ends.
-            marks = Marks(marks.agents | reader.marks)
-            decided = agent_of(marks)
-            if decided == agent:
-                return summariser.finish(path, status.st_size, status.st_mtime_ns)
-            agent = decided
-            if texts is not None:
-                texts.clear()
-    except OSError as error:
-        return _not_read(path, agent, error)
-    finally:
-        os.close(descriptor)
+    with closing(descriptor):
+        try:
+            status = content_status(path, descriptor)
+            head = head_of(descriptor)
+            marks = marks_of_head(head)
+            agent = agent_of(marks)
+            foreign = recognise(head)
+            if foreign is not None:
+                return without_content(path, agent, status, foreign)
+            while True:
+                reader = Reader(RULES[agent])
+                summariser = SummaryBuilder(reader, texts=texts)
+                feed_lines(descriptor, summariser)
+                reader.finish()
+                if reader.is_transcript:
+                    return summarise_transcript(descriptor, path, status)
+                # Marks are only ever added, so this ends.
+                marks = Marks(marks.agents | reader.marks)
+                decided = agent_of(marks)
+                if decided == agent:
+                    return summariser.finish(path, status.st_size, status.st_mtime_ns)
+                agent = decided
+                if texts is not None:
+                    texts.clear()
+        except OSError as error:
+            return _not_read(path, agent, error)
 
 
 def agent_of_file(path: str, agent_of: Callable[[Marks], str]) -> str:

@@ -6,8 +6,8 @@ otherwise this process does all the work itself.
 
 from __future__ import annotations
 
-import marshal
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -63,15 +63,11 @@ def fork_map(
     work: Callable[[list[int]], list[Any]],
     workers: int,
     finish: Callable[[], None] = lambda: None,
-    *,
-    pack: Callable[[list[Any]], Any] = lambda answer: answer,
-    unpack: Callable[[Any], list[Any]] = lambda packed: packed,
 ) -> Iterator[list[Any]]:
     """Yield `work(chunk)` for every chunk from this and other processes, as they complete.
 
-    `pack` turns a result of another process into plain types (for `marshal`), `unpack` turns it back. `finish` is
-    called in every process after its last chunk. If a process dies, or raises, its chunks are repeated in this
-    process, and so is `finish`.
+    `finish` is called in every process after its last chunk. If a process dies, or raises, its chunks are repeated in
+    this process, and so is `finish`.
     """
     if workers <= 1 or len(chunks) < 2:
         for chunk in chunks:
@@ -86,7 +82,7 @@ def fork_map(
     try:
         for _ in range(workers - 1):
             try:
-                children.append(_start(chunks, lambda chunk: pack(work(chunk)), tickets, finish))
+                children.append(_start(chunks, work, tickets, finish))
             except OSError:
                 break
         for number in _drawn(tickets):
@@ -97,7 +93,7 @@ def fork_map(
         for _, answers in children:
             for number, answer in _received(answers):
                 done.add(number)
-                yield unpack(answer)
+                yield answer
         undone = [chunk for number, chunk in enumerate(chunks) if number not in done]
         for chunk in undone:
             yield work(chunk)
@@ -131,7 +127,7 @@ def _start(
             if os.getppid() != parent:
                 # The parent was killed. Its file locks last as long as this process lives.
                 os._exit(status)
-            found.append(marshal.dumps((number, work(chunks[number]))))
+            found.append(pickle.dumps((number, work(chunks[number])), pickle.HIGHEST_PROTOCOL))
         finish()
         with os.fdopen(answering, "wb") as pipe:
             for answer in found:
@@ -153,7 +149,7 @@ def _received(answers: int) -> Iterator[tuple[int, Any]]:
         while len(size := pipe.read(_SIZE)) == _SIZE:
             answer = pipe.read(int.from_bytes(size, "little"))
             if len(answer) == int.from_bytes(size, "little"):
-                yield marshal.loads(answer)
+                yield pickle.loads(answer)
 
 
 def _is_alone() -> bool:

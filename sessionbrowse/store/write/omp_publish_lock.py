@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from sessionbrowse.errors import InUse
+from sessionbrowse.store.read.content import closing
 
 WAIT_S = 0.5
 """How long omp waits for the lock before its own write fails; nobody may hold it longer."""
@@ -61,15 +62,14 @@ def _create(lock: str, record: bytes) -> bool:
         descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except FileExistsError:
         return False
-    try:
-        if os.write(descriptor, record) < len(record):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), lock)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(lock)
-        raise
-    finally:
-        os.close(descriptor)
+    with closing(descriptor):
+        try:
+            if os.write(descriptor, record) < len(record):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), lock)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(lock)
+            raise
     # Before it was written, another program may have removed it as a leftover: then the lock is not held.
     return _content(lock) == record
 
@@ -118,9 +118,8 @@ def _content(lock: str) -> bytes | None:
         return None
     except OSError:
         return b""
-    try:
-        return os.read(descriptor, 256)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
+    with closing(descriptor):
+        try:
+            return os.read(descriptor, 256)
+        except OSError:
+            return b""

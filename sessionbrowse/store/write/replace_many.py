@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
-from sessionbrowse.store.read.content import file_blocks, open_regular
+from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.whole_files import append_bytes, move_file, write_new
@@ -152,8 +152,7 @@ def aside_path(one: Replacement, change_id: str) -> str:
 
 def _new_version(one: Replacement, path: str) -> Fingerprint:
     """Write a file's new version and return the old one as it was read."""
-    descriptor = open_regular(one.source)
-    try:
+    with closing(open_regular(one.source)) as descriptor:
         status = os.fstat(descriptor)
         if status.st_nlink > 1:
             raise RefusedWrite(f"{clean(one.source)} has a second name (a hard link). Nothing was changed.")
@@ -162,19 +161,14 @@ def _new_version(one: Replacement, path: str) -> Fingerprint:
         mode, owner = stat.S_IMODE(status.st_mode), (status.st_uid, status.st_gid)
         write_new(path, _pieces(one, descriptor, status.st_size), mode, status.st_mtime_ns, owner)
         return Fingerprint.of(status)
-    finally:
-        os.close(descriptor)
 
 
 def _carry_over(aside: str, size: int, target: str) -> None:
     """Append to a new version the lines that another program wrote into the old one since it was read."""
     if os.lstat(aside).st_size == size:
         return
-    descriptor = open_regular(aside)
-    try:
+    with closing(open_regular(aside)) as descriptor:
         late = b"".join(file_blocks(descriptor, size))
-    finally:
-        os.close(descriptor)
     append_bytes(target, late)
 
 

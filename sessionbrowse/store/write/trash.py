@@ -18,7 +18,8 @@ from msgspec import Struct
 
 from sessionbrowse.errors import RefusedWrite, WriteFailed
 from sessionbrowse.store.own.state_directory import sync_directory
-from sessionbrowse.store.write.whole_files import move_file, move_folder
+from sessionbrowse.store.read.content import closing
+from sessionbrowse.store.write.whole_files import move_file, move_folder, write_new
 from sessionbrowse.text import clean
 
 INFO_SUFFIX = ".trashinfo"
@@ -108,12 +109,7 @@ def put_in_own(path: str, directory: str, *, name: str, deleted_at: str) -> Tras
         for folder in (directory, files, infos):
             os.makedirs(folder, mode=0o700, exist_ok=True)
         content = f"[Trash Info]\nPath={quote(os.fsencode(path))}\nDeletionDate={deleted_at}\n".encode()
-        descriptor = os.open(info, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(descriptor, content)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        write_new(info, [content], 0o600)
         move(path, item)
     except OSError as error:
         drop_second_name(path, item)
@@ -320,11 +316,8 @@ def _copy(source: str, target: str) -> None:
         else:
             shutil.copy2(source, partial, follow_symlinks=False)
         for path in _files_below(partial):
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            try:
+            with closing(os.open(path, os.O_RDONLY | os.O_CLOEXEC)) as descriptor:
                 os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
         if _inventory(source) != _inventory(partial):
             raise OSError("the copy differs from the original")
         os.rename(partial, target)

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
 from sessionbrowse.store.own.state_directory import sync_directory
-from sessionbrowse.store.read.content import file_blocks
+from sessionbrowse.store.read.content import closing, file_blocks
 from sessionbrowse.store.write.atomic_rename import exchange, rename_to_free
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.writer import FLAGS, OpenedFile, is_at, locked
@@ -82,14 +82,16 @@ def _carry_over(file: OpenedFile, size: int) -> int:
 
 def append_bytes(path: str, late: bytes) -> None:
     """Append whole lines that another program wrote into an older version of the file."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | FLAGS)
-    try:
-        rest = memoryview(late)
+    with closing(os.open(path, os.O_WRONLY | os.O_APPEND | FLAGS)) as descriptor:
+        _write_all(descriptor, [late])
+        os.fsync(descriptor)
+
+
+def _write_all(descriptor: int, pieces: Iterable[bytes]) -> None:
+    for piece in pieces:
+        rest = memoryview(piece)
         while rest:
             rest = rest[os.write(descriptor, rest) :]
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def create_file(
@@ -112,7 +114,7 @@ def create_file(
     temporary = temporary or temporary_beside(path)
     made: os.stat_result | None = None
     try:
-        write_new(temporary, pieces, mode, mtime_ns, None)
+        write_new(temporary, pieces, mode, mtime_ns)
         made = os.lstat(temporary)
         move_file(temporary, path)
     except FileExistsError:
@@ -193,18 +195,19 @@ def _sync_names(source: str, target: str) -> None:
 
 
 def write_new(
-    path: str, pieces: Iterable[bytes], mode: int, mtime_ns: int | None, owner: tuple[int, int] | None
+    path: str,
+    pieces: Iterable[bytes],
+    mode: int,
+    mtime_ns: int | None = None,
+    owner: tuple[int, int] | None = None,
 ) -> None:
     """Write a new file with its mode, owner and time, and wait until the disk has it.
 
     Without an owner the system takes the bits of the process's umask from the mode, as for every new file.
     """
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | FLAGS, mode if owner is None else 0o600)
-    try:
-        for piece in pieces:
-            rest = memoryview(piece)
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | FLAGS
+    with closing(os.open(path, flags, mode if owner is None else 0o600)) as descriptor:
+        _write_all(descriptor, pieces)
         if owner is not None:
             os.fchmod(descriptor, mode)
             made = os.fstat(descriptor)
@@ -214,8 +217,6 @@ def write_new(
         if mtime_ns is not None:
             os.utime(descriptor, ns=(mtime_ns, mtime_ns))
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _remove(temporary: str) -> None:

@@ -18,7 +18,7 @@ from sessionbrowse.agents.change_plans import AppendLine
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
 from sessionbrowse.format.title_slot import SLOT_BYTES
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.store.read.content import open_regular
+from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.tail import Growth, Tail
 from sessionbrowse.store.write.admission import Target, admitted, refuse_unwritable, shown_name
@@ -81,22 +81,20 @@ def opened(target: Target) -> Iterator[OpenedFile]:
         WriteFailed: the disk failed in a way that the writer does not handle itself.
     """
     path = admitted(target)
-    descriptor = open_regular(path)
-    try:
-        session = open_session(path, target.agent)
-        refuse_unwritable(session)
-        if not is_at(path, os.fstat(descriptor)):
-            raise ChangedMeanwhile(
-                f"{shown_name(path)} was replaced while it was read; nothing was changed. Try again."
-            )
-        yield OpenedFile(path, descriptor, session)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise WriteFailed(
-            f"The disk failed at {shown_name(path)} ({reason}); check the disk before you go on."
-        ) from error
-    finally:
-        os.close(descriptor)
+    with closing(open_regular(path)) as descriptor:
+        try:
+            session = open_session(path, target.agent)
+            refuse_unwritable(session)
+            if not is_at(path, os.fstat(descriptor)):
+                raise ChangedMeanwhile(
+                    f"{shown_name(path)} was replaced while it was read; nothing was changed. Try again."
+                )
+            yield OpenedFile(path, descriptor, session)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise WriteFailed(
+                f"The disk failed at {shown_name(path)} ({reason}); check the disk before you go on."
+            ) from error
 
 
 def unused_id(taken: set[str], new_id: Callable[[], str]) -> str:
@@ -306,14 +304,10 @@ def mend_slot(path: str, damaged: bytes, whole: bytes) -> None:
     Raises:
         RefusedWrite, OSError: nothing could be put back.
     """
-    with locked(path, True):
-        descriptor = os.open(path, os.O_RDWR | FLAGS)
-        try:
-            if os.pread(descriptor, SLOT_BYTES, 0) == damaged:
-                _write_at_start(descriptor, whole)
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    with locked(path, True), closing(os.open(path, os.O_RDWR | FLAGS)) as descriptor:
+        if os.pread(descriptor, SLOT_BYTES, 0) == damaged:
+            _write_at_start(descriptor, whole)
+            os.fsync(descriptor)
 
 
 def _write_at_start(writing: int, content: bytes) -> None:
@@ -345,12 +339,10 @@ def _open_same(file: OpenedFile, flags: int) -> Iterator[int]:
         descriptor = os.open(file.path, flags | FLAGS)
     except OSError as error:
         raise WriteFailed(f"{file.name} cannot be written ({error.strerror}); it is as it was.") from error
-    try:
+    with closing(descriptor):
         if not os.path.samestat(os.fstat(descriptor), os.fstat(file.descriptor)):
             raise ChangedMeanwhile(f"{file.name} was replaced while it was read; nothing was changed. Try again.")
         yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
