@@ -78,7 +78,7 @@ def _open_interface(
     pick: Callable[[str], None] | None = None,
 ) -> int:
     from sessionbrowse.services.background.programs import start_monitor
-    from sessionbrowse.tui.shell.options import BrowseOptions
+    from sessionbrowse.tui.data.options import BrowseOptions
 
     if isinstance(sys.stderr, io.TextIOWrapper):
         # Terminals read UTF-8; with the encoding of a C locale frames would be drawn as \u2500.

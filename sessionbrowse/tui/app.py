@@ -21,16 +21,16 @@ from sessionbrowse.services.background.programs import listen_to_monitor, start_
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.commands.contexts import WELCOME
 from sessionbrowse.tui.commands.keymap import Keys
-from sessionbrowse.tui.lists.library import Library
-from sessionbrowse.tui.lists.rows import plural
+from sessionbrowse.tui.data.jobs import Lane, Outcome
+from sessionbrowse.tui.data.library import Library
+from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
 from sessionbrowse.tui.outside.terminal import run_in_terminal
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.paint.spans import Line, cut_left
 from sessionbrowse.tui.paint.textual_compat import terminal_driver
+from sessionbrowse.tui.paint.words import plural
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.jobs import Lane, Outcome
-from sessionbrowse.tui.shell.options import BrowseOptions
 from sessionbrowse.tui.shell.terminal_app import TerminalApp
 from sessionbrowse.tui.shell.view_memory import ViewMemory
 
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.tui.changes.change_runner import ChangeRunner
     from sessionbrowse.tui.commands.command import Command
-    from sessionbrowse.tui.search.search_client import SearchClient
-    from sessionbrowse.tui.shell.session_cache import SessionCache
-    from sessionbrowse.tui.shell.source import SessionUpdates, Source
+    from sessionbrowse.tui.data.search_client import SearchClient
+    from sessionbrowse.tui.data.session_cache import SessionCache
+    from sessionbrowse.tui.data.source import SessionUpdates, Source
 
 ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
 
@@ -106,14 +106,14 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
     @cached_property
     def source(self) -> Source:
         """Where sessions come from; made when first needed, since what reads them takes long to import."""
-        from sessionbrowse.tui.shell.sources import source_of
+        from sessionbrowse.tui.data.sources import source_of
 
         return source_of(self.options)
 
     @cached_property
     def search_client(self) -> SearchClient:
         """The search program, shared by all screens."""
-        from sessionbrowse.tui.search.search_client import SearchClient
+        from sessionbrowse.tui.data.search_client import SearchClient
 
         return SearchClient(lambda: self.source)
 
@@ -138,7 +138,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
     @cached_property
     def _session_cache(self) -> SessionCache:
-        from sessionbrowse.tui.shell.session_cache import SessionCache
+        from sessionbrowse.tui.data.session_cache import SessionCache
 
         return SessionCache(lambda path, agent: self.source.open_session(path, agent))
 
@@ -217,7 +217,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         if self.monitor is not None:
             self.monitor.send(Rescan(include_hidden))
             return
-        from sessionbrowse.tui.shell.sources import scan_into
+        from sessionbrowse.tui.data.sources import scan_into
 
         scan_into(self.scan_lane, self.source, include_hidden=include_hidden)
 
@@ -318,7 +318,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         import tempfile
 
         from sessionbrowse.demo import make_demo
-        from sessionbrowse.tui.shell.sources import source_of
+        from sessionbrowse.tui.data.sources import source_of
 
         target = Path(tempfile.mkdtemp(prefix="sessionbrowse-demo-"))
         self.demo_directory = target
@@ -409,7 +409,7 @@ def run(options: BrowseOptions, monitor: Channel[MonitorEvent] | None = None) ->
     source = options.source
     if source is None and (options.roots or options.agents):
         # What was typed is looked at before the terminal is taken; the agents' own places are right anyway.
-        from sessionbrowse.tui.shell.sources import source_of
+        from sessionbrowse.tui.data.sources import source_of
 
         source = source_of(options)
     app = BrowseApp(options, source, monitor)
@@ -427,7 +427,3 @@ def run(options: BrowseOptions, monitor: Channel[MonitorEvent] | None = None) ->
 
 def _import_the_rest() -> None:
     """Import the modules that the first key may need."""
-    import sessionbrowse.tui.changes.change_runner
-    import sessionbrowse.tui.handlers
-    import sessionbrowse.tui.reading.documents
-    import sessionbrowse.tui.shell.sources  # noqa: F401

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from sessionbrowse.tui import copying
 from sessionbrowse.tui.changes import archive, checkout, delete, fork, label, relocate, rename, restore, undo
 from sessionbrowse.tui.commands.command import CUSTOM_ID
 from sessionbrowse.tui.dialogs import help, palette
 from sessionbrowse.tui.lists import families, filter, panes, pin, scope, selection, sort
-from sessionbrowse.tui.outside import copying
 from sessionbrowse.tui.resume import resume
 from sessionbrowse.tui.resume.custom_commands import run_custom_command
 from sessionbrowse.tui.search import open_search

@@ -15,9 +15,9 @@ from sessionbrowse.services.background.search_server import SearchServer
 from sessionbrowse.services.list.gather import update_index
 from sessionbrowse.store.find.roots import Scope, real_surroundings
 from sessionbrowse.store.index.index import open_index
-from sessionbrowse.tui.shell.options import BrowseOptions
-from sessionbrowse.tui.shell.source import Source
-from sessionbrowse.tui.shell.sources import source_of
+from sessionbrowse.tui.data.options import BrowseOptions
+from sessionbrowse.tui.data.source import Source
+from sessionbrowse.tui.data.sources import source_of
 
 
 class ThreadSearch(Channel[SearchAnswer]):

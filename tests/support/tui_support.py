@@ -19,10 +19,10 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.list.scan import Batch
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.app import BrowseApp
+from sessionbrowse.tui.data.options import BrowseOptions
+from sessionbrowse.tui.data.source import Source
+from sessionbrowse.tui.data.sources import source_of
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.options import BrowseOptions
-from sessionbrowse.tui.shell.source import Source
-from sessionbrowse.tui.shell.sources import source_of
 from sessionbrowse.tui.widgets.row_list import RowList
 from sessionbrowse.tui.widgets.text_view import TextView
 

@@ -33,12 +33,12 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.change_queue import ChangeQueue
 from sessionbrowse.tui.changes.listed_paths import Listed
 from sessionbrowse.tui.changes.reread import read_again, touched
+from sessionbrowse.tui.data.source import SessionUpdates, place_of
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun, Report
-from sessionbrowse.tui.shell.source import SessionUpdates, place_of
 
 T = TypeVar("T")
 

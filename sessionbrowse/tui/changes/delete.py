@@ -15,8 +15,8 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
-from sessionbrowse.tui.lists.rows import plural
 from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.words import plural
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 

@@ -11,13 +11,13 @@ from sessionbrowse.services.change.fork import Forked, fork
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.label import entry_parts
 from sessionbrowse.tui.changes.session_titles import named, session_parts
+from sessionbrowse.tui.data.source import place_of
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.layout.parts import Part
-from sessionbrowse.tui.lists.rows import folder_name, plural
 from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.words import folder_name, plural
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.source import place_of
 
 
 def do_fork(screen: CommandScreen[None]) -> None:

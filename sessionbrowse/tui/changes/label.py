@@ -13,8 +13,8 @@ from sessionbrowse.services.change.rename import MAX_NAME
 from sessionbrowse.text import clean
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
-from sessionbrowse.tui.lists.rows import one_line
 from sessionbrowse.tui.paint.spans import Line, fit
+from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen

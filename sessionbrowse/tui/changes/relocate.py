@@ -12,8 +12,8 @@ from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.fork import expanded
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
-from sessionbrowse.tui.lists.rows import one_line, plural
 from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.words import one_line, plural
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 

@@ -11,8 +11,8 @@ from sessionbrowse.services.change.rename import MAX_NAME, MAY_BE_TITLED_AGAIN, 
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
-from sessionbrowse.tui.lists.rows import one_line
 from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 

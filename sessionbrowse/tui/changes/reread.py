@@ -16,7 +16,7 @@ from sessionbrowse.services.transaction.change import ChangeResult
 from sessionbrowse.store.find.discover import agent_of_path
 from sessionbrowse.store.read.archive import is_archived
 from sessionbrowse.store.read.summarise import summarise_path
-from sessionbrowse.tui.shell.source import SessionUpdates
+from sessionbrowse.tui.data.source import SessionUpdates
 
 Known = Callable[[str], Summary | None]
 """Returns the listed summary of the session at a path."""

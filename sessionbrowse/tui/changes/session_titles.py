@@ -14,8 +14,8 @@ from sessionbrowse.store.write.journal import Change
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.reread import Known
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
-from sessionbrowse.tui.lists.rows import GLYPHS, agent_span, folder_name, one_line, plural
 from sessionbrowse.tui.paint.spans import Line, fit
+from sessionbrowse.tui.paint.words import GLYPHS, agent_span, folder_name, one_line, plural
 
 MOST_OPENED = 200
 """How many sessions that are in no list are opened to see what they are called."""

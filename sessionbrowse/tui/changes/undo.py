@@ -14,7 +14,7 @@ from sessionbrowse.text import parse_time
 from sessionbrowse.tui.changes.reread import Known
 from sessionbrowse.tui.changes.session_titles import MOST_OPENED, named, title_of
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
-from sessionbrowse.tui.lists.rows import one_line, plural
+from sessionbrowse.tui.paint.words import one_line, plural
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 

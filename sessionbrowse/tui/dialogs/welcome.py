@@ -10,11 +10,11 @@ from sessionbrowse.agents import AGENTS
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import WELCOME
+from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.layout.parts import LinePart, Part
-from sessionbrowse.tui.lists.rows import agent_span
 from sessionbrowse.tui.paint.spans import Line, pad
+from sessionbrowse.tui.paint.words import agent_span
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.jobs import Outcome
 from sessionbrowse.tui.widgets.bars import KeyBar
 from sessionbrowse.tui.widgets.text_view import TextView
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.text import clean
+from sessionbrowse.tui.data.jobs import Job
 from sessionbrowse.tui.lists.screen import BrowseScreen
-from sessionbrowse.tui.shell.jobs import Job
 
 
 def do_pin(screen: BrowseScreen) -> None:

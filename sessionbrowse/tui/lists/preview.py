@@ -7,11 +7,11 @@ from textual.timer import Timer
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
+from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.state import ListState
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.cursor_debounce import Resting
-from sessionbrowse.tui.shell.jobs import Job, Outcome
 from sessionbrowse.tui.widgets.text_view import TextView
 
 PREVIEW_DELAY = 0.12

@@ -1,4 +1,4 @@
-"""Values → lines of spans: projects, sessions, tree rows, the bars at top and bottom.
+"""Values → lines of spans: projects, sessions, and the progress of a scan.
 
 Everything a session file says passes `clean` on its way into a span; nothing here is ever parsed as markup.
 """
@@ -14,19 +14,11 @@ from sessionbrowse import text
 from sessionbrowse.config import ROW_FIELDS, DateStyle, RowField
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
-from sessionbrowse.tui.lists.library import ProjectRow, SessionRow
+from sessionbrowse.tui.data.library import ProjectRow, SessionRow
 from sessionbrowse.tui.paint.spans import Line, cut_left, fit, line_width, right_aligned, sides
-
-GLYPHS = {"pi": "π", "omp": "ω", "atomic": "α", "indusagi": "ι"}
-"""One letter for each agent; its name is in the preview."""
+from sessionbrowse.tui.paint.words import agent_span, folder_name, one_line
 
 _DATE_CELLS: dict[str, int] = {"age": 5, "date": 13, "iso": 21}
-
-CRUMB: Line = [(" › ", "faint")]
-"""What stands between the places of the way here."""
-
-TITLE_CHARACTERS = 400
-"""No row is wider than this; cleaning more of a first message would be wasted."""
 
 RECENT_MS = 300_000
 """A session that changed less than five minutes ago may still be at work."""
@@ -42,18 +34,6 @@ class ListStyle(Struct, frozen=True, kw_only=True):
     dates: DateStyle = "age"
     in_use: frozenset[str] = frozenset()
     fields: Collection[RowField] = ROW_FIELDS
-
-
-def agent_span(agent: str) -> tuple[str, str]:
-    """Return the agent's letter in its colour."""
-    return (GLYPHS.get(agent, "·"), agent if agent in GLYPHS else "dim")
-
-
-def one_line(foreign: str, characters: int = TITLE_CHARACTERS) -> str:
-    """Return the beginning of a foreign text as one clean line, runs of blanks joined."""
-    # Blanks are joined before cutting: a message may start with a screenful of them.
-    head = " ".join(foreign[: characters * 4].split())[:characters]
-    return clean(head)
 
 
 def directory_state(directories: Sequence[str], exists: Mapping[str, bool | None], moved: Mapping[str, str]) -> str:
@@ -80,13 +60,6 @@ def project_row(row: ProjectRow, width: int, home: str, state: str = "", *, ambi
     if above and above != "~" and (ambiguous or width >= 30):
         left.append((f"  {above}", "faint"))
     return sides(left, right, width, least=4)
-
-
-def folder_name(cwd: str, home: str) -> tuple[str, str]:
-    """Return a directory's own name and the clean, shortened path above it."""
-    shown = clean(text.shorten_home(cwd.rstrip("/\\") or cwd, home))
-    above, slash, name = shown.rpartition("/")
-    return (name, above) if name and slash else (shown, "")
 
 
 def session_title(summary: Summary) -> Line:
@@ -233,11 +206,6 @@ def session_path(summary: Summary, width: int, style: ListStyle) -> Line:
     return [(cut_left(path, max(10, width * 3 // 5)), "dim")]
 
 
-def bar(left: Line, right: Line, width: int) -> Line:
-    """Return a bar of one line: what it says at the left, what it counts at the right."""
-    return sides([(" ", ""), *left], [*right, (" ", "")] if right else [], width)
-
-
 def progress_bar(done: int, total: int | None, rate: float | None = None, verb: str = "reading") -> Line:
     """Return a small bar of how far a scan has come, with sessions per second."""
     if not total:
@@ -251,31 +219,3 @@ def progress_bar(done: int, total: int | None, rate: float | None = None, verb: 
         (f" {done:,}/{total:,}", "dim"),
         (f" · {rate:,.0f}/s" if rate else "", "dim"),
     ]
-
-
-def plural(count: int, word: str, words: str | None = None) -> str:
-    """Return a number with its noun: `1 session`, `2,140 sessions`."""
-    return f"{count:,} {word if count == 1 else words or word + 's'}"
-
-
-def key_hints(hints: Sequence[tuple[str, str, bool]], width: int) -> tuple[Line, list[tuple[int, int, int]]]:
-    """Return the footer's line and where each hint lies: (first cell, cell after the last, number of the hint).
-
-    A hint is a key, what it does, and whether it can work now. Those that do not fit are left out, the last stays.
-    """
-    pieces: list[tuple[int, Line]] = []
-    for number, (key, title, works) in enumerate(hints):
-        pieces.append((number, [(f" {key}", "key" if works else "faint"), (f" {title} ", "" if works else "faint")]))
-    room = width - (line_width(pieces[-1][1]) if pieces else 0)
-    line: Line = []
-    places: list[tuple[int, int, int]] = []
-    position = 0
-    for number, piece in pieces:
-        cells = line_width(piece)
-        is_last = number == len(pieces) - 1
-        if not is_last and position + cells > room:
-            continue
-        places.append((position, position + cells, number))
-        line += piece
-        position += cells
-    return fit(line, width), places

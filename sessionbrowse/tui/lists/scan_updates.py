@@ -18,13 +18,13 @@ from sessionbrowse.services.background.monitor_messages import (
     SessionsInUse,
 )
 from sessionbrowse.store.own.pins import Pins
-from sessionbrowse.tui.lists.rows import one_line
+from sessionbrowse.tui.data.jobs import Lane, Outcome
+from sessionbrowse.tui.data.source import DirectoryFacts, directory_facts
+from sessionbrowse.tui.data.update_throttle import UpdateThrottle
 from sessionbrowse.tui.lists.state import ListState
 from sessionbrowse.tui.lists.titles import ScanProgress, advanced
+from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.shell.browser import Browser
-from sessionbrowse.tui.shell.jobs import Lane, Outcome
-from sessionbrowse.tui.shell.source import DirectoryFacts, directory_facts
-from sessionbrowse.tui.shell.update_throttle import UpdateThrottle
 from sessionbrowse.tui.widgets.row_list import RowList
 
 REFRESH_DELAY = 0.08

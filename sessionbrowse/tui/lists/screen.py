@@ -14,17 +14,18 @@ from sessionbrowse.store.own.remembered_views import ListView
 from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import LIST, PREVIEW, PROJECTS, SESSIONS
 from sessionbrowse.tui.commands.table import BY_ID
-from sessionbrowse.tui.lists.lazy_rows import LazyRows
-from sessionbrowse.tui.lists.library import Folding, Library, SessionRow, parse_filter, same_names
+from sessionbrowse.tui.data.lazy_rows import LazyRows
+from sessionbrowse.tui.data.library import Folding, Library, SessionRow, parse_filter, same_names
+from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.lists.preview import Preview
-from sessionbrowse.tui.lists.rows import ListStyle, directory_state, plural, project_row, session_row
+from sessionbrowse.tui.lists.rows import ListStyle, directory_state, project_row, session_row
 from sessionbrowse.tui.lists.scan_updates import ScanUpdates
 from sessionbrowse.tui.lists.state import ListFilter, ListState
 from sessionbrowse.tui.lists.titles import facts_line, no_sessions_sentence, path_line, sessions_title
 from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.words import plural
 from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
-from sessionbrowse.tui.shell.source import SessionUpdates
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState

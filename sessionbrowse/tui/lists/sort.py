@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sessionbrowse.tui.lists.library import SORTS
+from sessionbrowse.tui.data.library import SORTS
 from sessionbrowse.tui.lists.screen import BrowseScreen
 
 

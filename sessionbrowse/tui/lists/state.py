@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.remembered_views import ListView
-from sessionbrowse.tui.lists.library import Filter, Folding, Library, ProjectRow, SessionRow, parse_filter
+from sessionbrowse.tui.data.library import Filter, Folding, Library, ProjectRow, SessionRow, parse_filter
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
 

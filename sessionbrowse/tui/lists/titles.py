@@ -7,9 +7,10 @@ from collections.abc import Callable
 from msgspec import Struct
 from textual.content import Content
 
-from sessionbrowse.tui.lists.rows import CRUMB, folder_name, one_line, plural, progress_bar
+from sessionbrowse.tui.lists.rows import progress_bar
 from sessionbrowse.tui.lists.state import ListState
 from sessionbrowse.tui.paint.spans import Line, line_width
+from sessionbrowse.tui.paint.words import CRUMB, folder_name, one_line, plural
 
 LEAST_PLACE = 18
 """Cells of the upper bar that are left to say where we are."""

@@ -1,1 +1,1 @@
-"""What leaves the browser, or is lent: the clipboard, editors and viewers with copies of files, the terminal."""
+"""Clipboard, editor, image viewer and terminal, with temporary copies of files for them."""

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.read.blobs import read_blob
+from sessionbrowse.tui.layout.images import EXTENSIONS, image_bytes, kind_of
 from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
-from sessionbrowse.tui.reading.images import EXTENSIONS, image_bytes, kind_of
 
 Start = Callable[[Sequence[str], Mapping[str, str]], None]
 """Starts a program without waiting for it."""

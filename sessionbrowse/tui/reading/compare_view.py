@@ -11,8 +11,8 @@ from sessionbrowse.model.tree import rows
 from sessionbrowse.services.inspect.compare import ComparedBranch, Comparison
 from sessionbrowse.text import clean
 from sessionbrowse.tui.layout.parts import SHOWN_FIRST, LazyPart, LinePart, Part, warm
-from sessionbrowse.tui.lists.rows import one_line, plural
 from sessionbrowse.tui.paint.spans import Line, pad
+from sessionbrowse.tui.paint.words import one_line, plural
 from sessionbrowse.tui.reading.documents import find_result, is_talk, rule, talk_parts
 from sessionbrowse.tui.reading.texts import Detail
 

@@ -12,8 +12,8 @@ from sessionbrowse.model.context.token_parts import Part as TokenPart
 from sessionbrowse.model.context.token_parts import tokens_by_part
 from sessionbrowse.text import clean
 from sessionbrowse.tui.layout.parts import FittedPart, LazyPart, LinePart, Part, warm
-from sessionbrowse.tui.lists.rows import plural
 from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.words import plural
 from sessionbrowse.tui.reading.messages import message_heading, message_parts
 from sessionbrowse.tui.reading.texts import Detail, said_parts
 

@@ -12,6 +12,7 @@ from pygments.lexer import Lexer
 from sessionbrowse.format.entries import Block, ImageBlock, TextBlock, ToolCallBlock, ToolResultMessage
 from sessionbrowse.text import clean, json_exact
 from sessionbrowse.tui.layout.highlight import lexer_for_path, lexer_named
+from sessionbrowse.tui.layout.images import ImagePart
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.diffs import (
@@ -21,7 +22,6 @@ from sessionbrowse.tui.reading.diffs import (
     written_diff_counts,
     written_diff_parts,
 )
-from sessionbrowse.tui.reading.images import ImagePart
 from sessionbrowse.tui.reading.texts import BAR, Detail, output_parts, parts_and_rest, value_parts
 
 LONGEST_SHORT = 120

@@ -19,8 +19,8 @@ from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.command import CUSTOM, CUSTOM_ID, Command, Here, Reason
 from sessionbrowse.tui.commands.contexts import LIST, SESSION
+from sessionbrowse.tui.data.jobs import Job, Lane, Outcome
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.jobs import Job, Lane, Outcome
 
 _WHERE = {"everywhere": (LIST, SESSION), "lists": (LIST,), "session": (SESSION,)}
 

@@ -17,13 +17,13 @@ from sessionbrowse.tui.changes.checkout import check_out
 from sessionbrowse.tui.changes.fork import ask_directory, expanded
 from sessionbrowse.tui.changes.session_titles import named
 from sessionbrowse.tui.commands.table import BY_ID
+from sessionbrowse.tui.data.source import place_of
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.resume.questions import before_resuming
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.source import place_of
 
 WAYS: dict[ResumeIn, str] = {
     "here": "In this terminal; the browser comes back afterwards",

@@ -18,8 +18,8 @@ from sessionbrowse.services.search.hits import Checkpoint
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import CHECKPOINTS, FOUND, RESULTS_VIEW
-from sessionbrowse.tui.lists.rows import one_line, plural
 from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.words import one_line, plural
 from sessionbrowse.tui.resume.resume import resume_from
 from sessionbrowse.tui.search.hit_rows import checkpoint_row
 from sessionbrowse.tui.search.results_screen import FoundEntry, ResultsScreen

@@ -7,8 +7,9 @@ from sessionbrowse.services.search.hits import Checkpoint, Hit
 from sessionbrowse.text import clean
 from sessionbrowse.text import fit as fit_text
 from sessionbrowse.tui.layout.parts import overlay, slice_line
-from sessionbrowse.tui.lists.rows import ListStyle, agent_span, folder_name, moment, one_line
+from sessionbrowse.tui.lists.rows import ListStyle, moment
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, pad, right_aligned
+from sessionbrowse.tui.paint.words import agent_span, folder_name, one_line
 from sessionbrowse.tui.search.match_spans import apart
 
 ROLES = {

@@ -18,22 +18,23 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.search_messages import SearchAnswer
 from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.table import BY_ID
+from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.layout.parts import Part
-from sessionbrowse.tui.lists.rows import ListStyle, one_line
+from sessionbrowse.tui.lists.rows import ListStyle
+from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.reading.documents import conversation, entry_document, summary_parts
 from sessionbrowse.tui.reading.find_entry import ENTRY_IS_GONE, find_again
 from sessionbrowse.tui.search.hit_rows import place_line
 from sessionbrowse.tui.search.match_spans import MatchMarks
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.jobs import Job, Outcome
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
+    from sessionbrowse.tui.data.source import SessionUpdates
     from sessionbrowse.tui.paint.spans import Line
-    from sessionbrowse.tui.shell.source import SessionUpdates
 
 PREVIEW_DELAY = 0.12
 """Time the cursor rests on a row before its session is opened for the preview."""

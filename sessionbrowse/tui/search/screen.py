@@ -18,8 +18,8 @@ from sessionbrowse.services.search.hits import Hit
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import FOUND, RESULTS, RESULTS_VIEW, SEARCHING
-from sessionbrowse.tui.lists.rows import one_line, plural
 from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.words import one_line, plural
 from sessionbrowse.tui.search.examples import EXAMPLES, example_row
 from sessionbrowse.tui.search.hit_rows import hit_row
 from sessionbrowse.tui.search.results_screen import FoundEntry, ResultsScreen

@@ -9,7 +9,7 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.dialogs.text_window import TextWindow
 from sessionbrowse.tui.layout.parts import LinePart, Part
-from sessionbrowse.tui.lists.rows import plural
+from sessionbrowse.tui.paint.words import plural
 
 INDENT = 2
 

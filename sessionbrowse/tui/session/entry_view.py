@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from sessionbrowse.tui.data.jobs import Outcome
+from sessionbrowse.tui.layout.images import ImagePart
 from sessionbrowse.tui.outside.viewer import show_image
-from sessionbrowse.tui.reading.images import ImagePart
 from sessionbrowse.tui.session.screen import SessionScreen
-from sessionbrowse.tui.shell.jobs import Outcome
 
 
 def do_next_view(screen: SessionScreen) -> None:

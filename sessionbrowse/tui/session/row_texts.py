@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree.row_text import row_text
-from sessionbrowse.tui.shell.jobs import Job, Lane
+from sessionbrowse.tui.data.jobs import Job, Lane
 
 MOST_KEPT = 4000
 """Texts kept, so that moving the cursor does not read entries again."""

@@ -14,14 +14,14 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree.tool_callers import learn_calls
 from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import SESSION, TREE, VIEW
-from sessionbrowse.tui.lists.rows import one_line
+from sessionbrowse.tui.data.jobs import Job, Outcome
+from sessionbrowse.tui.data.source import SessionUpdates
+from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.reading.views import VIEWS, ViewedEntry
 from sessionbrowse.tui.session.entry_pane import EntryPane
 from sessionbrowse.tui.session.titles import facts_line, hit_position, path_line
 from sessionbrowse.tui.session.tree_pane import TreePane
-from sessionbrowse.tui.shell.jobs import Job, Outcome
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
-from sessionbrowse.tui.shell.source import SessionUpdates
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList

@@ -10,8 +10,8 @@ from textual.content import Content
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.text import clean
-from sessionbrowse.tui.lists.rows import CRUMB, folder_name, one_line, plural
 from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.words import CRUMB, folder_name, one_line, plural
 from sessionbrowse.tui.session.state import ShownTree, TreeState
 
 

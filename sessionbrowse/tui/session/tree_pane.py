@@ -8,6 +8,7 @@ from typing import Any
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree.lazy_rows import Row, Rows
 from sessionbrowse.store.own.remembered_views import SessionView
+from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.find_entry import ENTRY_IS_GONE, find_again
 from sessionbrowse.tui.session.row_texts import RowTexts
@@ -16,7 +17,6 @@ from sessionbrowse.tui.session.titles import found_status, no_rows_sentence, tre
 from sessionbrowse.tui.session.tree_rows import TreeStyle, shift_for, tree_row
 from sessionbrowse.tui.session.tree_search import make_rows
 from sessionbrowse.tui.shell.command_screen import ANSWER_SECONDS, CommandScreen
-from sessionbrowse.tui.shell.jobs import Outcome
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
 

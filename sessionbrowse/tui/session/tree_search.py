@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from sessionbrowse.model.search.session_search import search_session
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows as tree
+from sessionbrowse.tui.data.jobs import Job
 from sessionbrowse.tui.session.state import TreeRows, TreeState
-from sessionbrowse.tui.shell.jobs import Job
 
 FIRST_SECONDS = 0.008
 """After this time the hits around the cursor are shown, even if there are none, unless the search will end soon."""

@@ -1,1 +1,1 @@
-"""The app, its data sources and background jobs, and the base class of all screens."""
+"""The base classes of the app and of all screens, and the protocols through which they know each other."""

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.store.write.admission import Target
     from sessionbrowse.tui.commands.keymap import Keys
-    from sessionbrowse.tui.lists.library import Library
+    from sessionbrowse.tui.data.jobs import Lane
+    from sessionbrowse.tui.data.library import Library
+    from sessionbrowse.tui.data.options import BrowseOptions
+    from sessionbrowse.tui.data.search_client import SearchClient
+    from sessionbrowse.tui.data.source import SessionUpdates, Source
     from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
     from sessionbrowse.tui.paint.spans import Line
-    from sessionbrowse.tui.search.search_client import SearchClient
     from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
-    from sessionbrowse.tui.shell.jobs import Lane
-    from sessionbrowse.tui.shell.options import BrowseOptions
-    from sessionbrowse.tui.shell.source import SessionUpdates, Source
     from sessionbrowse.tui.shell.view_memory import ViewMemory
 
 T = TypeVar("T")

@@ -20,17 +20,17 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.tui.commands.command import Command, Here
 from sessionbrowse.tui.commands.contexts import EVERYWHERE, TYPING
 from sessionbrowse.tui.commands.table import BY_ID, FOOTER, WHILE_TYPING
+from sessionbrowse.tui.data.jobs import Lane, Outcome
 from sessionbrowse.tui.paint.lean_compositor import LeanCompositor
 from sessionbrowse.tui.paint.textual_compat import CompatScreen
-from sessionbrowse.tui.shell.jobs import Lane, Outcome
 from sessionbrowse.tui.widgets.bars import KeyBar
 from sessionbrowse.tui.widgets.row_list import RowList
 from sessionbrowse.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
+    from sessionbrowse.tui.data.source import SessionUpdates
     from sessionbrowse.tui.reading.views import ViewedEntry
     from sessionbrowse.tui.shell.browser import Browser
-    from sessionbrowse.tui.shell.source import SessionUpdates
 
 Result = TypeVar("Result")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.search.patterns import MatchSpan
-from sessionbrowse.tui.shell.jobs import Job, Outcome
+from sessionbrowse.tui.data.jobs import Job, Outcome
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.shell.command_screen import CommandScreen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sessionbrowse.store.own.remembered_views import ListView, SessionView, recall, remember, scope_key
-from sessionbrowse.tui.shell.options import BrowseOptions
+from sessionbrowse.tui.data.options import BrowseOptions
 
 
 class ViewMemory:

@@ -8,8 +8,7 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from sessionbrowse.tui.lists.rows import bar, key_hints
-from sessionbrowse.tui.paint.spans import Line, line_width, sides
+from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
 from sessionbrowse.tui.widgets.span_view import SpanView
 
 
@@ -75,3 +74,31 @@ class KeyBar(SpanView, can_focus=False):
                 self.post_message(self.Pressed(self._hints[number][0]))
                 event.stop()
                 return
+
+
+def bar(left: Line, right: Line, width: int) -> Line:
+    """Return a bar of one line: what it says at the left, what it counts at the right."""
+    return sides([(" ", ""), *left], [*right, (" ", "")] if right else [], width)
+
+
+def key_hints(hints: Sequence[tuple[str, str, bool]], width: int) -> tuple[Line, list[tuple[int, int, int]]]:
+    """Return the footer's line and where each hint lies: (first cell, cell after the last, number of the hint).
+
+    A hint is a key, what it does, and whether it can work now. Those that do not fit are left out, the last stays.
+    """
+    pieces: list[tuple[int, Line]] = []
+    for number, (key, title, works) in enumerate(hints):
+        pieces.append((number, [(f" {key}", "key" if works else "faint"), (f" {title} ", "" if works else "faint")]))
+    room = width - (line_width(pieces[-1][1]) if pieces else 0)
+    line: Line = []
+    places: list[tuple[int, int, int]] = []
+    position = 0
+    for number, piece in pieces:
+        cells = line_width(piece)
+        is_last = number == len(pieces) - 1
+        if not is_last and position + cells > room:
+            continue
+        places.append((position, position + cells, number))
+        line += piece
+        position += cells
+    return fit(line, width), places

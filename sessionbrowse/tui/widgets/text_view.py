@@ -16,9 +16,9 @@ from textual.strip import Strip
 
 from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.heights import DocumentLayout
+from sessionbrowse.tui.layout.images import ImagePart
 from sessionbrowse.tui.layout.parts import FactPart, Part, overlay
 from sessionbrowse.tui.paint.spans import Line, line_width, wrap_words
-from sessionbrowse.tui.reading.images import ImagePart
 from sessionbrowse.tui.widgets.span_view import SpanView
 
 FindMatches = Callable[[str], list[tuple[int, int]]]

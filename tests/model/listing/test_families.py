@@ -6,7 +6,7 @@ from sessionbrowse.model.listing.age_groups import age_groups
 from sessionbrowse.model.listing.families import families, folded, is_stub
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.pins import Pins
-from sessionbrowse.tui.lists.library import Folding, Library
+from sessionbrowse.tui.data.library import Folding, Library
 from tests.support.tui_support import NOW_MS, summary
 
 HOUR = 3_600_000

@@ -21,7 +21,7 @@ from sessionbrowse.store.find import moved_projects
 from sessionbrowse.store.find.moved_projects import Candidate
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.tui.shell.sources import noting_projects
+from sessionbrowse.tui.data.sources import noting_projects
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, Store, header, line
 from tests.support.file_helpers import picture
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.cli import main
-from sessionbrowse.tui.shell.options import BrowseOptions
+from sessionbrowse.tui.data.options import BrowseOptions
 from tests.support.index_support import folder, header, user, write
 
 # What cannot even be looked at, also by root: the system refuses the name itself.

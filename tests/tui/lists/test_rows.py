@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sessionbrowse.tui.lists.library import SessionRow
-from sessionbrowse.tui.lists.rows import ListStyle, bar, session_row
+from sessionbrowse.tui.data.library import SessionRow
+from sessionbrowse.tui.lists.rows import ListStyle, session_row
 from sessionbrowse.tui.lists.titles import ScanProgress, facts_line
+from sessionbrowse.tui.widgets.bars import bar
 from tests.support.tui_support import NOW_MS, summary
 
 

@@ -14,9 +14,9 @@ import pytest
 from sessionbrowse.services.background.monitor_messages import Painted, ScanComplete, SessionsFound
 from sessionbrowse.services.background.programs import start_monitor
 from sessionbrowse.tui.app import BrowseApp
+from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.search.screen import SearchScreen
-from sessionbrowse.tui.shell.options import BrowseOptions
 from tests.support.live_support import ThreadMonitor, request_of, until, wait_for_end
 from tests.support.session_files import answer, header, user, written
 from tests.support.tui_support import NOW_MS, Driven

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.tui.shell.source import SessionUpdates
+from sessionbrowse.tui.data.source import SessionUpdates
 
 REST = 4
 """Pause after an update, as a multiple of the time it took: keys come first."""

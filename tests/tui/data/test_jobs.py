@@ -6,7 +6,7 @@ import threading
 import time
 from functools import partial
 
-from sessionbrowse.tui.shell.jobs import PATIENCE_SECONDS, Job, Lane, Outcome
+from sessionbrowse.tui.data.jobs import PATIENCE_SECONDS, Job, Lane, Outcome
 
 
 class Receiver:

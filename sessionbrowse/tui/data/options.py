@@ -15,7 +15,7 @@ from sessionbrowse.services.background.monitor_messages import MonitorDisk
 
 if TYPE_CHECKING:
     from sessionbrowse.services.transaction.change_context import ChangeContext
-    from sessionbrowse.tui.shell.source import Source
+    from sessionbrowse.tui.data.source import Source
 
 
 def _now_ms() -> float:

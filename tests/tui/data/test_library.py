@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from sessionbrowse.store.own.pins import Pins
-from sessionbrowse.tui.lists.library import Library, SessionRow, parse_filter, same_names
+from sessionbrowse.tui.data.library import Library, SessionRow, parse_filter, same_names
 from tests.support.tui_support import NOW_MS, summary
 
 HOUR = 3_600_000

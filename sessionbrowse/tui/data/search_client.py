@@ -7,7 +7,7 @@ from itertools import count
 
 from sessionbrowse.services.background.channel import Channel
 from sessionbrowse.services.background.search_messages import SearchAnswer, SearchRequest, SearchStatus
-from sessionbrowse.tui.shell.source import Source
+from sessionbrowse.tui.data.source import Source
 
 Listener = Callable[[SearchAnswer | None], object]
 """Takes an answer from any thread, or None if the search program ended by itself."""

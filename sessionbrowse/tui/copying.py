@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.outside.clipboard import copy_text, copyable
 from sessionbrowse.tui.outside.editor import editor_command, private_copy
@@ -13,7 +14,6 @@ from sessionbrowse.tui.outside.terminal import lend_terminal
 from sessionbrowse.tui.reading.entry_plain import context_text, entry_text, raw_text
 from sessionbrowse.tui.reading.views import ViewedEntry, ViewName
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.jobs import Job, Outcome
 from sessionbrowse.tui.widgets.text_view import TextView
 
 Find = Callable[[], str]

@@ -28,7 +28,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import BadPattern, is_in
 from sessionbrowse.services.background.monitor_messages import FirstRows
 from sessionbrowse.store.own.pins import Pins
-from sessionbrowse.tui.lists.lazy_rows import LazyRows
+from sessionbrowse.tui.data.lazy_rows import LazyRows
 
 SORTS = ("recent", "threaded", "name", "size", "cost")
 """The orders without a filter; with one, relevance comes first."""

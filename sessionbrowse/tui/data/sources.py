@@ -20,9 +20,9 @@ from sessionbrowse.store.find.discover import Skipped
 from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings
 from sessionbrowse.store.find.slow_disks import exists_many
 from sessionbrowse.store.own.pins import read_pins, set_pin
-from sessionbrowse.tui.shell.jobs import Job, Lane
-from sessionbrowse.tui.shell.options import BrowseOptions
-from sessionbrowse.tui.shell.source import Cancelled, Exists, Source, place_of
+from sessionbrowse.tui.data.jobs import Job, Lane
+from sessionbrowse.tui.data.options import BrowseOptions
+from sessionbrowse.tui.data.source import Cancelled, Exists, Source, place_of
 
 
 def source_of(options: BrowseOptions) -> Source:

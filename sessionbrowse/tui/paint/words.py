@@ -1,0 +1,43 @@
+"""Spans and strings that many screens share: counts with their noun, directories, agents, one clean line.
+
+Foreign text passes `clean` here; nothing is ever parsed as markup.
+"""
+
+from __future__ import annotations
+
+from sessionbrowse import text
+from sessionbrowse.text import clean
+from sessionbrowse.tui.paint.spans import Line
+
+GLYPHS = {"pi": "π", "omp": "ω", "atomic": "α", "indusagi": "ι"}
+"""One letter for each agent; its name is in the preview."""
+
+CRUMB: Line = [(" › ", "faint")]
+"""What stands between the places of the way here."""
+
+TITLE_CHARACTERS = 400
+"""No row is wider than this; cleaning more of a first message would be wasted."""
+
+
+def agent_span(agent: str) -> tuple[str, str]:
+    """Return the agent's letter in its colour."""
+    return (GLYPHS.get(agent, "·"), agent if agent in GLYPHS else "dim")
+
+
+def plural(count: int, word: str, words: str | None = None) -> str:
+    """Return a number with its noun: `1 session`, `2,140 sessions`."""
+    return f"{count:,} {word if count == 1 else words or word + 's'}"
+
+
+def one_line(foreign: str, characters: int = TITLE_CHARACTERS) -> str:
+    """Return the beginning of a foreign text as one clean line, runs of blanks joined."""
+    # Blanks are joined before cutting: a message may start with a screenful of them.
+    head = " ".join(foreign[: characters * 4].split())[:characters]
+    return clean(head)
+
+
+def folder_name(cwd: str, home: str) -> tuple[str, str]:
+    """Return a directory's own name and the clean, shortened path above it."""
+    shown = clean(text.shorten_home(cwd.rstrip("/\\") or cwd, home))
+    above, slash, name = shown.rpartition("/")
+    return (name, above) if name and slash else (shown, "")
