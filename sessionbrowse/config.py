@@ -76,7 +76,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     preview: bool = True
     """Show the preview when the browser opens."""
     restore: bool = True
-    """Reopen the browser at the project, session and filter of the last time."""
+    """Reopen the browser at the project, session and filter of the last run."""
     index_tools: bool = False
     """Include tool calls and results in the text index."""
     roots: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Errors that a user can meet; each carries the one sentence that the user reads.
 
 The command line prints the sentence and exits with status 1; the browser shows it as a toast or in the pane concerned.
-The code that raises an error words its sentence: what is wrong, where, and what to do about it.
+The code that raises an error writes its sentence: it says what is wrong, where, and what to do about it.
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ class _Pattern:
 
 
 _ODD = _Pattern(f"[^{_PLAIN}]")
-# A first test that compiles in a third of the time; it also matches plain characters from U+10000 on.
+# A quick first test: compiling it takes a third of the time that `_ODD` takes. It also matches plain characters from U+10000
+# on.
 _MAYBE_ODD = _Pattern(
     "[\x00-\x1f\x7f-\x9f\xad\u0300-\u036f\u0483-\u0489\u0590-\u05cf\u05f5-\u061f\u064b-\u065f\u0670\u06d6-\u109f"
     "\u1100-\u1dff\u2000-\u200f\u2028-\u202e\u205f-\u206f\u20d0-\u20ff\u2c00-\u2e7f\u302a-\u302f\u3099\u309a"
@@ -78,7 +79,8 @@ _INVISIBLE = _Pattern(
     "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
-# A joiner has a meaning only between two pictures, a skin tone only on one, a non-joiner in Persian and Indic words.
+# A zero-width joiner has a meaning only between two emoji, a skin tone only after one, and a non-joiner only in
+# Persian and Indic words.
 _PICTURE = "[\u2194\u2195\u2600-\u27bf\u2b1b\U0001f000-\U0001faff]"
 _TONE = "[\U0001f3fb-\U0001f3ff]"
 _STRAY_JOINER = _Pattern(f"(?<!{_PICTURE})(?<!{_PICTURE}\ufe0f)\u200d|\u200d(?!{_PICTURE})")

@@ -1,1 +1,1 @@
-"""The format: lines of bytes to entries, messages and back. Reads no disk and no clock."""
+"""The file format: decode lines of bytes into entries and messages, and encode them. Reads no disk and no clock."""

@@ -1,4 +1,4 @@
-"""Decode one line of bytes into one struct. No bytes raise an error: a line that is no JSON becomes a `BadLine`."""
+"""Decode one line of bytes into one struct. Nothing here raises: a line that is not JSON becomes a `BadLine`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def from_json(value: Json) -> Header | TitleSlot | Entry:
 
 
 def message_from_json(value: Json) -> Message | None:
-    """Turn a decoded message into its struct, or None if it is no object."""
+    """Turn a decoded message into its struct; return None if it is not an object."""
     if not isinstance(value, dict):
         return None
     role = value.get("role")
@@ -77,7 +77,7 @@ def message_from_json(value: Json) -> Message | None:
 
 
 def content_from_json(value: Json) -> Content:
-    """Turn decoded content into text or blocks; None where it is neither."""
+    """Turn decoded content into a text or blocks; return None if it is neither."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -88,7 +88,7 @@ def content_from_json(value: Json) -> Content:
 def build(struct: type[V], value: dict[str, Json], implied: frozenset[str] = frozenset({"type"})) -> V:
     """Fill a struct from an object, keeping unknown and mistyped keys in its `extra`. Never raises.
 
-    `implied` are the keys that say which struct it is.
+    `implied` are the keys that chose the struct, such as `type`; they are not kept.
     """
     known = _fields(struct)
     found: dict[str, Any] = {}
@@ -132,13 +132,13 @@ def _cost(value: Json) -> Cost | None:
 
 
 def _float(value: Json) -> float | None:
-    # JavaScript reads a number that no double can hold as infinite: it is a mistake in the file.
+    # JavaScript reads a number too large for a double as infinity; such a number is a mistake in the file.
     is_number = value.__class__ in (int, float) and abs(value) <= sys.float_info.max
     return float(value) if is_number else None
 
 
 def _int(value: Json) -> int | None:
-    """A whole number, also one written as 3.0: JavaScript has no other."""
+    """Return a whole number, else None; 3.0 counts as one, because JavaScript does not distinguish it from 3."""
     is_whole = value.__class__ is int or (value.__class__ is float and value.is_integer())
     return int(value) if is_whole else None
 
@@ -171,7 +171,7 @@ _FIELDS: dict[type, dict[str, _Field]] = {}
 
 
 def _fields(struct: type[Value]) -> dict[str, _Field]:
-    """Return for each key of the file its field's name, its exact type, or the function that converts its value."""
+    """Map each key of the file to its field's name, its exact type, and the function that converts its value."""
     known = _FIELDS.get(struct)
     if known is None:
         hints = get_type_hints(struct)

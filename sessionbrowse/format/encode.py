@@ -1,4 +1,4 @@
-"""Encode one value as one line of bytes, as `JSON.stringify` does in all four programs."""
+"""Encode one value as one line of bytes, as `JSON.stringify` does in all four agent programs."""
 
 from __future__ import annotations
 

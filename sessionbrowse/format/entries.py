@@ -108,14 +108,14 @@ Block = (
     | UnknownBlock
 )
 Content = str | tuple[Block, ...] | None
-"""Message content: text, blocks, or None where it is absent, null or not readable."""
+"""The content of a message: text, blocks, or None if it is absent, null or neither of them."""
 
 
 # ---- messages ------------------------------------------------------------------------------------------------
 
 
 class UserMessage(Value, frozen=True, kw_only=True):
-    """A message of the user; omp adds who it is attributed to."""
+    """A message of the user; omp adds the person or program to which it is attributed."""
 
     content: Content = None
     timestamp: float | None = None
@@ -162,7 +162,7 @@ class ToolResultMessage(Value, frozen=True, kw_only=True):
 
 
 class BashExecutionMessage(Value, frozen=True, kw_only=True):
-    """A command the user ran with `!`; `!!` sets `exclude_from_context`."""
+    """A shell command that the user ran with `!`; `!!` sets `exclude_from_context`."""
 
     command: str | None = None
     output: str | None = None
@@ -176,7 +176,7 @@ class BashExecutionMessage(Value, frozen=True, kw_only=True):
 
 
 class PythonExecutionMessage(Value, frozen=True, kw_only=True):
-    """Python code the user ran (omp)."""
+    """Python code that the user ran (omp)."""
 
     code: str | None = None
     output: str | None = None
@@ -199,7 +199,7 @@ class CustomRoleMessage(Value, frozen=True, kw_only=True):
 
 
 class FileMentionMessage(Value, frozen=True, kw_only=True):
-    """Files the user pointed at (omp)."""
+    """Files that the user mentioned in a prompt (omp)."""
 
     files: list[Json] | None = None
     timestamp: float | None = None
@@ -272,7 +272,7 @@ class EntryBase(Value, frozen=True, kw_only=True):
 
 
 class MessageEntry(EntryBase, frozen=True, kw_only=True):
-    """A message; `message` is None where it is missing or no object."""
+    """An entry that holds a message; `message` is None if it is missing or not an object."""
 
     message: Message | None = None
 
@@ -294,7 +294,10 @@ class ThinkingLevelChange(EntryBase, frozen=True, kw_only=True):
 
 
 class Compaction(EntryBase, frozen=True, kw_only=True):
-    """Older history replaced by a summary. v1 names the first kept entry by index (counting the header)."""
+    """A compaction: a summary replaces the older history.
+
+    Format version 1 names the first kept entry by its index, counting the header.
+    """
 
     summary: str | None = None
     short_summary: str | None = None
@@ -325,7 +328,7 @@ class Custom(EntryBase, frozen=True, kw_only=True):
 
 
 class CustomMessage(EntryBase, frozen=True, kw_only=True):
-    """A message an extension put into the context."""
+    """A message that an extension put into the context."""
 
     custom_type: str | None = None
     content: Content = None
@@ -349,7 +352,7 @@ class SessionInfoEntry(EntryBase, frozen=True, kw_only=True):
 
 
 class ContextEdit(EntryBase, frozen=True, kw_only=True):
-    """A later change of what the model sees of an entry (pi 0.87); `replacement` None removes it."""
+    """A later change of the content of an entry that the model receives (pi 0.87); `replacement` None removes it."""
 
     target_id: str | None = None
     replacement: dict[str, Json] | None = None
@@ -363,26 +366,26 @@ class SessionSummary(EntryBase, frozen=True, kw_only=True):
 
 
 class ServiceTierChange(EntryBase, frozen=True, kw_only=True):
-    """omp: an object by provider family, an older text, or null."""
+    """A change of omp's service tier: an object by provider family, a text in older versions, or null."""
 
     service_tier: Json = None
 
 
 class ModeChange(EntryBase, frozen=True, kw_only=True):
-    """omp: plan, goal, vibe … or none."""
+    """A change of omp's mode, such as plan, goal, vibe, or none."""
 
     mode: str | None = None
     data: Json = None
 
 
 class TtsrInjection(EntryBase, frozen=True, kw_only=True):
-    """omp: names of rules put into the context."""
+    """The names of rules that omp put into the context."""
 
     injected_rules: list[Json] | None = None
 
 
 class TranscriptNode(EntryBase, frozen=True, kw_only=True):
-    """A node of an `indus/transcript@1` file: `prev` is the parent, `at` the time, `role` the node's own."""
+    """An entry of an `indus/transcript@1` file: `prev` is the parent's id, `at` the time, `role` its role."""
 
     parent_id: str | None = field(default=None, name="prev")
     timestamp: str | None = field(default=None, name="at")
@@ -425,7 +428,7 @@ Entry = (
 
 
 class BadLine(Struct, frozen=True):
-    """A line that is no JSON value; `reason` is the sentence the user reads."""
+    """A line that is not JSON; `reason` is the sentence that the user reads."""
 
     reason: str
 

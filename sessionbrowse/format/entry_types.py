@@ -1,4 +1,4 @@
-"""The programs' own names for the structs of `entries`, and the entry types and keys that no code reads."""
+"""The agent programs' type names for the structs of `entries`, and the entry types and keys that no code reads."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ PLAIN_TYPES = frozenset(
         "mcp_tool_selection",  # omp 13–16
         "model_usage",  # omp: cost of a call that left no message
         "reset_boundary",  # omp's `/clear`: nothing before it reaches the model
-        "session_init",  # omp: what a subagent was started with
-        "title_change",  # omp's record of a renaming; the slot decides, not this
+        "session_init",  # omp: the prompt and tools a subagent was started with
+        "title_change",  # omp's record of a renaming; the title slot decides the name
         "usage",  # pi 0.86: money spent without a message
     }
 )
@@ -130,7 +130,7 @@ UNREAD_KEYS = frozenset(
         "warning",
     }
 )
-"""Keys of messages and entries that the programs write and no reader needs: they stay in `extra`."""
+"""Keys of messages and entries that the programs write but no code here reads: they stay in `extra`."""
 
 
 def unknown_keys(value: Value) -> dict[str, Json]:
@@ -139,7 +139,7 @@ def unknown_keys(value: Value) -> dict[str, Json]:
 
 
 def type_name(value: Value) -> str:
-    """Return the file's own word for a block, message or entry (`toolCall`, `user`, `model_change`)."""
+    """Return the type or role by which a file names a block, message or entry (`toolCall`, `user`, `model_change`)."""
     match value:
         case UnknownBlock() | UnknownEntry() | PlainEntry():
             return value.type

@@ -43,7 +43,7 @@ class Spending(Struct, frozen=True, gc=False, array_like=True):
 
 
 def whole(amount: float) -> int:
-    """Return a sum as an integer; an infinite sum counts as zero."""
+    """Return a sum as an integer, 0 for an infinite sum."""
     return int(amount) if abs(amount) <= LARGEST else 0
 
 
@@ -51,21 +51,21 @@ LARGEST = sys.float_info.max
 
 
 Fault = Literal["no message", "no content", "bad content", "bad name"]
-"""A mistake on which a program's own code fails (tried with pi 1.5.2 and omp 18.2.3).
+"""A mistake in an entry on which an agent program fails (tried with pi 1.5.2 and omp 18.2.3).
 
 "no message": the message is missing or null. "no content": a user or assistant message has no content. "bad content":
-such content is neither text nor a list, or has a null block. "bad name": the session's name is no text.
+such content is neither text nor a list, or has a null block. "bad name": the session's name is not a text.
 """
 
 
 class Envelope(Struct, frozen=True, gc=False, array_like=True):
     """One entry without its contents.
 
-    `type` and `role` are the file's own words, "" where there is none. `text` is a label's text, a session's name, a
-    title, or a compaction's strategy. `has_text`: an assistant's text is more than blanks; `has_words`: it is more
-    than blanks and dots (omp's rule). `has_content`: a message other than a tool result has content. `timestamp` is
-    ISO 8601, rarely a number of milliseconds. `problem` is a sentence on what is odd; `fault` names what of it makes
-    the programs fail. `schema` is that of a transcript's line.
+    `type` and `role` are as in the file, "" if absent. `text` is a label's text, a session's name, a title, or a
+    compaction's strategy. `has_text`: an assistant's text is more than blanks; `has_words`: it is more than blanks and
+    dots (omp's rule). `has_content`: a message other than a tool result has content. `timestamp` is ISO 8601, rarely a
+    number of milliseconds. `problem` is a sentence that says what is odd; `fault` names the mistake that makes the
+    agent programs fail. `schema` is the schema of an indusagi transcript's line.
     """
 
     type: str = ""
@@ -99,7 +99,7 @@ def read_envelope(line: bytes) -> Envelope | BadLine:
     except REFUSALS:
         return _read_odd(line)
     if isinstance(entry, OrdinaryMessage):
-        # omp counts what a `task` tool's subagents spent, which stands in the skipped details.
+        # omp counts the tokens of a `task` tool's subagents; they are in `details`, which the quick decoder skips.
         is_task = isinstance(entry.message, OrdinaryResult) and entry.message.toolName == TASK_TOOL
         return _read_odd(line) if is_task else _of_message(entry)
     return Envelope(
@@ -164,11 +164,11 @@ def _spent(usage: OrdinaryUsage | None) -> Spending | None:
 
 
 def is_more_than_dots(text: str) -> bool:
-    """Tell whether a text is more than dots, ellipses and blanks, which omp 18.2.3 takes for an empty answer."""
+    """Tell whether a text has more than dots, ellipses and blanks; omp 18.2.3 takes only these for an empty answer."""
     return trim(text).strip(".… \t\n\r") != ""
 
 
-# ---- odd lines: all that `ordinary_line` refuses -------------------------------------------------------
+# ---- odd lines: all lines that `ordinary_line` refuses -------------------------------------------------------
 
 
 def _read_odd(line: bytes) -> Envelope | BadLine:
@@ -285,7 +285,7 @@ class _Oddities:
         return moment
 
     def shown(self, value: dict[str, Json], key: str) -> str | None:
-        """Return the text of a label or name; pi accepts any other true value too, so that is shown as JSON."""
+        """Return the text of a label or name as JSON if it is no string, because pi accepts other values too."""
         item = value.get(key)
         if item is None or isinstance(item, str):
             return item
@@ -295,7 +295,7 @@ class _Oddities:
         return None if item is False or item == 0 else json.dumps(item, ensure_ascii=False)
 
     def check_message(self, message: Json) -> None:
-        """Check a message: its shape, its role, and for user and assistant its content."""
+        """Check a message: its type, its role, and the content of user and assistant messages."""
         if not isinstance(message, dict):
             self.problems.append("the message is missing" if message is None else f"the message is {_kind_of(message)}")
             self.fault = "no message" if message is None else None
@@ -356,7 +356,7 @@ def _word(item: Json) -> str:
 
 
 def _number(item: Json) -> float | None:
-    """Return a finite number, None for anything else; JavaScript reads 1e999 as infinite, which cannot be counted."""
+    """Return a finite number, None for anything else; JavaScript reads 1e999 as infinity, which no sum can include."""
     if isinstance(item, bool) or not isinstance(item, int | float) or not abs(item) <= LARGEST:
         return None
     return item

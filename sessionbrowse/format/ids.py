@@ -1,4 +1,4 @@
-"""New ids of sessions and entries, made as the programs make them. Random bytes come from the caller."""
+"""Make new ids of sessions and entries as the agent programs do. The caller passes the random bytes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def uuid4(random_bytes: RandomBytes) -> str:
 
 
 def is_session_id(text: str) -> bool:
-    """Tell whether a program would accept a text as a new session's id (pi 0.58, atomic)."""
+    """Tell whether the agent program would accept a text as a new session's id (pi 0.58, atomic)."""
     return _SESSION_ID.fullmatch(text) is not None
 
 
 def entry_id(taken: Container[str], random_bytes: RandomBytes) -> str:
-    """Return 8 hex digits that are not in `taken`; after a hundred failures a whole UUID (pi 1.5.2)."""
+    """Return 8 random hex digits that are not in `taken`; after a hundred failures return a whole UUID (pi 1.5.2)."""
     for _ in range(_TRIES):
         made = random_bytes(4).hex()
         if made not in taken:

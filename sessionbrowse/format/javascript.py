@@ -12,22 +12,22 @@ _BLANK_RUNS = re.compile(f"[{_BLANKS}]+")
 
 
 def trim(text: str) -> str:
-    """Strip blanks from both ends, as `String.prototype.trim` does (U+FEFF is a blank, U+0085 is not)."""
+    """Strip blanks from both ends of a text, as `String.prototype.trim` does (U+FEFF is a blank, U+0085 is not)."""
     return text.strip(_BLANKS)
 
 
 def words(text: str) -> list[str]:
-    """Return the words between blanks, as `split(/\\s+/)` does, without empty ones."""
+    """Split a text at blanks into its words, as `split(/\\s+/)` does, without empty words."""
     return [word for word in _BLANK_RUNS.split(text) if word]
 
 
 def units(text: str) -> int:
-    """Return the length in UTF-16 code units, which is what `String.prototype.length` counts."""
+    """Return the length of a text in UTF-16 code units, as `String.prototype.length` does."""
     return len(text) + sum(1 for character in text if character > "\uffff")
 
 
 def cut(text: str, limit: int) -> str:
-    """Return the first `limit` UTF-16 code units, as `slice(0, limit)` does; may end in half a surrogate pair."""
+    """Return the first `limit` UTF-16 code units, as `slice(0, limit)` does; it may cut a surrogate pair in half."""
     if len(text) <= limit and text.isascii():
         return text
     encoded = text[:limit].encode("utf-16-le", "surrogatepass")[: 2 * limit]

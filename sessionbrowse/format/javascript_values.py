@@ -1,4 +1,4 @@
-"""JSON values printed as JavaScript prints them: the programs put odd and missing values into texts unchecked."""
+"""Print JSON values as JavaScript does, because the agent programs put odd and missing values into texts unchecked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MISSING: Final = Missing.KEY
 
 
 def string(value: Json | Literal[Missing.KEY]) -> str:
-    """Return the text of a value in a template, as `String(value)`."""
+    """Return a value as JavaScript's `String(value)` prints it."""
     match value:
         case str():
             return value
@@ -98,7 +98,7 @@ def is_true(value: Json | Literal[Missing.KEY]) -> bool:
 
 
 def stringify_head(value: Json, limit: int) -> tuple[str, bool]:
-    """Return the first `limit` UTF-16 units of `JSON.stringify(value)`, and whether there are more."""
+    """Return the first `limit` UTF-16 units of `JSON.stringify(value)`, and a flag that says if there are more."""
     pieces: list[str] = []
     length = 0
     for piece in _pieces(value, limit):
@@ -126,7 +126,7 @@ def _parse_number(text: str) -> float:
 
 
 def _leaves(values: list[Json]) -> Iterator[Json]:
-    """Yield the items that a list prints: nested lists print as if they were flat, empty ones as nothing."""
+    """Yield the items that JavaScript prints for a list: nested lists as if they were flat, empty lists as nothing."""
     stack = [iter(values)] if values else []
     while stack:
         for item in stack[-1]:

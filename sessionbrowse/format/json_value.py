@@ -23,11 +23,11 @@ _FUSED = re.compile(rb"\}\s*\{")
 
 
 class BadJson(ValueError):
-    """The bytes are no JSON value; the message is a reason for the user, without position."""
+    """The error for bytes that are not JSON; its message gives the user the reason, without a line number."""
 
 
 def loads(line: bytes) -> Json:
-    """Decode one line (no newline needed at its end); containers nested too deeply come empty.
+    """Decode one line, with or without newline; lists and objects below `MAX_DEPTH` levels are emptied.
 
     Raises:
         BadJson: the line is no JSON value.
@@ -51,7 +51,8 @@ def _loads_like_javascript(line: bytes) -> Json:
 
 
 def _parse_int(digits: str) -> int | float:
-    # JavaScript's numbers are doubles; Python refuses to read more than 4,300 digits as an integer.
+    # Python refuses to read more than 4,300 digits as an integer; JavaScript's numbers are doubles, so a float loses
+    # nothing.
     return int(digits) if len(digits) <= _EXACT_DIGITS else float(digits)
 
 

@@ -1,4 +1,7 @@
-"""Split blocks of bytes into lines with their offsets. Only `\\n` ends a line; memory stays bounded for any line."""
+"""Split blocks of bytes into lines with their offsets, in bounded memory even for a huge line.
+
+Only `\\n` ends a line.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,16 @@ from msgspec import Struct
 from sessionbrowse.format.oversized_line import BigLine, reduce_line
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
-"""A longer line is streamed and arrives reduced (see `oversized_line`)."""
+"""Maximum size of a line in bytes; a longer line is streamed and shortened (see `oversized_line`)."""
 MAX_LISTED_LINE_BYTES = 256 * 1024
-"""The same limit for lists and the search index, which read thousands of files: only images make lines that long."""
+"""The smaller limit for lists and the search index, which read thousands of files; only images make lines that long."""
 
 
 class LineBlock(Struct, frozen=True, gc=False):
-    """Consecutive lines. `offset` is where the first begins; each is followed by one newline byte.
+    """Consecutive lines of a file. `offset` is the position of the first; one newline byte follows each.
 
-    `reduced_from` is the true size in bytes of the only line of a block that was too large, else 0. `torn` says that
-    the last line of the block ends the file without a newline.
+    If the block is a single line that was too large, `reduced_from` is its true size in bytes, else 0. `torn` means
+    that the last line ends the file without a newline.
     """
 
     offset: int
@@ -77,7 +80,7 @@ def line_blocks(pieces: Iterable[bytes], offset: int = 0, max_line: int = MAX_LI
 
 
 def _split(piece: bytes) -> list[bytes]:
-    """Return the pieces before, between and after newlines."""
+    """Split a piece of bytes at its newlines."""
     # `bytes.find` is faster than `bytes.split`, which looks at one byte at a time.
     lines: list[bytes] = []
     begin = 0

@@ -1,10 +1,10 @@
-"""The decoder of ordinary lines: what list, tree and index need of a line, with everything else skipped.
+"""The decoder of ordinary lines: it decodes the fields that list, tree and index need and skips everything else.
 
-Nearly all lines are user messages, answers, tool results, model changes or extension state without anything odd. The
+Nearly all lines are user messages, answers, tool results, model changes or extension state in their usual form. The
 structs here refuse every other line (a field of type None must be absent or null), and `envelope.read_envelope`
-decodes those in full. Measured on 107 MB: this decoder takes 80 ms of CPU, the full way 400 ms; decoders that served
-only the list, or only the tree, were at most 8 % faster. `decode_with_tools` also decodes tool calls and results, nine
-tenths of all bytes: 27 % slower, so only the index of tools uses it.
+decodes such lines in full. Measured on 107 MB: this decoder takes 80 ms of CPU, the full way 400 ms; decoders that
+served only the list, or only the tree, were at most 8 % faster. `decode_with_tools` also decodes tool calls and
+results, nine tenths of all bytes: 27 % slower, so only the index of tools uses it.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class AnswerWithCalls(OrdinaryAnswer, gc=False, tag_field="role", tag="assistant
 
 
 class OrdinaryResult(Struct, gc=False, tag_field="role", tag="toolResult"):
-    """A tool's result; its content is skipped. Few tools ask models: with `usage` the line is refused."""
+    """A tool's result; its content is skipped. Few tools call models, so a result with `usage` is refused."""
 
     role: ClassVar[str] = "toolResult"
     toolCallId: str | None = None
@@ -189,15 +189,15 @@ class OrdinaryCustom(_WithoutModel, gc=False, tag_field="type", tag="custom"):
 OrdinaryLine = OrdinaryMessage | OrdinaryModelChange | OrdinaryLevelChange | OrdinaryCustom
 
 decode_ordinary = msgspec.json.Decoder(OrdinaryLine).decode
-"""Decode one ordinary line, newline or not; raise one of `REFUSALS` on every other line."""
+"""Decode one ordinary line, with or without newline; raise one of `REFUSALS` for every other line."""
 decode_with_tools = msgspec.json.Decoder(
     MessageWithTools | OrdinaryModelChange | OrdinaryLevelChange | OrdinaryCustom
 ).decode
-"""Decode the same lines with tool calls and results; lines whose results hold other blocks are refused too."""
+"""Decode ordinary lines with their tool calls and results; refuse results with blocks other than text and images."""
 
 
 def decode_each(lines: Iterable[bytes], decode: Callable[[bytes], Any], refused: Any) -> tuple[list[Any], list[int]]:
-    """Decode every line; `refused` stands for those that `decode` refuses, whose numbers are returned too."""
+    """Decode every line; return also the numbers of the lines that `decode` refused, which become `refused`."""
     decoded: list[Any] = []
     numbers: list[int] = []
     rest = map(decode, lines)
@@ -206,12 +206,12 @@ def decode_each(lines: Iterable[bytes], decode: Callable[[bytes], Any], refused:
             decoded.extend(rest)
             return decoded, numbers
         except REFUSALS:
-            # The list keeps what came before; the map goes on behind the line it failed on.
+            # `extend` has kept the lines before the refused one, and `rest` continues after it.
             numbers.append(len(decoded))
             decoded.append(refused)
 
 
 def beyond_ascii(lines: Sequence[bytes]) -> list[int]:
-    """Return the numbers of the lines that are not all ASCII."""
+    """Return the numbers of the lines that contain a byte beyond ASCII."""
     are_ascii = list(map(bytes.isascii, lines))
     return [number for number, is_ascii in enumerate(are_ascii) if not is_ascii] if False in are_ascii else []

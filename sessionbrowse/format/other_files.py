@@ -1,4 +1,4 @@
-"""Recognise files that lie among sessions, or look like them, but are none, by their first records."""
+"""Recognise files that are stored among sessions or look like sessions, but are none, by their first lines."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ EVENT_STREAM = "an event stream of a pi-family agent, not a session"
 CLAUDE_CODE = "a transcript of Claude Code, not of a pi-family agent"
 CODEX = "a rollout of Codex, not of a pi-family agent"
 PROBED_LINES = 5
-"""How many lines at the beginning of a file are examined."""
+"""Number of lines at the beginning of a file that are examined."""
 
 
 def recognise(head: bytes) -> str | None:
-    """Return what kind of other file this is, as the end of a sentence, or None if it may be a session."""
+    """Return the kind of such a file as the end of a sentence, or None if it may be a session."""
     has_header = False
     for value in _first_objects(head):
         kind = value.get("type")
@@ -57,7 +57,8 @@ def _of_others(kind: str | None, value: dict[str, Json]) -> str | None:
 
 _CLAUDE_CODE_TYPES = frozenset({"user", "assistant", "summary", "system", "queue-operation", "file-history-snapshot"})
 
-# What pi, omp and atomic print with `--mode json` or `--mode rpc` (pi 1.5.2, docs/json.md), and subagents' logs hold.
+# Event types that pi, omp and atomic print with `--mode json` or `--mode rpc` (pi 1.5.2, docs/json.md); subagents'
+# logs contain them too.
 _EVENTS = frozenset(
     {
         "agent_start",

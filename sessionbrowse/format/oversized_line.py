@@ -1,7 +1,8 @@
-"""Reduce a line that is too large or nested too deeply: cut long strings, end long and very deep containers early.
+"""Shorten a line that is too large or nested too deeply: cut long strings, close long or deep lists and objects early.
 
-The line is streamed once; the result is a small record that is decoded like any other line. All keys of the record and
-of its message survive, and so do id, parent, role and usage; the ends of texts, images and tool data are cut.
+The line is streamed once; the result is a small record that is decoded like any other line. It keeps all keys of the
+entry and of its message, with id, parent, role and usage; texts, images and tool data are cut at their ends. A
+container is a JSON list or object.
 """
 
 from __future__ import annotations
@@ -10,41 +11,41 @@ import re
 from itertools import accumulate
 
 MAX_DEPTH = 200
-"""Containers nested deeper than this come empty."""
+"""Maximum depth of nesting; deeper lists and objects are emptied."""
 
 KEPT_STRING_BYTES = 512 * 1024
-"""The most that is kept of a string: as JSON escapes, at least 64 KiB of text."""
+"""Maximum number of bytes kept of a string; even if all of it is JSON escapes, that is over 64 KiB of text."""
 
 SHORTEST_CUT_BYTES = 4096
-"""No string is cut below this."""
+"""Minimum number of bytes kept of a string that is cut."""
 
 MAX_MEMBER_BYTES = 1024 * 1024
-"""How large one value of the record, or of its message, may get before it is ended."""
+"""Size in bytes at which one value of the record, or of its message, is closed early."""
 
 MAX_REDUCED_BYTES = 4 * 1024 * 1024
-"""How large the record may get before it is ended."""
+"""Size in bytes at which the record is closed early."""
 
-# Text between brackets with its strings, except long ones: `bytes.find` skips those faster than a pattern.
+# Matches text without brackets, including short strings; `bytes.find` skips long strings faster than a pattern.
 _FLAT = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]{0,512}+(?:\\.[^"\\]{0,512}+){0,64}+")*+', re.DOTALL)
 _STRING_BODY = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
-# Each bracket as the signed byte by which it changes the depth.
+# Maps each bracket to the signed byte, +1 or -1, by which it changes the depth.
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _PATTERN_REACH = 1024
 _STEP_BYTES = 64 * 1024
 _KEY_REACH = 32
 _MESSAGE_KEY = re.compile(rb'"message"\s*:\s*$')
 _IMAGE_KEY = re.compile(rb'"data"\s*:\s*$')
-# How much is kept of text behind a complete record: enough to see that there is some.
+# Bytes kept of text after a complete record, so that the decoder can report the text.
 _TAIL_BYTES = 1024
 _WINDOW = 64 * 1024
 
 
 class BigLine:
-    """Takes the bytes of one line in pieces of any size; `reduced()` gives the small record.
+    """Receives the bytes of one line in pieces of any size; `reduced()` returns the small record.
 
-    `whole` keeps everything but what is nested too deeply.
+    With `whole` only containers that are nested too deeply are dropped.
     """
 
     def __init__(self, *, whole: bool = False) -> None:
@@ -56,17 +57,17 @@ class BigLine:
         self._string_was_cut = False
         self._pending_escape = b""
         self._depth = 0
-        # For each open container: where its last member that is a container ends, or where it begins.
+        # For each open container: the end of its last member that is a container, else its own beginning.
         self._ends: list[int] = []
         self._skip_depth = 0
-        # How much is still kept of text before or behind a record.
+        # Number of bytes that may still be kept of text outside the record; None inside it.
         self._tail_room: int | None = None
         self._in_message = False
         self._member_start = 0
         self._member_is_full = False
 
     def feed(self, piece: bytes | bytearray, end: int | None = None) -> None:
-        """Take the next bytes of the line (without its newline): those of a piece up to `end`."""
+        """Add the next bytes of the line, without its newline: those of `piece` up to `end`."""
         end = len(piece) if end is None else end
         self.size += end
         at = 0
@@ -76,11 +77,11 @@ class BigLine:
             at += _STEP_BYTES
 
     def reduced(self) -> bytes:
-        """Return the small record; it is no JSON if the line was none."""
+        """Return the small record; it is not JSON if the line was not."""
         return bytes(self._out) + (bytes(self._string) if self._string is not None else b"")
 
     def _past_unkept(self, piece: bytes | bytearray, at: int, stop: int) -> int:
-        """Return the position behind the part of a string that is not kept, which is most of an image."""
+        """Return the position after the part of a string that is not kept, such as most of an image."""
         string = self._string
         if string is None or len(string) < self._string_room or self._pending_escape:
             return at
@@ -120,7 +121,7 @@ class BigLine:
         if mark in b"[{":
             self._open(mark)
         elif not self._depth:
-            # This is no record: keep a few bytes, so that the error can name it.
+            # The line is not a record: keep a few bytes, so that the error can describe them.
             self._tail_room = _TAIL_BYTES
             return end
         elif mark == b'"':
@@ -130,7 +131,7 @@ class BigLine:
         return end + 1
 
     def _skips_all(self, piece: bytes, at: int) -> bool:
-        """Skip the rest of the piece at once if the skipped container does not end in it: brackets are only counted."""
+        """Skip the rest of the piece if the skipped container does not end in it; only brackets are counted."""
         structure = _STRING.sub(b"", piece[at:])
         quote = structure.find(b'"')
         open_string = b"" if quote < 0 else structure[quote + 1 :]
@@ -179,9 +180,9 @@ class BigLine:
             self._end_here()
 
     def _end_here(self) -> None:
-        """End the innermost container behind its last whole member, and skip what else it holds."""
+        """Close the innermost container after its last whole member, and skip its other members."""
         end = self._ends[-1]
-        # Strings are masked by their length: every comma that is left is between members.
+        # Every string is replaced by as many letters, so every comma that is left separates members.
         masked = _STRING.sub(lambda string: b"x" * len(string[0]), bytes(self._out[end:]))
         comma = masked.rfind(b",")
         del self._out[end + max(0, comma) :]
@@ -226,7 +227,7 @@ class BigLine:
         return len(self._out) > MAX_REDUCED_BYTES
 
     def _room(self) -> int:
-        """Return how much of the next string is kept: half of the room that its member has left."""
+        """Return the number of bytes to keep of the next string: half of the bytes that its member may still have."""
         if self._whole:
             return 1 << 62
         left = MAX_REDUCED_BYTES - len(self._out)
@@ -245,7 +246,7 @@ def reduce_line(line: bytes) -> bytes:
 
 
 def is_deep(line: bytes) -> bool:
-    """Tell whether a JSON value is nested deeper than `MAX_DEPTH`; cheap for those that hold few brackets."""
+    """Tell whether a JSON value is nested deeper than `MAX_DEPTH`; this is fast for values with few brackets."""
     if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
         return False
     steps = memoryview(_STRING.sub(b"", line).translate(_STEPS, _NO_BRACKETS)).cast("b")
@@ -260,7 +261,7 @@ def without_deepest(line: bytes) -> bytes:
 
 
 def _string_end(piece: bytes, at: int) -> int:
-    """Return where a string's text ends in this piece: at its quote, at a last backslash, or at the piece's end."""
+    """Return the position where a string ends in this piece: its quote, a final backslash, or the end of the piece."""
     # Base64 has no backslash: two `bytes.find` are twenty times faster than the pattern.
     quote = piece.find(b'"', at)
     end = quote if quote >= 0 else len(piece)
@@ -270,7 +271,7 @@ def _string_end(piece: bytes, at: int) -> int:
     if piece[end : end + 1] == b'"':
         return end
     while True:
-        # Long text with escapes: with escaped quotes masked, `bytes.find` finds the closing one.
+        # In long text with escapes, mask the escaped quotes, so that `bytes.find` finds the closing quote.
         window = piece[end : end + _WINDOW].replace(b"\\\\", b"__").replace(b'\\"', b"__")
         quote = window.find(b'"')
         if quote >= 0:

@@ -1,4 +1,4 @@
-"""Change single members of a JSON object in its bytes; all other bytes stay as they are.
+"""Change single members of a JSON object in its bytes; all other bytes stay unchanged.
 
 A line that was read is never encoded again: other programs may read its numbers, escapes and key order differently.
 """
@@ -15,7 +15,7 @@ _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]', re.DOTALL)
 
 
 class Member(Struct, frozen=True, gc=False):
-    """The position of a member in an object's bytes: of its key, and of its value without the blanks around it."""
+    """The positions of a member's key and value in an object's bytes; blanks around the value do not count."""
 
     key_start: int
     start: int
@@ -23,7 +23,7 @@ class Member(Struct, frozen=True, gc=False):
 
 
 def members(line: bytes) -> dict[str, Member]:
-    """Return the members of the object on a line; of a key that is there twice, the last one counts.
+    """Return the members of the object on a line by key; if a key occurs twice, the last one counts.
 
     Raises:
         BadJson: the line is no JSON object.
@@ -57,7 +57,7 @@ def members(line: bytes) -> dict[str, Member]:
 
 
 def with_member(line: bytes, key: str, value: bytes) -> bytes:
-    """Return the line with another value of a member, which is added at the end where there is none yet."""
+    """Return the line with a member set to another value; a missing member is added at the end."""
     found = members(line)
     if key in found:
         return line[: found[key].start] + value + line[found[key].end :]
@@ -77,7 +77,7 @@ def without_member(line: bytes, key: str) -> bytes:
 
 
 def value_of(line: bytes, key: str) -> bytes | None:
-    """Return the bytes of a member's value, None where there is no such member."""
+    """Return the bytes of a member's value, None if there is no such member."""
     member = members(line).get(key)
     return None if member is None else line[member.start : member.end]
 

@@ -1,4 +1,4 @@
-"""omp's title slot: the first line of a file, always 256 bytes, which holds the name (omp 16.3 … 18)."""
+"""omp's title slot: the first line of a file, always 256 bytes, which contains the session's name (omp 16.3 … 18)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def slot_line(title: str, source: Source | None, updated_at: str) -> bytes:
 
 
 def parse_slot(first_bytes: bytes) -> TitleSlot | None:
-    """Return the slot at the beginning of a file, None where omp would not accept its first 256 bytes as one."""
+    """Return the title slot at the beginning of a file; None if omp would not accept its first 256 bytes as one."""
     line = first_bytes[:SLOT_BYTES]
     if len(line) != SLOT_BYTES or line.find(b"\n") != SLOT_BYTES - 1:
         return None
