@@ -58,8 +58,7 @@ class _Pattern:
 
 
 _ODD = _Pattern(f"[^{_PLAIN}]")
-# A quick first test: compiling it takes a third of the time that `_ODD` takes. It also matches plain characters from U+10000
-# on.
+# A quick first test: it compiles three times as fast as `_ODD`, but also matches plain characters from U+10000 on.
 _MAYBE_ODD = _Pattern(
     "[\x00-\x1f\x7f-\x9f\xad\u0300-\u036f\u0483-\u0489\u0590-\u05cf\u05f5-\u061f\u064b-\u065f\u0670\u06d6-\u109f"
     "\u1100-\u1dff\u2000-\u200f\u2028-\u202e\u205f-\u206f\u20d0-\u20ff\u2c00-\u2e7f\u302a-\u302f\u3099\u309a"

@@ -1,4 +1,4 @@
-"""One file per agent program; `AGENTS` holds all four, in the order that decides who owns a shared store."""
+"""One file per agent program; `AGENTS` lists all four; the first of them that uses a shared store owns it."""
 
 from __future__ import annotations
 

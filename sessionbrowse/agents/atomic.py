@@ -1,6 +1,6 @@
-"""atomic (`@bastani/atomic`): where its sessions live. Rules of atomic 0.9.15.
+"""atomic (`@bastani/atomic`): the places of its sessions. Rules of atomic 0.9.15.
 
-A fork of pi that reads pi's variables and settings after its own, so pi's own store can hold atomic's
+atomic is a fork of pi that reads pi's variables and settings after its own, so pi's store can contain atomic's
 sessions.
 """
 
@@ -65,7 +65,7 @@ def folder_of(cwd: str, around: Surroundings) -> str:
 
 
 def companions(path: str | Path) -> list[Path]:
-    """Return the subagents' folder, the backups from before compactions, and the planner's notes of a session."""
+    """Return a session's other files: its subagents' folder, backups made before compactions, compaction reports."""
     name, stem = re.escape(Path(path).name), Path(path).stem
     belongs = re.compile(
         rf"{name}\.\d{{4}}-[0-9TZ-]+\.[A-Za-z0-9_-]+\.bak"

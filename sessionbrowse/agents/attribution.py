@@ -1,6 +1,6 @@
 """Find the agent that a session file belongs to.
 
-Three programs read the same variable, so the place alone is not enough.
+Three programs read the same environment variable, so the directory of a file does not tell its agent.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ OWNER_ORDER = ("pi", "omp", "atomic", "indusagi")
 
 
 class Marks(Struct, frozen=True):
-    """The programs whose marks a file holds: content that only one of them writes."""
+    """The programs whose marks are in a file; a mark is content that only one program writes."""
 
     agents: frozenset[str] = frozenset()
 
     def agent(self) -> str | None:
-        """Return the program that wrote the file, or None without marks; omp's marks count first."""
+        """Return the program that wrote the file, None without marks; omp's marks outrank the others."""
         return next((name for name in ("omp", "atomic", "indusagi") if name in self.agents), None)
 
 
 def attribute(place_agents: Sequence[str], folder_name: str, marks: Marks, override: str | None = None) -> str:
     """Return the agent of a file by the user's choice, its marks, its folder's form, or its place, in this order.
 
-    `folder_name` is that of a project's folder, "" for files of a flat directory.
+    `folder_name` is the name of the project's folder, "" for files of a flat directory.
     """
     if override is not None:
         return override
@@ -43,5 +43,6 @@ def is_omp_folder(name: str) -> bool:
     return (name.startswith("-") and not name.startswith("--")) or bool(_HASHED_FOLDER.fullmatch(name))
 
 
-# 17.2.5 to 17.2.8 named folders by a hash; omp moves them back only when their project is used again.
+# omp 17.2.5 to 17.2.8 named folders by a hash; later versions rename such a folder only when its project is used
+# again.
 _HASHED_FOLDER = re.compile(r"(?:home|tmp|abs)-.+-[0-9a-f]{64}")

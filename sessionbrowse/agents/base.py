@@ -1,7 +1,7 @@
-"""The interface of an agent program: where it keeps sessions, which files belong to a session, how to start it.
+"""The interface of an agent program: the places of its sessions, the files of a session, the command that starts it.
 
 Each program has its own file with an `Agent`. Home, environment, current directory and disk are parameters, given as
-`Surroundings`. This module knows nothing of a session's content.
+`Surroundings`. This module does not know the content of sessions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Place(Struct, frozen=True):
 
 
 class Disk(Struct, frozen=True):
-    """The functions by which places are found on the disk. None of them raises."""
+    """The functions that look for places on the disk. None of them raises."""
 
     read: Callable[[str], bytes | None]
     is_directory: Callable[[str], bool]
@@ -63,7 +63,7 @@ def plain_disk() -> Disk:
 class Surroundings(Struct, frozen=True):
     """The surroundings of a program: home, environment, current directory, disk.
 
-    `projects` are the known directories of projects, whose settings may name further places.
+    `projects` are the known directories of projects; settings files in them may name further places.
     """
 
     home: str
@@ -89,10 +89,10 @@ class Surroundings(Struct, frozen=True):
 
 
 class RuntimeDirectories(Struct, frozen=True):
-    """Absolute directories in which a running program leaves files about itself; they need not exist.
+    """Absolute directories in which a running agent program writes files about itself; they need not exist.
 
-    `runs` hold `*/clients/*.json`, one file for each process; `terminals` hold one file for each terminal, which names
-    the session last opened in it.
+    The directories `runs` contain `*/clients/*.json`, one file for each process; `terminals` contain one file for each
+    terminal, which names the session last opened there.
     """
 
     runs: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class RuntimeDirectories(Struct, frozen=True):
 
 
 def no_runtime_directories(_: Surroundings) -> RuntimeDirectories:
-    """Return no directories, for programs that leave no files about themselves."""
+    """Return no directories, for programs that write no files about themselves."""
     return RuntimeDirectories()
 
 
@@ -116,9 +116,9 @@ class Agent(Struct, frozen=True):
     below a project's directory; `install` a command that installs it.
 
     `process_names` and `packages` identify its processes. `clean_name` turns a typed name into one that the program
-    writes. `rename` plans a new name ("" clears it) and gets whether the file begins with a title slot; it raises
-    `RefusedWrite` for a name that the program cannot store. `bears_appends`: the program goes on saving after another
-    program appended a line to the file it has open.
+    writes. `rename` plans a new name ("" clears it); its second argument tells if the file begins with a title slot.
+    It raises `RefusedWrite` for a name that the program cannot store. `bears_appends` means that the program can still
+    save after another program appended a line to the file it has open.
     """
 
     name: str
@@ -142,7 +142,7 @@ class Agent(Struct, frozen=True):
     def resume_argv(self, path: str, command: Sequence[str] | None = None) -> tuple[str, ...]:
         """Return the command that resumes the session of this file (an absolute path).
 
-        `--session` takes a path in every version of all four; omp up to 11.2 knows no `--resume PATH`.
+        Every version of all four programs accepts `--session PATH`; omp up to 11.2 has no `--resume PATH`.
         """
         return (*(command or self.command[:1]), "--session", path)
 
@@ -151,7 +151,7 @@ class Agent(Struct, frozen=True):
 
 
 def read_small_file(path: str) -> bytes | None:
-    """Return a settings file's bytes, or None if there is none that can be read."""
+    """Return a settings file's bytes, or None if it is missing or cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(MAX_SETTINGS_BYTES)
@@ -171,7 +171,7 @@ def names_in(directory: str) -> list[str]:
 
 
 def absolute(path: str, cwd: str) -> str:
-    """Make a path absolute as Node's `path.resolve` does: by its text, symlinks unresolved."""
+    """Make a path absolute as Node's `path.resolve` does: without resolving symlinks."""
     resolved = os.path.normpath(os.path.join(cwd, path))
     return resolved[1:] if resolved.startswith("//") else resolved
 
@@ -186,7 +186,7 @@ def expand_home(path: str, home: str) -> str:
 def configured_path(value: str, home: str) -> str | None:
     """Read a directory from a setting or variable of pi or atomic: a path with or without `~`, or a `file://` URL.
 
-    None for a URL that names no local path. A relative path stays relative: to the process's own directory.
+    Returns None for a URL that names no local path. A relative path stays relative to the process's own directory.
     """
     path = expand_home(value, home)
     if not path.startswith("file://"):
@@ -200,12 +200,12 @@ def configured_path(value: str, home: str) -> str | None:
 
 
 def dashed_folder(path: str) -> str:
-    """Name a project's folder as pi does: one leading slash off, `/ \\ :` to `-`, between `--` and `--`."""
+    """Return a project's folder name as in pi: drop a leading slash, turn `/ \\ :` into `-`, add `--` on both sides."""
     return "--" + dashes(re.sub(r"^[/\\]", "", path)) + "--"
 
 
 def dashes(path: str) -> str:
-    """Replace the characters that a folder name may not hold."""
+    """Replace the characters that a folder name may not contain."""
     return re.sub(r"[/\\:]", "-", path)
 
 
@@ -230,10 +230,10 @@ def read_settings(path: str, disk: Disk) -> dict[str, Any]:
 
 
 def custom_directories(value: str | None, around: Surroundings) -> Iterator[str]:
-    """Yield the absolute directories that a custom session directory stands for.
+    """Yield the absolute directories that the value of a session directory setting can mean.
 
-    pi and atomic never make it absolute, so a relative one lies below whatever directory the program was
-    started in. An empty value means none.
+    pi and atomic never make it absolute, so a relative one is below the directory in which the program was started. An
+    empty value yields none.
     """
     path = configured_path(value, around.home) if value else None
     if path is None:
@@ -248,9 +248,9 @@ def custom_directories(value: str | None, around: Surroundings) -> Iterator[str]
 def configured_session_directories(
     around: Surroundings, global_settings: Sequence[str], project_settings: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield (directory, source) for the `sessionDir` setting of every directory a run may start in.
+    """Yield (directory, source) for the `sessionDir` setting in every directory in which the program may be started.
 
-    Settings files come with the lowest priority first; the last one with the key decides; `null` and "" mean the
+    The settings files are given in ascending priority; the last one with the key decides; `null` and "" mean the
     default.
     """
     base = [read_settings(path, around.disk) for path in global_settings]
@@ -270,7 +270,7 @@ def configured_session_directories(
 
 
 def distinct(places: Sequence[Place]) -> list[Place]:
-    """Drop places whose directory, agent and kind an earlier place has."""
+    """Drop every place that has the same directory, agent and kind as an earlier one."""
     seen: dict[tuple[str, str, str], Place] = {}
     for place in places:
         seen.setdefault((place.agent, place.root, place.kind), place)
@@ -283,6 +283,6 @@ def no_companions(path: str | Path) -> list[Path]:
 
 
 def beside(path: str | Path, belongs: Callable[[str], bool]) -> list[Path]:
-    """Return the files beside a session that belong to it, sorted."""
+    """Return the files in a session's folder that belong to the session, sorted."""
     folder = Path(path).parent
     return [folder / name for name in names_in(str(folder)) if belongs(name)]

@@ -1,6 +1,6 @@
 """Plans of changes as values, and the rules for names and labels that the programs share.
 
-A program's `rename` returns a plan; only `store/write/writer.py` carries plans out.
+An agent's `rename` returns a plan; only `store/write/writer.py` carries plans out.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ _SPACES = re.compile(" +")
 class AppendLine(Struct, frozen=True, kw_only=True):
     """Append one entry to the file.
 
-    `parent_id` unset means the entry that is the last one at that moment. `own_first` puts the entry's own keys before
-    its
-    id, as the programs do for `custom`. `keep_mtime` puts the file's time back afterwards.
+    If `parent_id` is unset, the parent is the last entry at that moment. `own_first` puts the keys of the entry's type
+    before its id, as the programs do for `custom`. `keep_mtime` restores the file's modification time afterwards.
     """
 
     type: str
@@ -68,13 +67,13 @@ def name_entry(name: str) -> AppendLine:
 
 
 def label_entry(target_id: str, label: str | None) -> AppendLine:
-    """Plan the entry that labels another; without label it clears, for `JSON.stringify` leaves such a key out."""
+    """Plan the entry that labels another entry; without a label the key is absent, which clears the older label."""
     fields = {"targetId": target_id} if label is None else {"targetId": target_id, "label": label}
     return AppendLine(type="label", fields=fields)
 
 
 def checkout_entry(wanted_id: str | None, parent_id: str | None) -> AppendLine:
-    """Plan an entry that makes the program resume at its parent; None: before the first entry."""
+    """Plan an entry that makes the program resume at the entry's parent; None means before the first entry."""
     fields = {"customType": CHECKOUT_TYPE, "data": {"checkout": wanted_id}}
     return AppendLine(type="custom", fields=fields, own_first=True, parent_id=parent_id, keep_mtime=False)
 
@@ -82,7 +81,7 @@ def checkout_entry(wanted_id: str | None, parent_id: str | None) -> AppendLine:
 def line_name(text: str) -> str:
     """Clean a name as pi does: runs of line ends become one space, ends are trimmed.
 
-    Further than pi: other control characters become spaces too, so that no terminal acts on them, and U+2028 and
+    Unlike in pi, other control characters become spaces too, so that no terminal obeys them, and so do U+2028 and
     U+2029, at which pi's own list would cut the line in two and lose the name.
     """
     text = _SEPARATORS.sub(" ", _CONTROL.sub(" ", _LINE_ENDS.sub(" ", whole_characters(text))))
@@ -95,7 +94,7 @@ def title_name(text: str) -> str:
 
 
 def label_text(text: str) -> str:
-    """Clean a label: trimmed, as the programs do, and without control characters."""
+    """Clean a label: trim it, as the programs do, and remove control characters."""
     return line_name(text)
 
 

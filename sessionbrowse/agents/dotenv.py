@@ -1,4 +1,4 @@
-"""The `.env` files that omp reads at its start, which can move its store. Grammar: Node's `util.parseEnv`."""
+"""Read the `.env` files that omp reads at its start; they can move its store. Grammar: Node's `util.parseEnv`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REFERENCE = re.compile(r"(\\)?\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za
 
 
 def parse(content: bytes | None) -> dict[str, str]:
-    """Return the variables of a `.env` file; an `OMP_X` also sets `PI_X`, over a `PI_X` of the same file."""
+    """Return the variables of a `.env` file; a variable `OMP_X` also sets `PI_X`, even if the file has a `PI_X`."""
     values: dict[str, str] = {}
     for line in _LINE.finditer((content or b"").decode("utf-8", "replace")):
         values[line[1]] = _value(line)
@@ -38,7 +38,7 @@ def expand(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, s
 
 
 def layered(environ: Mapping[str, str], layers: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Return the environment with values from `.env` files added: the first value that is not empty wins."""
+    """Add the variables of `.env` files to the environment; for each, the first value that is not empty wins."""
     merged = dict(environ)
     for layer in layers:
         for name, value in layer.items():

@@ -1,4 +1,4 @@
-"""indusagi: where its sessions live. Generation 1 (≤ 0.12.15) writes pi's format, later ones transcripts.
+"""indusagi: the places of its sessions. Generation 1 (≤ 0.12.15) writes pi's format, later ones transcripts.
 
 Generations 1 and 2 share `~/.indusagi/agent/sessions`; the Python port and its framework use `~/.pindusagi`.
 """
@@ -62,17 +62,17 @@ def places(around: Surroundings) -> list[Place]:
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
-    """Name a project's folder in generation 1: by the directory as given, neither made absolute nor normalised."""
+    """Return the folder name of a project in generation 1; its directory is not made absolute or normalised."""
     return dashed_folder(cwd)
 
 
 def slug_of(cwd: str) -> str:
-    """Name the folder of a project in generations 2 and 3: runs of other characters become one dash."""
+    """Return the folder name of a project in generations 2 and 3: each run of other characters becomes one dash."""
     return "--" + re.sub(r"[^A-Za-z0-9]+", "-", cwd).strip("-") + "--"
 
 
 def rename(name: str, _: bool) -> RenamePlan:
-    """Plan a name; an empty one does not clear in indusagi, whose older name would stay (0.12.15)."""
+    """Plan a new name; refuse an empty one, because indusagi would go on showing the older name (0.12.15)."""
     if not name:
         raise RefusedWrite("indusagi cannot clear a name: it would go on showing the older one. Give it another name.")
     return name_entry(name)

@@ -1,4 +1,4 @@
-"""omp (oh-my-pi, `@oh-my-pi/pi-coding-agent`): where its sessions live. Rules of omp 18.2.3.
+"""omp (oh-my-pi, `@oh-my-pi/pi-coding-agent`): the places of its sessions. Rules of omp 18.2.3.
 
 Profiles, XDG directories and `.env` files decide the places. The places of every profile are scanned, also those that
 the environment does not select now, because a changed variable is the usual reason for lost sessions.
@@ -47,7 +47,7 @@ _DEVICE_NAME = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 
 
 class ProfileDirectories(Struct, frozen=True):
-    """The directories of one profile under one environment."""
+    """The directories that omp uses for one profile in one environment."""
 
     agent_dir: str
     data: str
@@ -57,7 +57,7 @@ class ProfileDirectories(Struct, frozen=True):
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return the roots of every profile, the flat directory, the registry of other files, and the archives."""
+    """Return every profile's root, the flat directory, the registry of sessions elsewhere, and the archives."""
     around = msgspec.structs.replace(around, environ=effective_environment(around))
     stores = _stores(around)
     found = [_place(store, "projects", os.path.join(store.data, "sessions")) for store in stores]
@@ -83,7 +83,7 @@ def places(around: Surroundings) -> list[Place]:
 
 
 def effective_environment(around: Surroundings) -> dict[str, str]:
-    """Return the environment as omp completes it from the `.env` files of project, agent, config root and home."""
+    """Return the environment after omp has added the `.env` files of project, agent, config root and home."""
     profile = active_profile(around.environ)
     first = _store(around, profile, around.environ)
     config_root = os.path.dirname(first.agent_dir) if profile else _config_root(around, around.environ)
@@ -99,12 +99,12 @@ def effective_environment(around: Surroundings) -> dict[str, str]:
 
 
 def active_profile(environ: Mapping[str, str]) -> str | None:
-    """Return the profile that the environment chooses; a defined `OMP_PROFILE` decides, also an empty one."""
+    """Return the profile that the environment chooses; `OMP_PROFILE` decides if it is defined, even if it is empty."""
     return profile_name(environ.get("OMP_PROFILE", environ.get("PI_PROFILE", "")))
 
 
 def profile_name(name: str) -> str | None:
-    """Return a valid profile's name, else None for the default profile, which omp uses for an invalid name."""
+    """Return a valid name of a profile, else None: for an invalid name omp uses its default profile."""
     name = name.strip()
     if name == "default" or not _PROFILE.fullmatch(name) or _DEVICE_NAME.fullmatch(name):
         return None
@@ -112,7 +112,7 @@ def profile_name(name: str) -> str | None:
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
-    """Name a project's folder by its real path: below home, below the temporary directory, or elsewhere."""
+    """Return the folder name of a project by its real path: below home, below the temporary directory, or elsewhere."""
     path = _real(absolute(cwd, around.cwd))
     for start, prefix in ((around.home, "-"), (around.tmpdir, "-tmp")):
         below = os.path.relpath(path, _real(start))
@@ -130,7 +130,7 @@ def owns_folder_form(name: str) -> bool:
 
 
 def companions(path: str | Path) -> list[Path]:
-    """Return a session's own artifact folder, rewrite leftovers and lock files; blobs are shared, so none of them."""
+    """Return a session's artifact folder, leftovers of rewrites and lock files, but no blobs, which sessions share."""
     name = re.escape(Path(path).name)
     stem = Path(path).stem
     # A backup must go too: omp up to 18.2 renames it to the session on its next listing.
@@ -139,7 +139,7 @@ def companions(path: str | Path) -> list[Path]:
 
 
 def runtime_directories(around: Surroundings) -> RuntimeDirectories:
-    """Return where a running omp registers itself and remembers its terminals, of every profile (omp 17 … 18)."""
+    """Return the directories in which running omps of all profiles record processes and terminals (omp 17 … 18)."""
     around = msgspec.structs.replace(around, environ=effective_environment(around))
     root = _config_root(around, around.environ)
     names = _profile_names(around)
@@ -157,7 +157,7 @@ def runtime_directories(around: Surroundings) -> RuntimeDirectories:
 
 
 def rename(title: str, has_slot: bool) -> RenamePlan:
-    """Plan a title; one that is cleared has no source, so that omp may title the session again (omp 18)."""
+    """Plan a new title; an empty title has no source, so that omp may generate a title again (omp 18)."""
     source: Source | None = "user" if title else None
     return OverwriteSlot(title=title, source=source) if has_slot else InsertSlot(title=title, source=source)
 
@@ -174,7 +174,7 @@ def _stores(around: Surroundings) -> list[ProfileDirectories]:
     profile = active_profile(environ)
     without = {name: value for name, value in environ.items() if name not in (AGENT_DIR, DATA_HOME, STATE_HOME)}
     stores = [_store(around, profile, environ), _store(around, None, environ)]
-    # Also the places that omp used before XDG variables or the agent directory were set.
+    # Scan also the places that omp used before XDG variables or the agent directory were set.
     stores += [_store(around, None, {**without, **_xdg(environ)}), _store(around, None, without)]
     for name in _profile_names(around):
         stores.append(_store(around, name, environ))
@@ -213,7 +213,7 @@ def _env(
     data_home: str | None,
     environ: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return the variables that make omp use a store, because the environment now selects another one."""
+    """Return the variables that make omp use a store that the environment does not select now."""
     env: dict[str, str] = {}
     real = around.environ
     if profile:

@@ -1,1 +1,1 @@
-"""What a session is: pure values and functions over decoded entries."""
+"""The model of a session: pure values and functions over decoded entries."""

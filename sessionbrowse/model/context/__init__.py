@@ -1,1 +1,1 @@
-"""What the model would receive from any entry, and why each entry is in or out."""
+"""The context that the model would receive at any entry, with a reason for each entry that is left out."""

@@ -57,12 +57,12 @@ _BRANCH_SUMMARY = (
 )
 _STRING_OR_NUMBER = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:\d[\d.]*(?:[eE][+-]?\d+)?|Infinity)|NaN')
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-# 0.9.15 has no case for pi's `system`; the rest is as in pi, without its summaries.
+# Unlike pi 1.5.2, atomic 0.9.15 drops messages with the role `system` and pi's summaries.
 _ROLES = frozenset({"user", "assistant", "toolResult", "custom", "branchSummary"})
 
 
 def build(session: Session, path: list[int]) -> Context:
-    """Return atomic's context at the end of the path."""
+    """Return atomic's context at the last entry of the path."""
     draft = Draft(session, path)
     place = _boundary(session, path)
     if place is None:
@@ -112,7 +112,7 @@ def _is_excluded(session: Session, index: int) -> bool:
 
 
 def _is_visible(block: Block) -> bool:
-    """Tell whether a block of a user's or extension's message survives: blank text does not."""
+    """Tell whether a block of a user's or extension's message is sent; blank text is not."""
     match block:
         case TextBlock():
             return bool(trim(block.text or ""))
@@ -149,7 +149,7 @@ def _apart(summary: str | None, tail: list[Block]) -> list[Block]:
 
 
 def _serialized(messages: list[ContextMessage]) -> list[Block]:
-    """Write messages as a transcript: one section for each, images as they are."""
+    """Write messages as a transcript: one section for each message; images are kept unchanged."""
     blocks: list[Block] = []
     for header, section in _sections(messages):
         if any(not isinstance(block, TextBlock) or block.text for block in section):
@@ -168,7 +168,7 @@ def _sections(messages: list[ContextMessage]) -> list[tuple[str, list[Block]]]:
         match message:
             case AssistantMessage():
                 sections += _answer_sections(message)
-                # Answers that failed or were cut may hold half a call: only these calls were really made.
+                # Answers that failed or were cut may contain half a call; only these answers made their calls.
                 if message.stop_reason == "toolUse":
                     unanswered = dict.fromkeys(made.tool_calls)
             case ToolResultMessage():
@@ -186,7 +186,7 @@ def _sections(messages: list[ContextMessage]) -> list[tuple[str, list[Block]]]:
 
 
 def _section(content: Content) -> list[Block]:
-    """Text blocks run together, an image begins a line of its own, one line end at the very end goes."""
+    """Join text blocks, put each image on a line of its own, and drop one line end at the very end."""
     if isinstance(content, str):
         return [TextBlock(text=content)] if content else []
     blocks: list[Block] = []
@@ -241,7 +241,7 @@ def _command_text(command: BashExecutionMessage) -> str:
 
 
 def _joined(blocks: list[Block]) -> tuple[Block, ...]:
-    """Join texts that stand next to each other; empty ones go."""
+    """Join adjacent texts and drop empty ones."""
     joined: list[Block] = []
     texts: list[str] = []
     for block in [*blocks, None]:
@@ -261,7 +261,7 @@ def _joined(blocks: list[Block]) -> tuple[Block, ...]:
 
 
 def _without_stray_results(messages: list[ContextMessage]) -> list[ContextMessage]:
-    """Mark results as not sent that answer no call of the turn they follow, or answer it again."""
+    """Mark a tool result as not sent if its call is not in the turn before it, or already has a result."""
     checked: list[ContextMessage] = []
     open_calls: set[str] = set()
     for made in messages:
@@ -293,7 +293,7 @@ def _stringify(value: Json) -> str:
 
 
 def _number(value: float) -> str:
-    """Write a number as `Number.prototype.toString` does; what JSON cannot hold is null."""
+    """Write a number as `Number.prototype.toString` does; infinite numbers and NaN become null."""
     if not math.isfinite(value):
         return "null"
     _, digit_tuple, exponent = Decimal(repr(abs(value))).as_tuple()

@@ -1,6 +1,7 @@
 """Build the context that the model would receive at any entry, with the reason for each entry that is left out.
 
-Each program's algorithm has its own module; this one chooses. Entries are decoded only where their content is needed.
+Each program's algorithm has its own module; this module chooses one. Entries are decoded only if their content is
+needed.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ __all__ = ["Context", "ContextMessage", "LeftOut", "ModelRef", "OmpSettings", "b
 
 
 def build(session: Session, at: int | None = None) -> Context:
-    """Return the context at an entry (index in file order), at the leaf where `at` is None. Never raises on its data.
+    """Return the context at an entry (index in file order), at the leaf if `at` is None. Bad data never raises.
 
-    Where the last line has no id, pi, omp and indusagi still start from it, though they name no leaf then; atomic
-    finds no path.
+    If the last entry has no id, there is no leaf: pi, omp and indusagi then still start at that entry, atomic finds no
+    path.
     """
     start = session.leaf if at is None else at
     if at is None and session.rules.context == "atomic" and session.leaf_id is None:
@@ -36,9 +37,9 @@ def build(session: Session, at: int | None = None) -> Context:
 
 
 def first_place_sent(session: Session, before: int) -> int | None:
-    """Return the first place of the active branch, before another, whose entry is in the context at the leaf.
+    """Return the first position on the active branch, below `before`, whose entry is in the context at the leaf.
 
-    None if none is. For most programs it is found without the messages behind it.
+    Returns None if there is none. For most programs the later messages are not decoded.
     """
     path = session.active_branch()
     if session.rules.context in ("pi", "indusagi") and not session.is_transcript:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sessionbrowse.model.session.session import Session
 
 SPEAKING_TYPES = frozenset({"message", "custom_message", "branch_summary"})
-"""Entries that can be messages: only of these is it worth saying that a compaction or `/clear` took them out."""
+"""Types of entries that can become messages: only for these is a compaction or `/clear` given as the reason."""
 
 _USUAL_REASONS = {
     "message": "not for the model",

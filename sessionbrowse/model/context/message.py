@@ -1,4 +1,4 @@
-"""The values of a context, and making a message of it from an entry. Has no program's own rules."""
+"""The structs of a context, and functions that turn entries into its messages. Rules of single agents are elsewhere."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from sessionbrowse.model.context.token_estimate import estimate
 from sessionbrowse.model.session.session import Session
 
 LARGEST_KEPT_IMAGE = 4096
-"""Characters of base64 that a message of a context keeps; larger images stay in the file."""
+"""Maximum number of base64 characters of an image that a context's message keeps; larger images stay in the file."""
 
 SUMMARY_ROLES = frozenset({"branchSummary", "compactionSummary"})
 
 
 class ModelRef(Struct, frozen=True):
-    """A model as the session names it; a part that the file lacks is None."""
+    """The provider and id of a model as the session names them; a missing part is None."""
 
     provider: str | None = None
     model_id: str | None = None
@@ -47,10 +47,10 @@ class ModelRef(Struct, frozen=True):
 class ContextMessage(Struct, frozen=True, kw_only=True):
     """One message that the model receives.
 
-    `index` is the entry (in file order) that it comes from. `text` is what `context --json` prints: text blocks
-    joined by newlines, the summary, the command, the code, or the paths. `message` is the message after all edits,
-    for a summary its entry, with images over 4 KiB without their data; `blocks` is its content as blocks, for a
-    summary what is sent beside it. `sent` is False where the program drops the message only on sending.
+    `index` is the entry (in file order) that it comes from. `text` is what `context --json` prints: text blocks joined
+    by newlines, the summary, the command, the code, or the paths. `message` is the message after all edits, or the
+    entry of a summary; images over 4 KiB come without their data. `blocks` is the content as blocks, or the blocks
+    that are sent with a summary. `sent` is False if the program drops the message only when it sends the context.
     """
 
     role: str
@@ -67,7 +67,7 @@ class ContextMessage(Struct, frozen=True, kw_only=True):
 
 
 class LeftOut(Struct, frozen=True):
-    """An entry of the path that is no message of the context, and why, in the user's words."""
+    """An entry of the path that is not in the context, with the reason in the user's words."""
 
     entry_id: str | None
     index: int
@@ -75,7 +75,7 @@ class LeftOut(Struct, frozen=True):
 
 
 class OmpSettings(Struct, frozen=True, kw_only=True):
-    """What omp restores beside the messages: models by role, tiers by provider family, the mode, injected rules."""
+    """The settings that omp restores from a path: models by role, tiers by provider family, mode, injected rules."""
 
     models: dict[str, str]
     service_tier: dict[str, str] | None = None
@@ -86,7 +86,7 @@ class OmpSettings(Struct, frozen=True, kw_only=True):
 
 
 class Context(Struct, frozen=True, kw_only=True):
-    """What the model would receive at an entry; `tokens` is an estimate (see `token_estimate`)."""
+    """The context that the model would receive at an entry; `tokens` is an estimate (see `token_estimate`)."""
 
     at: str | None
     index: int | None
@@ -108,11 +108,11 @@ class Draft:
         self._reasons: dict[int, str] = {}
 
     def leave_out(self, index: int, reason: str) -> None:
-        """Say why an entry is not in the context."""
+        """Record the reason why an entry is not in the context."""
         self._reasons[index] = reason
 
     def leave_out_all(self, indexes: Iterable[int], reason: str) -> None:
-        """Say why entries are not in the context; those that never are keep their own reason."""
+        """Record why entries are not in the context; types that never become messages keep their usual reason."""
         for index in indexes:
             if self.session.kind(index).type in SPEAKING_TYPES:
                 self._reasons[index] = reason
@@ -140,13 +140,13 @@ class Draft:
 
 
 def stored_message(session: Session, index: int) -> Message | None:
-    """Return the message of a `message` entry, None where it is missing or no object."""
+    """Return the message of a `message` entry, None if it is missing or not an object."""
     entry = session.entry(index)
     return entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
 
 
 def custom_message(entry: CustomMessage) -> CustomRoleMessage:
-    """Turn a `custom_message` entry into the message it stands for."""
+    """Turn a `custom_message` entry into the message that the model receives."""
     return CustomRoleMessage(
         content=entry.content,
         custom_type=entry.custom_type,
@@ -186,19 +186,19 @@ def context_message(
 
 
 def unsent(message: ContextMessage) -> ContextMessage:
-    """Return the message as one that stays in the program's list but is not sent."""
+    """Return a copy of the message marked as not sent; the program keeps it in its list."""
     return replace(message, sent=False, tokens=0)
 
 
 def content_text(content: Content) -> str:
-    """Return a content's text blocks joined by newlines, or the text as it is."""
+    """Return the text of a content: its text blocks joined by newlines, or the string itself."""
     if isinstance(content, str):
         return content
     return "\n".join([block.text for block in content or () if isinstance(block, TextBlock) and block.text is not None])
 
 
 def last_of_type(session: Session, path: list[int], *types: str) -> int | None:
-    """Return the place on the path of the last entry of one of the types, None where there is none."""
+    """Return the position on the path of the last entry of one of the types, None if there is none."""
     for place in range(len(path) - 1, -1, -1):
         if session.kind(path[place]).type in types:
             return place
@@ -206,7 +206,7 @@ def last_of_type(session: Session, path: list[int], *types: str) -> int | None:
 
 
 def first_kept(session: Session, path: list[int], compaction_place: int, kept_id: str | None) -> int | None:
-    """Return the place of the first entry that a compaction keeps: it lies before the compaction, or nowhere."""
+    """Return the position of the first entry that a compaction keeps; None if it is not before the compaction."""
     if kept_id is None:
         return None
     for place in range(compaction_place):
@@ -245,7 +245,7 @@ def _custom_type(message: Message | Compaction | BranchSummary) -> str | None:
 
 
 def _attached_images(message: Message | Compaction | BranchSummary) -> int:
-    """Count images that stand outside a content: omp attaches them to commands and mentioned files."""
+    """Count the images outside of a message's content; omp attaches some to commands and mentioned files."""
     match message:
         case BashExecutionMessage():
             return len(message.images or ())

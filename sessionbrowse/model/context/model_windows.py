@@ -1,6 +1,6 @@
-"""How many tokens fit into a model's context window, as pi 1.5.2 lists them for the makers' own services.
+"""The sizes of models' context windows in tokens, as pi 1.5.2 lists them for the makers' own services.
 
-Resellers set limits of their own, so a model is known only with its maker as provider.
+Resellers set limits of their own, so a size is known only if the provider is the model's maker.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _SAME_AS = {"openai-codex": "openai"}
 
 
 def context_window(provider: str | None, model_id: str | None) -> int | None:
-    """Return the tokens of a model's context window; None where it is not known."""
+    """Return the size of a model's context window in tokens; None if it is not known."""
     if provider is None or model_id is None:
         return None
     for piece, tokens in _SMALLER:

@@ -50,7 +50,7 @@ _INTERRUPTED_THINKING = "interrupted-thinking"
 
 
 def build(session: Session, path: list[int]) -> Context:
-    """Return omp's context at the end of the path."""
+    """Return omp's context at the last entry of the path."""
     draft = Draft(session, path)
     compaction_place = last_of_type(session, path, "compaction")
     reset_place = last_of_type(session, path, "reset_boundary")
@@ -79,7 +79,7 @@ def build(session: Session, path: list[int]) -> Context:
 
 
 def _append_compacted(draft: Draft, place: int, reset_place: int) -> None:
-    """The summary, a request recovered from before it, the kept entries, and all that follows the compaction."""
+    """Add the summary, sometimes the last request before it, the kept entries, and those after the compaction."""
     session, path = draft.session, draft.path
     entry = session.entry(path[place])
     if not isinstance(entry, Compaction):
@@ -109,7 +109,7 @@ def _is_rollover(compaction: Compaction) -> bool:
 
 
 def _append_last_request(draft: Draft, place: int, reset_place: int, start: int | None) -> None:
-    """A window kept in notes has no summary of the turn it cut: the turn's request comes back word for word."""
+    """Add the last user request before the compaction: context notes do not summarise the turn that was cut."""
     for before in range(place - 1, reset_place, -1):
         if _is_user_request(draft.session, draft.path[before]):
             if start is not None and before < start:
@@ -131,7 +131,7 @@ def _is_user_request(session: Session, index: int) -> bool:
 
 
 def _has_provider_history(preserved: Json) -> bool:
-    """Tell whether OpenAI's own compacted history stands in for the kept entries."""
+    """Tell whether OpenAI's own compacted history replaces the kept entries."""
     history = preserved.get("openaiRemoteCompaction") if isinstance(preserved, dict) else None
     if not isinstance(history, dict):
         return False
@@ -154,7 +154,7 @@ def _append_all(draft: Draft, indexes: list[int]) -> None:
 
 
 def _entry_message(session: Session, index: int) -> ContextMessage | str | None:
-    """Return an entry's message, a reason why it has none, or None where its type says that already."""
+    """Return an entry's message, or the reason why it has none; None if its type is the reason."""
     match session.kind(index).type:
         case "message":
             message = stored_message(session, index)
@@ -207,7 +207,7 @@ def _is_something(block: Block) -> bool:
 
 
 def _is_sent(role: str, message: Message) -> bool:
-    """Tell whether omp's conversion keeps a message of its list."""
+    """Tell whether omp sends a message with this role."""
     match message:
         case BashExecutionMessage() | PythonExecutionMessage():
             return not message.exclude_from_context
@@ -228,9 +228,9 @@ def _is_true(value: Json) -> bool:
 
 
 def _strip_calls_without_results(draft: Draft) -> None:
-    """Providers refuse a call without its result: the call goes, an answer of nothing else goes whole.
+    """Remove tool calls without a result, which providers refuse; an answer left without content is dropped.
 
-    A changed answer may not carry signed thinking any more, so signatures and encrypted thinking go with it.
+    Signatures of thinking are not valid in a changed answer, so signatures and encrypted thinking are removed too.
     """
     answered = {
         message.message.tool_call_id for message in draft.messages if isinstance(message.message, ToolResultMessage)
@@ -265,7 +265,7 @@ def _is_unanswered(block: Block, answered: set[str | None]) -> bool:
 
 
 def _drop_failed_turns(draft: Draft) -> None:
-    """Aborted and failed answers go, with their calls' results; a note of interrupted thinking saves its answer."""
+    """Drop aborted and failed answers with their results, except an answer before a note of interrupted thinking."""
     messages = draft.messages
     following = list(range(1, len(messages) + 1))
     preceding = list(range(-1, len(messages) - 1))

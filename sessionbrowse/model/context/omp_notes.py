@@ -1,4 +1,4 @@
-"""omp's context notes: a notebook the model keeps in `custom` entries, put in front of its messages (omp 18.2.3)."""
+"""omp's context notes: the model writes them in `custom` entries; omp puts them before all messages (omp 18.2.3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sessionbrowse.model.session.session import Session
 CUSTOM_TYPE = "experimental_context_notes"
 MAX_BYTES = 16_384
 
-# What omp puts around the notes; the model receives it word for word.
+# The text that omp puts around the notes; the model receives it word for word.
 _FRAME = """\
 <experimental-context-notes>
 This opt-in experimental notebook is persistent working context for the active session branch. It is a convenience \
@@ -36,7 +36,7 @@ _CLOSING_TAG = re.compile(r"</[a-z_-]+>")
 
 
 def find(session: Session, path: list[int]) -> tuple[int, str] | None:
-    """Return the newest valid notes after the last `/clear`: their entry and the text sent; None for empty ones."""
+    """Return the newest valid notes after the last `/clear`: their entry and the text sent; None if they are empty."""
     for index in reversed(path):
         kind = session.kind(index)
         if kind.type == "reset_boundary":
@@ -51,7 +51,7 @@ def find(session: Session, path: list[int]) -> tuple[int, str] | None:
 
 
 def _text(data: Json) -> str | None:
-    """Return the notes of an entry's data, None where omp takes it for none."""
+    """Return the notes in an entry's data, None if omp does not accept them."""
     if not isinstance(data, dict) or set(data) != {"version", "text"}:
         return None
     version, text = data["version"], data["text"]
@@ -65,9 +65,10 @@ def _render(notes: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    """Lay a prompt out as omp does.
+    """Tidy the whitespace of a prompt as omp does.
 
-    Outside of code: no blanks at line ends, no runs of blank lines, none before a closing tag, tables packed.
+    Outside of code blocks it removes blanks at line ends, repeated blank lines, blank lines before a closing tag, and
+    padding in tables.
     """
     lines: list[str] = []
     is_code = False

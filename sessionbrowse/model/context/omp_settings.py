@@ -9,7 +9,7 @@ from sessionbrowse.model.session.session import Session
 
 _TIERS = frozenset({"auto", "default", "flex", "scale", "priority"})
 _FAMILIES = ("openai", "anthropic", "google")
-# Before tiers were kept by provider family, one word named them.
+# Older versions stored a single word instead of a tier for each provider family.
 _OLD_TIERS = {
     "priority": dict.fromkeys(_FAMILIES, "priority"),
     "openai-only": {"openai": "priority"},
@@ -18,7 +18,7 @@ _OLD_TIERS = {
 
 
 def thinking(session: Session, path: list[int]) -> tuple[str, str | None]:
-    """Return the thinking level and the configured one (which may be `auto`)."""
+    """Return the thinking level in force and the configured level, which may be `auto`."""
     place = last_of_type(session, path, "thinking_level_change")
     change = session.entry(path[place]) if place is not None else None
     if not isinstance(change, ThinkingLevelChange):
@@ -28,7 +28,7 @@ def thinking(session: Session, path: list[int]) -> tuple[str, str | None]:
 
 
 def restore(session: Session, path: list[int]) -> OmpSettings:
-    """Return what the path leaves set: models by role, tiers, mode, injected rules, the configured level."""
+    """Return the settings at the end of a path: models by role, tiers, mode, injected rules, the configured level."""
     tier_place = last_of_type(session, path, "service_tier_change")
     tier = session.entry(path[tier_place]) if tier_place is not None else None
     mode_place = last_of_type(session, path, "mode_change")
@@ -50,7 +50,7 @@ def restore(session: Session, path: list[int]) -> OmpSettings:
 
 
 def _models(session: Session, path: list[int]) -> dict[str, str]:
-    """Return the models by role. Answers name the default model only where no change ever named it."""
+    """Return the models by role. The answers' model is the default one only if no model change ever set it."""
     models: dict[str, str] = {}
     inferred: str | None = None
     for index in path:

@@ -1,4 +1,4 @@
-"""omp's archive of compacted history as pictures: which blocks it adds to the summary (snapcompact of omp 18.2.3)."""
+"""The blocks that omp 18.2.3 adds to a summary from its archive of history as pictures (`snapcompact`)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from sessionbrowse.format.entries import Block, ImageBlock, TextBlock
 from sessionbrowse.format.json_value import Json
 
 MAX_PAYLOAD = 3_000_000
-"""Characters of base64 that one request carries; older pictures beyond are left out."""
+"""Maximum number of base64 characters in one request; older pictures that exceed it are left out."""
 
 BLOB_PAYLOAD = 170_000
-"""What omp reckons for one picture; used where the data lies in the blob store, which this package does not ask."""
+"""Characters that omp assumes for one picture; used for pictures in the blob store, which is not read here."""
 
 _BLOB_PREFIX = "blob:sha256:"
-# The archive prints line ends as this glyph and switches dim ink with two control characters.
+# The archive prints a line end as this glyph; two control characters switch dim text on and off.
 _LINE_END = "█"
 _INK_SWITCHES = str.maketrans("", "", "\x0e\x0f")
-# Archives without shapes of this size ended the program once; their pictures are never sent.
+# Large archives without shapes once crashed omp, so their pictures are never sent.
 _RISKY_FRAMES = 16
 _RISKY_TEXT = 250_000
 _RISKY_TRUNCATED = 1_000_000
@@ -32,7 +32,7 @@ class _Archive(Struct, frozen=True):
 
 
 def history_blocks(preserved: Json) -> tuple[Block, ...]:
-    """Return what is sent after a compaction's summary, oldest first: text, pictures, text; nothing without archive."""
+    """Return the blocks sent after a compaction's summary, oldest first: text, pictures, text."""
     archive = _read(preserved)
     if archive is None:
         return ()
@@ -83,7 +83,7 @@ def _is_frame(frame: Json) -> bool:
 
 
 def _pictures(archive: _Archive) -> list[Block]:
-    """The pictures that fit, newest first; gaps are told in their place."""
+    """Return the pictures that fit, preferring the newest, with a text in place of each gap."""
     room = 0 if _is_risky(archive) else MAX_PAYLOAD
     used = 0
     slots: list[ImageBlock | int] = []

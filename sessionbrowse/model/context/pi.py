@@ -1,6 +1,7 @@
 """The context of pi: its projection with compaction, context edits and system messages (pi 1.5.2, the same since 0.87).
 
-Also the older rule without edits and system messages, which indusagi keeps (pi 0.50), and its newer transcript files.
+The module also has the older rule of pi 0.50 without edits and system messages, which indusagi keeps, and the rule of
+indusagi's newer transcript files.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ from sessionbrowse.model.context.message import (
 from sessionbrowse.model.session.session import Session
 
 BEFORE_COMPACTION = "before the compaction"
-# pi's conversion drops what it has no case for, such as a role of another program.
+# When pi sends messages, it drops unknown roles, such as those of another program.
 _OLDER_ROLES = frozenset({"user", "assistant", "toolResult", "custom", "branchSummary", "compactionSummary"})
 _ROLES = _OLDER_ROLES | {"system"}
 
 
 def build(session: Session, path: list[int]) -> Context:
-    """Return the context of pi 1.5.2: the last compaction, what it keeps without system messages, and what follows."""
+    """Return the context of pi 1.5.2: the last compaction, kept entries except system messages, and later entries."""
     draft = Draft(session, path)
     selected = _selected(draft, keeps_system=False)
     edits = _edits(session, selected)
@@ -62,9 +63,9 @@ def build(session: Session, path: list[int]) -> Context:
 
 
 def first_place_sent(session: Session, path: list[int], before: int, *, older: bool) -> int | None:
-    """Return the first place before another whose entry is in the context; None if none is. Decodes little else.
+    """Return the first position below `before` whose entry is in the context, None if there is none.
 
-    `older` is as `build_older` has it.
+    Decodes few entries. `older` selects the rule of `build_older`.
     """
     draft = Draft(session, path)
     selected = _selected(draft, keeps_system=older)
@@ -110,7 +111,7 @@ def build_transcript(session: Session, path: list[int]) -> Context:
 
 
 def settings(session: Session, path: list[int]) -> tuple[ModelRef | None, str | None]:
-    """Return model and thinking level at the end of the path: the last change, for the model also the last answer."""
+    """Return the last model and thinking level set on the path; an answer of a model also sets the model."""
     thinking: str | None = "off"
     place = last_of_type(session, path, "thinking_level_change")
     if place is not None:
@@ -127,7 +128,7 @@ def settings(session: Session, path: list[int]) -> tuple[ModelRef | None, str | 
 
 
 def entry_message(session: Session, index: int, roles: frozenset[str]) -> ContextMessage | None:
-    """Return the message that an entry stands for on its own, None where it stands for none."""
+    """Return the message that a single entry becomes, None if it becomes none."""
     match session.kind(index).type:
         case "message":
             message = stored_message(session, index)
@@ -147,19 +148,19 @@ def entry_message(session: Session, index: int, roles: frozenset[str]) -> Contex
 
 
 def is_sent(role: str, message: Message, roles: frozenset[str]) -> bool:
-    """Tell whether the program's conversion keeps the message: a known role, and no command run with `!!`."""
+    """Tell whether the program sends the message: it has a known role and is not a command run with `!!`."""
     if isinstance(message, BashExecutionMessage):
         return not message.exclude_from_context
     return role in roles
 
 
 def entries_taking_part(session: Session, path: list[int]) -> list[int]:
-    """Return the entries of a path that pi's context is made of: the last compaction, what it keeps, what follows."""
+    """Return the entries of a path that pi's context consists of: the last compaction, kept and later entries."""
     return _selected(Draft(session, path), keeps_system=False)
 
 
 def _selected(draft: Draft, *, keeps_system: bool) -> list[int]:
-    """Return the entries that take part: without a compaction the path, else the compaction, kept and later ones."""
+    """Return the entries of the context: the whole path, or the last compaction with the kept and later entries."""
     session, path = draft.session, draft.path
     place = last_of_type(session, path, "compaction")
     if place is None:
@@ -183,7 +184,7 @@ def _is_system(session: Session, index: int) -> bool:
 
 
 def _edits(session: Session, selected: list[int]) -> dict[str, ContextEdit]:
-    """Return the last edit of each target; an edit that a compaction cut away has no effect."""
+    """Return the last edit of each target; an edit before the kept entries of a compaction has no effect."""
     last_edits = {
         target_id: index
         for index in selected
@@ -220,7 +221,7 @@ def _checkpoint(session: Session, index: int, entry: Compaction, with_system: bo
 
 
 def _edited(session: Session, message: ContextMessage, edit: ContextEdit) -> ContextMessage:
-    """Replace the content of a message that has one to replace."""
+    """Replace the content of a message, if it has content."""
     old = message.message
     content = content_from_json((edit.replacement or {}).get("content"))
     match old:

@@ -1,7 +1,7 @@
 """Estimate the tokens of a message: a quarter of its characters, as pi 1.5.2 does.
 
-No tokenizer is asked; the true number is the provider's and differs by model. What the sentence around a summary or
-a command adds on sending is not counted, neither by pi.
+No tokenizer is used; the true number depends on the provider and the model. Like pi, the estimate ignores the fixed
+sentence that is sent around a summary or a command.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _in_json(value: Json) -> int:
 
 
 def _units(text: str | None) -> int:
-    """Return the length in UTF-16 units; `javascript.units` walks in Python, which megabytes of text do not bear."""
+    """Return the length in UTF-16 units; `javascript.units` is too slow for megabytes of text."""
     if not text:
         return 0
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -45,7 +45,7 @@ _PART_OF_ROLE: dict[str, Part] = {
 
 
 def tokens_by_part(messages: Iterable[ContextMessage]) -> dict[Part, int]:
-    """Return the estimated tokens of each part that has any; together those of the messages."""
+    """Return the estimated tokens of each part that has any; their sum is that of the messages."""
     totals: dict[Part, int] = dict.fromkeys(PARTS, 0)
     for message in messages:
         for part, tokens in _split(message):
@@ -54,14 +54,14 @@ def tokens_by_part(messages: Iterable[ContextMessage]) -> dict[Part, int]:
 
 
 def _split(message: ContextMessage) -> list[tuple[Part, int]]:
-    """Share a message's tokens among its blocks by what each would take alone."""
+    """Share a message's tokens among its blocks, in proportion to the estimate of each block alone."""
     own: Part = "summary" if message.role in SUMMARY_ROLES else _PART_OF_ROLE.get(message.role, "other")
     if not message.blocks or isinstance(message.message, Compaction | BranchSummary):
         return [(own, message.tokens)]
     is_answer = isinstance(message.message, AssistantMessage)
     weights = [(_part_of(block, own), _alone(block, is_answer)) for block in message.blocks]
     whole = sum([weight for _, weight in weights])
-    # What stands beside the blocks: a command and its output, names of sections.
+    # The tokens may all be outside of the blocks: a command and its output, or names of sections.
     if whole == 0:
         return [(own, message.tokens)]
     if not is_answer and whole < message.tokens:
