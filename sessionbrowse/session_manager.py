@@ -262,7 +262,7 @@ class SessionManager(SessionMover, SessionLists):
         Raises:
             NotASession: the source cannot be read, or is none.
             RefusedWrite: the id is not valid, or atomic or indusagi could not go on with such a fork.
-            WriteFailed: the disk refused; there is no new file.
+            WriteFailed: an I/O error occurred; there is no new file.
         """
         environment = environment or Environment.real()
         source = forking.opened_source(resolved(source_path, environment.around), agent)
@@ -310,7 +310,7 @@ class SessionManager(SessionMover, SessionLists):
         """Write the session to its file now, even without a message (atomic).
 
         Raises:
-            WriteFailed: the disk refused; nothing is there.
+            WriteFailed: an I/O error occurred; nothing is there.
         """
         if self._file is not None and not self._file.exists:
             self._file.create(lines_of(self._memory, self._title_updated_at))
@@ -324,7 +324,7 @@ class SessionManager(SessionMover, SessionLists):
 
         Raises:
             NoSuchEntry: there is no such entry.
-            WriteFailed: the disk refused; the manager still has the old session.
+            WriteFailed: an I/O error occurred; the manager still has the old session.
         """
         if not self.get_branch(leaf_id):
             raise NoSuchEntry(f"The session has no entry {leaf_id!r}.")

@@ -38,7 +38,7 @@ class SessionAppender(SessionReader):
         RefusedWrite: the file may not be changed (an older format, a link out of its directory, another program's
         file).
         InUse: an omp may have the session open, which would stop saving; `force` on opening overrides that.
-        WriteFailed: the disk refused; neither file nor memory have the entry.
+        WriteFailed: an I/O error occurred; neither file nor memory have the entry.
     """
 
     _title_updated_at: str

@@ -34,7 +34,7 @@ class SessionMover(SessionAppender):
     Every method raises:
         RefusedWrite: the program has no such thing, or the file may not be changed.
         InUse: an omp may have the session open; `force` on opening overrides that.
-        WriteFailed: the disk refused; file and memory are as they were.
+        WriteFailed: an I/O error occurred; file and memory are as they were.
     """
 
     def fork(self) -> str | None:

@@ -55,7 +55,7 @@ class SessionFile:
 
         Raises:
             RefusedWrite: there is a file of that name that is not empty.
-            WriteFailed: the disk refused; nothing is there.
+            WriteFailed: an I/O error occurred; nothing is there.
         """
         directory = os.path.dirname(self.path)
         try:
@@ -90,7 +90,7 @@ class SessionFile:
 
         Raises:
             RefusedWrite, InUse: the file may not be changed.
-            WriteFailed: the disk refused; everything before the new line is as it was.
+            WriteFailed: an I/O error occurred; everything before the new line is as it was.
         """
         file = self._open()
         descriptor = open_regular(self.path)
@@ -119,7 +119,7 @@ class SessionFile:
 
         Raises:
             RefusedWrite, InUse: the file may not be changed.
-            WriteFailed: the disk refused; the sentence says what the slot holds.
+            WriteFailed: an I/O error occurred; the sentence says what the slot holds.
         """
         new = slot_line(title, source, updated_at)
         with writer.opened(Target(self.path, self._agent.name)) as file:
@@ -153,7 +153,7 @@ class SessionFile:
 
         Raises:
             RefusedWrite, InUse: the file may not be changed.
-            WriteFailed: the disk refused; the file is as it was.
+            WriteFailed: an I/O error occurred; the file is as it was.
         """
         with writer.opened(Target(self.path, self._agent.name)) as file:
             refuse_old_version(file.session)

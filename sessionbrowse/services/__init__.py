@@ -1,1 +1,1 @@
-"""The verbs a user knows: one function each, no interface."""
+"""The operations that users request (list, search, fork, rename, …), one function each, without any user interface."""

@@ -1,1 +1,1 @@
-"""The program beside the browser, and how the browser talks to it."""
+"""The background programs of the browser, and the messages that the browser exchanges with them."""

@@ -1,6 +1,6 @@
-"""The program beside the browser: `python -m sessionbrowse.services.background DESCRIPTOR JOB`.
+"""Entry point of the background programs: `python -m sessionbrowse.services.background DESCRIPTOR JOB`.
 
-DESCRIPTOR is the inherited end of a channel. Each job imports only what it needs.
+DESCRIPTOR is the file descriptor of the inherited end of a channel. Each job imports only the modules that it needs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from sessionbrowse.services.background.channel import inherited
 
 
 def main(arguments: list[str]) -> None:
-    """Run the job that the second argument names, until the other end of the channel is gone."""
+    """Run the job that the second argument names, until the browser closes its end of the channel or dies."""
     match arguments[1]:
         case "monitor":
             from sessionbrowse.services.background.disk_monitor import run_monitor

@@ -1,4 +1,4 @@
-"""Messages between two processes of this program: msgpack frames over a socket pair that only they hold.
+"""Messages between two processes of this program: msgpack frames over a private socket pair.
 
 A channel has no address, so nothing else can connect. The death of a process ends its channels.
 """
@@ -22,14 +22,14 @@ import msgspec
 Received = TypeVar("Received")
 
 _PLAIN, _WITH_SURROGATES = b"\0", b"\1"
-"""First byte of a frame: its texts are plain, or UTF-8 bytes written as Latin-1."""
+"""First byte of a frame: its texts are unchanged, or every text is re-encoded (UTF-8 bytes read as Latin-1)."""
 
 
 class Channel(Generic[Received]):
-    """One end of a channel, and the program at the other end if this process started it.
+    """One end of a channel; it also knows the program at the other end if this process started it.
 
-    Messages are msgspec structs, tagged if there are several kinds; `receives` is the union of those that come in.
-    Several threads may send; only one may receive.
+    Messages are msgspec structs, tagged if there are several kinds; `receives` is the union of the types of incoming
+    messages. Several threads may send; only one may receive.
     """
 
     def __init__(
@@ -48,14 +48,14 @@ class Channel(Generic[Received]):
         self._program = program
         self._leads_group = leads_group
         self.process_id = program.pid if program is not None else process_id
-        """The process at the other end if it was started here, else 0."""
+        """Process id of the program at the other end if this process started it, else 0."""
         self.is_over = False
-        """Whether the other end is gone: nothing more is received."""
+        """True once the other end is closed and no more messages can arrive."""
         self.is_killed = False
-        """Whether this end was closed by `kill`."""
+        """True once `kill` has closed this end."""
 
     def send(self, message: object) -> bool:
-        """Send a message from any thread; return False if the other end is gone."""
+        """Send a message (callable from any thread); return False if the other end is closed."""
         frame = encode(message)
         try:
             with self._sending:
@@ -65,7 +65,7 @@ class Channel(Generic[Received]):
         return True
 
     def receive(self, seconds: float | None = None) -> Received | None:
-        """Return the next message; None at the end, which sets `is_over`, or if none comes within some seconds."""
+        """Return the next message; None after a timeout in seconds, or at the end, which sets `is_over`."""
         try:
             if seconds is not None and not self._connection.poll(seconds):
                 return None
@@ -76,7 +76,7 @@ class Channel(Generic[Received]):
         return decode(frame, self._decoder, self._receives)
 
     def listen(self, take: Callable[[Received], object], ended: Callable[[], object]) -> None:
-        """Pass every message to `take` from a thread of its own; call `ended` once the other end is gone."""
+        """Start a thread that passes every message to `take`, and calls `ended` once the other end is closed."""
 
         def work() -> None:
             while (message := self.receive()) is not None:
@@ -86,9 +86,9 @@ class Channel(Generic[Received]):
         threading.Thread(target=work, name="sessionbrowse-channel", daemon=True).start()
 
     def kill(self) -> None:
-        """End the channel at both ends, and kill the program at the other end with all that it started."""
+        """Close the channel at both ends, and kill the program at the other end with its child processes."""
         self.is_killed = True
-        # Closing would not wake a thread that is receiving; shutting down does.
+        # Closing the socket would not wake a thread that is receiving; shutting the socket down does.
         with suppress(OSError), socket.socket(fileno=os.dup(self._connection.fileno())) as both_ways:
             both_ways.shutdown(socket.SHUT_RDWR)
         if self.process_id:
@@ -105,14 +105,14 @@ class Channel(Generic[Received]):
 def start_program(module: str, *arguments: str, receives: Any, leads_group: bool = True) -> Channel[Any]:
     """Start `python -m module DESCRIPTOR ARGUMENTS…` and return the channel to it.
 
-    The program opens its end with `inherited`. If it leads a process group of its own, keys which interrupt the
-    terminal do not reach it; else it is killed with the group of this process.
+    The program opens its end with `inherited`. With `leads_group` it gets a process group of its own, which keys such
+    as Ctrl+C do not interrupt; otherwise it belongs to the group of this process and is killed with it.
 
     Raises:
-        OSError: no process can be started.
+        OSError: the process cannot be started.
     """
     ours, theirs = socket.socketpair()
-    # The program must find the package where this process found it, and nothing in the current directory.
+    # The program must import the same package as this process, and no modules from the current directory.
     package = str(Path(__file__).resolve().parents[3])
     search_path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
     with theirs:
@@ -133,12 +133,12 @@ def start_program(module: str, *arguments: str, receives: Any, leads_group: bool
 
 
 def inherited(arguments: Sequence[str], receives: Any) -> Channel[Any]:
-    """Return the channel to the process that started this program with `start_program`, given `sys.argv[1:]`."""
+    """Return the channel to the process that started this program; `arguments` are `sys.argv[1:]`."""
     return Channel(int(arguments[0]), receives)
 
 
 def channel_pair(first_receives: Any, second_receives: Any) -> tuple[Channel[Any], Channel[Any]]:
-    """Return both ends of a new channel: for a fork, or for two threads."""
+    """Return both ends of a new channel, for use across a process fork or between two threads."""
     first, second = socket.socketpair()
     return Channel(first.detach(), first_receives), Channel(second.detach(), second_receives)
 
@@ -146,7 +146,8 @@ def channel_pair(first_receives: Any, second_receives: Any) -> tuple[Channel[Any
 def encode(message: object) -> bytes:
     """Return a message as the bytes of a frame.
 
-    File names that are not UTF-8 come as lone surrogates, which msgpack refuses: only then every text is rewritten.
+    msgpack refuses lone surrogates, which stand for file names that are not UTF-8. Only a message with such a name has
+    all its texts re-encoded.
     """
     try:
         return _PLAIN + msgspec.msgpack.encode(message)
@@ -155,7 +156,7 @@ def encode(message: object) -> bytes:
 
 
 def decode(frame: bytes, decoder: msgspec.msgpack.Decoder[Received], receives: Any) -> Received:
-    """Return the message of a frame."""
+    """Return the message that a frame contains."""
     if frame[:1] == _PLAIN:
         return decoder.decode(memoryview(frame)[1:])
     values = _map_texts(_from_latin_1, msgspec.msgpack.decode(memoryview(frame)[1:]))

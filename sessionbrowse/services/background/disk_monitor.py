@@ -1,6 +1,6 @@
-"""The disk monitor: sends the sessions of the index, then those on disk, then every change.
+"""The disk monitor: send the browser the sessions in the index, then those on disk, then every change.
 
-A session is sent again only if something of it has changed. The monitor keeps the index current and works without one.
+A session is sent again only if its summary has changed. The monitor updates the index, and also works without an index.
 One thread does all the work; other threads only put messages into its inbox.
 """
 
@@ -49,27 +49,27 @@ from sessionbrowse.store.watch import Watcher
 from sessionbrowse.store.write.sessions_in_use import sessions_in_use
 
 FIRST_ROWS = 120
-"""Sessions that fit on the first screen of any terminal."""
+"""Number of sessions in the first message: enough for the screen of any terminal."""
 SLICE = 400
-"""Sessions in one message: the browser can process them between two keys."""
+"""Maximum number of sessions in one message, so that the browser can process it between two key presses."""
 BATCH_SECONDS = 0.05
 LONG_BYTES = 16 * 1024 * 1024
-"""A file of this size takes so long to read that the rows before it are sent first."""
+"""Size in bytes from which a file is slow to read; the summaries already read are sent before it."""
 REREAD_SECONDS = 0.15
-"""Least time between two readings of changed files."""
+"""Minimum time between two readings of changed files."""
 SCAN_SHARE = 10
-"""Scans caused by changes may take a tenth of the time."""
+"""Scans caused by file changes may take at most a tenth (1/SCAN_SHARE) of the time."""
 CHECK_SECONDS = 3.0
-"""How often running agents and missing stores are checked."""
+"""Interval between two checks for running agents and missing stores."""
 PAINT_SECONDS = 2.0
-"""How long the monitor waits for the browser's first paint."""
+"""Maximum time to wait for the browser's first paint."""
 
 Message = MonitorRequest | IndexProgress | frozenset[str]
-"""What the inbox takes: requests of the browser, progress of the indexer, changed paths from the watcher."""
+"""A message in the inbox: a request of the browser, progress of the indexer, or changed paths from the watcher."""
 
 
 class DiskMonitor:
-    """Keeps one browser's list of sessions current: `take` requests from any thread, `run` in one."""
+    """Keeps one browser's list of sessions current; call `take` from any thread, and `run` in one thread."""
 
     def __init__(self, request: MonitorDisk, send: Callable[[MonitorEvent], object]) -> None:
         self._request = request
@@ -93,11 +93,11 @@ class DiskMonitor:
         self._in_use: tuple[str, ...] = ()
 
     def take(self, message: Message) -> None:
-        """Put a message into the inbox, from any thread."""
+        """Put a message into the inbox; callable from any thread."""
         self._inbox.put(message)
 
     def run(self) -> None:
-        """Work until the process ends or a given root is missing."""
+        """Process messages until the process ends; return early if a given root is missing."""
         try:
             self.begin()
             while True:
@@ -106,16 +106,16 @@ class DiskMonitor:
             self._send(MonitorFailed(error.sentence))
 
     def end(self) -> None:
-        """Stop watching."""
+        """Stop watching the file system."""
         self._watcher.stop()
 
     # -- the sessions of the index ------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Send the sessions of the index: the first rows before the browser paints, all others afterwards.
+        """Send the sessions in the index: the first screen before the browser paints, all others afterwards.
 
         Raises:
-            NotFound: a root is no directory, or an agent none of the four.
+            NotFound: a given root is not a directory, or a given agent is unknown.
         """
         self._places = places_of(self._scope)
         is_listed = _listed(self._places)
@@ -141,7 +141,7 @@ class DiskMonitor:
         if self._request.state is not None:
             view, _ = recall(self._request.state, scope_key(self._request.roots, self._request.agents))
             order = view.sort if view is not None and view.holds("sort", order) else order
-        # A thread is as new as its newest session; relevance is an order of hits only.
+        # The newest thread holds the newest session, and relevance sorts only hits: both become "recent" here.
         return "recent" if order in ("threaded", "relevance") else order
 
     def _send_newest(self, is_listed: Callable[[str], bool]) -> bool:
@@ -154,7 +154,7 @@ class DiskMonitor:
         return bool(rows)
 
     def _wait_for_paint(self) -> None:
-        """Leave the processor to the browser until it has painted."""
+        """Wait until the browser has painted, to leave it the processor."""
         end = time.monotonic() + PAINT_SECONDS
         others: list[Message] = []
         with suppress(queue.Empty):
@@ -166,7 +166,7 @@ class DiskMonitor:
     # -- one step after the other -------------------------------------------------------------------------------
 
     def step(self, seconds: float) -> None:
-        """Wait some seconds at most for a message, then do what is due."""
+        """Wait at most the given seconds for a message, then run the scan, re-reading or check that is due."""
         with suppress(queue.Empty):
             self._process(self._inbox.get(timeout=seconds))
             while True:
@@ -180,7 +180,7 @@ class DiskMonitor:
             self._check_agents_and_stores()
 
     def _pause(self) -> float:
-        """Return the seconds until something is due."""
+        """Return the seconds until the next scan, re-reading or check."""
         due = [self._next_check]
         if self._scan_wanted:
             due.append(self._next_scan)
@@ -201,7 +201,7 @@ class DiskMonitor:
     # -- the whole disk -----------------------------------------------------------------------------------------
 
     def _scan(self) -> None:
-        """Scan every place, read new and changed files, and report deleted ones."""
+        """Scan all session directories, read new and changed files, and report deleted ones."""
         began = time.monotonic()
         self._scan_wanted = False
         self._changed.clear()
@@ -225,17 +225,20 @@ class DiskMonitor:
         self._index_unindexed()
         self._next_scan = time.monotonic() + SCAN_SHARE * (time.monotonic() - began)
         if is_unwatched:
-            # A second scan finds what changed before the watcher started.
+            # A second scan finds the changes made before the watcher started.
             self._watch()
             self._scan_wanted, self._next_scan = True, 0.0
 
     def _watch(self) -> None:
-        """Watch the places. This visits every directory, so without an index the first rows are sent before."""
+        """Watch the session directories.
+
+        This visits every directory; without an index, the first rows are sent before.
+        """
         self._is_watching = True
         self._watcher.watch([place.root for place in self._places])
 
     def _read(self, files: Sequence[FoundFile], found: dict[str, Summary]) -> None:
-        """Send the summaries of unchanged files, then read the others and report the progress."""
+        """Send the summaries of unchanged files, then read the changed files and report the progress."""
         stale: list[FoundFile] = []
         known: list[Summary] = []
         for file in files:
@@ -248,7 +251,7 @@ class DiskMonitor:
         self._send_changed(known)
         done = len(files) - len(stale)
         pending: list[Summary] = []
-        # A screen full of rows, not one: the browser needs this time anyway to lay out its screen.
+        # The first batch is a full screen of rows: meanwhile the browser lays out its screen anyway.
         deadline = time.monotonic() + BATCH_SECONDS
         before_long = {file.path for file, following in pairwise(stale) if following.size >= LONG_BYTES}
         for file, summary in self._summaries.read(stale):
@@ -274,12 +277,12 @@ class DiskMonitor:
                 cache=self._request.cache, files=files, override=self._scope.override, tools=self._request.tools
             )
             if not start_indexing(request, self.take):
-                self._notify("The index is not updated: no process can be started for it.")
+                self._notify("The index is not updated: the indexing process cannot be started.")
 
     # -- changes ------------------------------------------------------------------------------------------------
 
     def _reread_changed(self) -> None:
-        """Read the known files that changed; ask for a scan if another change may concern sessions."""
+        """Read the known files that changed; request a scan if any other changed path may belong to a session."""
         changed, self._changed = self._changed, set()
         listed = _listed(self._places)
         found: list[Summary] = []
@@ -314,7 +317,7 @@ class DiskMonitor:
     def _may_matter(self, path: str, listed: Callable[[str], bool]) -> bool:
         if is_session_name(path):
             return self._scope.hidden or listed(path) or self._is_registry(path)
-        # The directory of a new project, or a deleted directory with sessions.
+        # The path may be the directory of a new project, or a deleted directory that contained sessions.
         return os.path.isdir(path) or any(known.startswith(path + os.sep) for known in self._files)
 
     def _is_registry(self, path: str) -> bool:
@@ -323,7 +326,7 @@ class DiskMonitor:
         )
 
     def _with_parent(self, summary: Summary) -> Summary:
-        """Return a summary with the path of its parent session, as far as that is known."""
+        """Return a summary with the path of its parent session, if that session is known."""
         before = self._sent.get(summary.path)
         if not summary.parent_session or summary.parent_path is not None:
             return summary
@@ -333,7 +336,7 @@ class DiskMonitor:
         return next((one for one in linked if one.path == summary.path), summary)
 
     def _check_agents_and_stores(self) -> None:
-        """Report the sessions that running agents have open; ask for a scan if a missing store has appeared."""
+        """Report the sessions that running agents have open; request a scan if a missing store has appeared."""
         in_use = tuple(sorted(sessions_in_use(self._sent.values(), self._scope.around)))
         if in_use != self._in_use:
             self._in_use = in_use
@@ -348,12 +351,12 @@ class DiskMonitor:
         self._send(Notice(sentence))
 
     def _send_changed(self, summaries: Iterable[Summary], done: int = 0, total: int = 0) -> None:
-        """Send the summaries that differ from those sent before, in slices."""
+        """Send the summaries that differ from the ones sent before, in messages of limited size."""
         changed = []
         for summary in summaries:
             before = self._sent.get(summary.path)
             if before is not None and before.parent_session == summary.parent_session and not summary.parent_path:
-                # Parents are linked when all sessions are read; until then the old link stays.
+                # The parent is known again only after all sessions are read; until then the old link stays.
                 summary = replace(summary, parent_path=before.parent_path) if before.parent_path else summary
             if before != summary:
                 self._sent[summary.path] = summary
@@ -369,7 +372,7 @@ class DiskMonitor:
 
 
 def _listed(places: Sequence[Place]) -> Callable[[str], bool]:
-    """Return a test of a session's path alone: does its agent list it?"""
+    """Return a function that tells from a path alone if the agent lists the session."""
     deep = {place.root.rstrip(os.sep) for place in places if place.kind == "projects"}
     flat = {place.root.rstrip(os.sep) for place in places if place.kind in ("folder", "flat")}
 
@@ -399,7 +402,7 @@ def _directories(summaries: Sequence[Summary] | Sequence[ListRow]) -> tuple[Dire
 
 
 def run_monitor(channel: Channel[MonitorRequest]) -> None:
-    """Be the disk monitor of the browser at the other end."""
+    """Run the disk monitor for the browser at the other end of the channel."""
     request = channel.receive()
     if not isinstance(request, MonitorDisk):
         return
@@ -409,7 +412,7 @@ def run_monitor(channel: Channel[MonitorRequest]) -> None:
             os._exit(0)
 
     monitor = DiskMonitor(request, send)
-    # Without the browser nothing is worth finishing.
+    # Unfinished work is useless once the browser is gone.
     channel.listen(monitor.take, lambda: os._exit(0))
     try:
         monitor.run()

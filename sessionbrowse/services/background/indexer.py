@@ -1,4 +1,4 @@
-"""Indexing many files beside other work: a program of its own that runs at low priority."""
+"""Index many files in a separate process of low priority."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sessionbrowse.store.index.index import UpdateProgress, open_index
 from sessionbrowse.store.index.schema import IndexUnavailable
 
 NICENESS = 10
-"""The browser, and agents that write sessions, come first."""
+"""Process priority of the indexer: lower than that of the browser and of running agents."""
 
 
 class IndexFiles(Struct, frozen=True, kw_only=True):
-    """Read files into the index in the directory `cache`; `override` is the agent of all of them, if given.
+    """Request to read files into the index in the directory `cache`; `override`, if given, is the agent of all files.
 
-    `tools` adds tool calls and results; without it the index stays as it was made.
+    `tools` adds tool calls and results; without `tools` the index keeps the setting that it was built with.
     """
 
     cache: str
@@ -33,10 +33,10 @@ class IndexFiles(Struct, frozen=True, kw_only=True):
 
 
 def start_indexing(request: IndexFiles, progress: Callable[[IndexProgress], object]) -> bool:
-    """Start to index the files; `progress` is called from a thread, at the end with all files done.
+    """Start indexing the files; a thread calls `progress` repeatedly, the last time with all files done.
 
-    If another process is writing the index nothing happens: that process reads the same files. Return False if no
-    process can be started.
+    If another process is writing the index, nothing is started, as that process reads the same files. Return False if
+    the process cannot be started.
     """
     channel = start_job("index", request, IndexProgress)
     if channel is None:
@@ -51,9 +51,9 @@ def start_indexing(request: IndexFiles, progress: Callable[[IndexProgress], obje
 
 
 def run_indexer(channel: Channel[IndexFiles]) -> None:
-    """Index the files that the other end names, reporting progress, until it is gone.
+    """Index the files that the browser names and report progress, until the browser closes the channel.
 
-    It starts no thread, so that reading may be spread over forked processes.
+    The function starts no thread, so that forked processes can share the reading.
     """
     request = channel.receive()
     if request is None:

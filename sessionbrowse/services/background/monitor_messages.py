@@ -1,6 +1,6 @@
 """The messages between the browser and the disk monitor.
 
-Paths and texts are as in the files: not sanitised, and with lone surrogates where a file name is not UTF-8.
+Paths and texts are not sanitised; a file name that is not UTF-8 contains lone surrogates.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sessionbrowse.model.listing.summary import Summary
 
 
 class BrowserScope(Struct, frozen=True, kw_only=True):
-    """The stores of a browser: `cache` is the directory of the index, `extra_roots` come from the settings."""
+    """The stores that a browser shows: `cache` is the directory of the index, `extra_roots` come from the settings."""
 
     home: str
     environ: Mapping[str, str]
@@ -24,10 +24,10 @@ class BrowserScope(Struct, frozen=True, kw_only=True):
 
 
 class MonitorDisk(BrowserScope, frozen=True, kw_only=True, tag=True):
-    """Read all sessions, then report every change.
+    """First request: read all sessions, then report every change.
 
-    `sort` is the order of the settings. `state` is the directory that remembers how the browser was left, None if that
-    is to be ignored. `tools`: the index holds tool calls and results too.
+    `sort` is the sort order in the settings. `state` is the directory that stores the browser's last view; None means
+    that the last view is ignored. `tools`: the index also contains tool calls and results.
     """
 
     sort: str = "recent"
@@ -39,11 +39,11 @@ class MonitorDisk(BrowserScope, frozen=True, kw_only=True, tag=True):
 
 
 class Painted(Struct, frozen=True, tag=True):
-    """The browser has painted its first screen and leaves processor time to others."""
+    """The browser has painted its first screen; from now on the monitor may use the processor."""
 
 
 class Rescan(Struct, frozen=True, tag=True):
-    """Scan the disk again; `hidden`: report hidden and archived sessions too, from now on."""
+    """Request to scan the disk again; with `hidden`, hidden and archived sessions are also reported from now on."""
 
     hidden: bool = False
 
@@ -54,7 +54,7 @@ MonitorRequest = MonitorDisk | Painted | Rescan
 
 
 class DirectoryCount(Struct, frozen=True):
-    """The number of sessions of a working directory, and of those with a name; `modified` is of the newest."""
+    """Session counts of a working directory: all sessions and named ones; `modified` is the newest session's time."""
 
     cwd: str
     sessions: int
@@ -64,7 +64,7 @@ class DirectoryCount(Struct, frozen=True):
 
 
 class FirstRows(Struct, frozen=True, tag=True):
-    """The rows of the first screen and the counts of all sessions in the index; comes first, or never."""
+    """The rows of the first screen and the counts of all sessions in the index; always the first message if sent."""
 
     summaries: tuple[Summary, ...]
     directories: tuple[DirectoryCount, ...]
@@ -72,7 +72,7 @@ class FirstRows(Struct, frozen=True, tag=True):
 
 
 class SessionsFound(Struct, frozen=True, tag=True):
-    """New and changed sessions. `done` of `total` files are read; `total` is 0 outside a scan."""
+    """New and changed sessions. So far `done` of `total` files are read; `total` is 0 outside a scan."""
 
     summaries: tuple[Summary, ...]
     done: int = 0
@@ -80,7 +80,7 @@ class SessionsFound(Struct, frozen=True, tag=True):
 
 
 class IndexRead(Struct, frozen=True, tag=True):
-    """All sessions of the index were sent; changes since then follow."""
+    """All sessions in the index were sent; the later changes on disk follow."""
 
 
 class SessionsGone(Struct, frozen=True, tag=True):
@@ -96,14 +96,14 @@ class ScanComplete(Struct, frozen=True, tag=True):
 
 
 class IndexProgress(Struct, frozen=True, tag=True):
-    """The number of files read into the index so far; `done` equals `total` at the end."""
+    """The number of files that the indexer has read so far; `done` equals `total` at the end."""
 
     done: int
     total: int
 
 
 class SessionsInUse(Struct, frozen=True, tag=True):
-    """All sessions that running agents have open, replacing those of the last such message."""
+    """All sessions that running agents have open; the list replaces the previous one."""
 
     paths: tuple[str, ...]
 

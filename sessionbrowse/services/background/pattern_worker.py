@@ -1,7 +1,7 @@
-"""Search texts for typed patterns in a process of its own, which can be killed: `(a+)+x` may search for ever.
+"""Search texts for regular expressions in a separate process that can be killed: `(a+)+x` may never finish.
 
-In the same process no other thread could run meanwhile, as `re` does not let go of the interpreter. `PatternWorker`
-starts the process and asks it.
+In the same process no other thread could run meanwhile, because `re` holds the interpreter lock. `PatternWorker` starts
+the process and sends it questions.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from sessionbrowse.services.background.channel import Channel, start_program
 from sessionbrowse.services.background.programs import PROGRAM
 
 LIMIT_SECONDS = 10.0
-"""How long a pattern may search the texts of one question."""
+"""Time limit for searching the texts of one question."""
 POLL_SECONDS = 0.02
-"""How often a waiting thread checks that its answer is still wanted."""
+"""Interval at which a waiting thread checks if its request was cancelled."""
 
 
 class PatternStopped(SessionBrowseError):
-    """The search for a pattern ended without an answer: it took too long, was cancelled, or has no process."""
+    """The pattern search gave no answer: it took too long, was cancelled, or its process could not be started."""
 
 
 class PatternQuestion(Struct, frozen=True):
-    """A valid pattern and texts; `every` asks for all matches in a text instead of the first."""
+    """A valid pattern and the texts to search; `every` asks for all matches in each text instead of the first."""
 
     pattern: str
     texts: list[str]
@@ -38,13 +38,13 @@ class PatternQuestion(Struct, frozen=True):
 
 
 class PatternAnswer(Struct, frozen=True):
-    """The matches in each text of a question, in its order."""
+    """The matches in each text of a question, in the order of the texts."""
 
     of_texts: list[list[MatchSpan]]
 
 
 class PatternWorker:
-    """The client of the process, for any thread; it asks one question at a time."""
+    """Client of the pattern process, usable from any thread; it sends one question at a time."""
 
     def __init__(self, limit_seconds: float = LIMIT_SECONDS) -> None:
         self._limit_seconds = limit_seconds
@@ -55,7 +55,7 @@ class PatternWorker:
     def first_spans(
         self, pattern: str, texts: Sequence[str], cancelled: Callable[[], bool] = lambda: False
     ) -> list[MatchSpan | None]:
-        """Return where a valid pattern first matches in each text, None where it does not.
+        """Return the first match of a valid pattern in each text, None for a text without a match.
 
         Raises:
             PatternStopped: it took longer than the limit, or the answer was cancelled; the process was killed.
@@ -70,7 +70,7 @@ class PatternWorker:
         *,
         every: bool = False,
     ) -> list[list[MatchSpan]]:
-        """Return the first match of a valid pattern in each text, or with `every` all that are not empty.
+        """Return the first match of a valid pattern in each text, or with `every` all non-empty matches.
 
         Raises:
             PatternStopped: it took longer than the limit, or the answer was cancelled; the process was killed.
@@ -84,7 +84,7 @@ class PatternWorker:
             self._asking.release()
 
     def close(self) -> None:
-        """Kill the process, whatever it works on; no other one is started."""
+        """Kill the process even if it is busy; no other process is started afterwards."""
         self._is_closed = True
         channel = self._channel
         if channel is not None:
@@ -93,7 +93,7 @@ class PatternWorker:
     def _answer(self, question: PatternQuestion, cancelled: Callable[[], bool]) -> list[list[MatchSpan]]:
         channel = self._channel
         if channel is None or not channel.send(question):
-            # No process was started yet, or it died while it was idle.
+            # No process was started yet, or the last one died while it was idle.
             channel = self._channel = self._started()
             channel.send(question)
         end = time.monotonic() + self._limit_seconds
@@ -112,18 +112,18 @@ class PatternWorker:
 
     def _started(self) -> Channel[Any]:
         try:
-            # While it matches it cannot notice that this process is gone: its own limit ends it then.
+            # A matching process cannot notice that its parent has died, so it also has a time limit of its own.
             return start_program(
                 PROGRAM, "pattern", str(self._limit_seconds + 1), receives=PatternAnswer, leads_group=False
             )
         except OSError as error:
-            raise PatternStopped(f"No process can be started for the pattern: {error}") from None
+            raise PatternStopped(f"The process that searches for patterns cannot be started: {error}") from None
 
 
 def answer_questions(channel: Channel[PatternQuestion], limit_seconds: float) -> None:
     """Answer questions until the channel ends; exit the process if one takes longer than the limit."""
     while (question := channel.receive()) is not None:
-        # The timer of faulthandler is a thread that needs no interpreter.
+        # faulthandler's timer works even while `re` holds the interpreter lock.
         faulthandler.dump_traceback_later(limit_seconds, exit=True)
         if question.every:
             found = all_spans(question.pattern, question.texts)

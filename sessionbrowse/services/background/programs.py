@@ -1,8 +1,8 @@
-"""The programs beside the browser: `python -m sessionbrowse.services.background DESCRIPTOR JOB`.
+"""Start the background programs: `python -m sessionbrowse.services.background DESCRIPTOR JOB`.
 
-Each job runs in a process of its own, so that neither a hung disk nor the indexing of gigabytes delays a search:
-`monitor` reads the sessions and reports changes, `search` answers searches, `index` reads many files into the index,
-`pattern` searches texts for a typed pattern.
+Each job runs in a process of its own, so that neither an unresponsive disk nor long indexing delays a search: `monitor`
+reads the sessions and reports changes, `search` answers searches, `index` reads many files into the index, `pattern`
+searches texts for a typed pattern.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ MONITOR_ENDED = "The program that reads the sessions has ended: changes are no l
 
 
 def start_monitor(request: MonitorDisk) -> Channel[MonitorEvent] | None:
-    """Start the disk monitor; None if this system cannot start it."""
+    """Start the disk monitor and return its channel; None if it cannot be started."""
     return start_job("monitor", request, MonitorEvent)
 
 
 def start_job(job: str, request: object, receives: Any) -> Channel[Any] | None:
-    """Start the program for a job and send its first message; None if this system cannot start it."""
+    """Start the program for a job, send its first message, and return its channel; None if it cannot be started."""
     if os.name != "posix":
-        # Windows passes no sockets to a program that it starts.
+        # Windows cannot pass a socket to a child process.
         return None
     try:
         channel = start_program(PROGRAM, job, receives=receives)
@@ -37,7 +37,10 @@ def start_job(job: str, request: object, receives: Any) -> Channel[Any] | None:
 
 
 def listen_to_monitor(channel: Channel[MonitorEvent], take: Callable[[MonitorEvent], object]) -> None:
-    """Pass every event to `take` from a thread; a `MonitorFailed` is the last unless the browser killed the monitor."""
+    """Pass every event to `take` from a thread.
+
+    The last event is `MonitorFailed` unless the browser killed the monitor.
+    """
     last: list[MonitorEvent] = []
 
     def keep_last(event: MonitorEvent) -> None:

@@ -1,4 +1,4 @@
-"""The messages between the browser and the search."""
+"""The messages between the browser and the search program."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sessionbrowse.services.search.hits import Checkpoint, Hit
 
 
 class SearchSessions(BrowserScope, frozen=True, kw_only=True, tag=True):
-    """Answer searches over all sessions."""
+    """First request: answer searches over all sessions."""
 
 
 class Find(Struct, frozen=True, tag=True):
-    """Search for a text, ending the search before it; pause after `limit` hits.
+    """Request to search for a text; it ends the previous search. The search pauses after `limit` hits.
 
-    `stamp` numbers the request; every answer to it bears the same number.
+    `stamp` is the number of the request; every answer to it has the same number.
     """
 
     stamp: int
@@ -28,26 +28,26 @@ class Find(Struct, frozen=True, tag=True):
 
 
 class FindMore(Struct, frozen=True, tag=True):
-    """Continue the paused search of that stamp until there are `limit` hits in all."""
+    """Request to continue the paused search with this stamp until it has `limit` hits in total."""
 
     stamp: int
     limit: int
 
 
 class StopSearch(Struct, frozen=True, tag=True):
-    """Stop the search of that stamp."""
+    """Request to stop the search with this stamp."""
 
     stamp: int
 
 
 class ListCheckpoints(Struct, frozen=True, tag=True):
-    """Send every label of every session, newest session first."""
+    """Request to send every label of every session, newest session first."""
 
     stamp: int
 
 
 class Refresh(Struct, frozen=True, tag=True):
-    """Scan the disk again; repeat the current search if sessions changed."""
+    """Request to scan the disk again, and to repeat the current search if sessions changed."""
 
 
 SearchRequest = SearchSessions | Find | FindMore | StopSearch | ListCheckpoints | Refresh
@@ -56,9 +56,9 @@ SearchRequest = SearchSessions | Find | FindMore | StopSearch | ListCheckpoints 
 
 
 class SearchStatus(Struct, frozen=True, kw_only=True, tag=True):
-    """The sessions that are searched, and by which means.
+    """The number of searched sessions, and the state of the index and of the disk scan.
 
-    `has_tools`: the index holds tool calls and results. `reading`: a scan of the disk is under way. `note` is a
+    `has_tools`: the index contains tool calls and results. `reading`: a scan of the disk is under way. `note` is a
     sentence about the index, or None.
     """
 
@@ -70,7 +70,7 @@ class SearchStatus(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class HitPage(Struct, frozen=True, tag=True):
-    """Hits from position `at` on, replacing all from there; `sessions` are the summaries that were not sent before."""
+    """Hits that replace all hits from position `at` on; `sessions` are their summaries, if not sent before."""
 
     stamp: int
     at: int
@@ -79,10 +79,10 @@ class HitPage(Struct, frozen=True, tag=True):
 
 
 class SearchProgress(Struct, frozen=True, tag=True):
-    """The number of sessions searched so far of all.
+    """The number of sessions searched so far, and the number of all sessions.
 
-    `finished`: all were searched. `paused`: the limit of hits is reached. `stopped`: the search was stopped, by
-    the user or for the reason in `problem`.
+    `finished`: all sessions were searched. `paused`: the search reached its limit of hits. `stopped`: the user stopped
+    the search, or it failed for the reason in `problem`.
     """
 
     stamp: int
@@ -102,7 +102,7 @@ class SearchRefused(Struct, frozen=True, tag=True):
 
 
 class CheckpointPage(Struct, frozen=True, tag=True):
-    """More checkpoints; `searched` of `total` labelled sessions were read."""
+    """Some more checkpoints; so far `searched` of `total` labelled sessions were read."""
 
     stamp: int
     checkpoints: list[Checkpoint]

@@ -1,6 +1,6 @@
-"""Answers searches while they are typed: the newest request only, one page of hits at a time.
+"""The search server: answer only the newest search request, one page of hits at a time.
 
-It first searches the sessions of the index, then scans the disk and repeats the search if sessions have changed.
+The server first searches the sessions in the index. It then scans the disk and repeats the search if sessions changed.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from sessionbrowse.store.find.roots import Scope, real_surroundings
 from sessionbrowse.store.index.index import Index, open_index
 
 FIRST_PAGE_SECONDS = 0.008
-"""The first page is sent after this time; later pages are larger."""
+"""Time after which the first page is sent; later pages take longer and are larger."""
 PAGE_SECONDS = 0.1
 FIRST_PAGE_HITS = 40
 RECENT_CHARACTERS = 6_000_000
-"""Characters of recent messages kept in memory, where common words are found faster than in the index."""
+"""Maximum size of the recent messages in memory; there, common words are found faster than in the index."""
 RECENT_SESSIONS = 400
 RESCAN_SECONDS = 10.0
 CHECKPOINT_SECONDS = 0.1
@@ -60,7 +60,7 @@ Send = Callable[[SearchAnswer], object]
 
 
 class SearchServer:
-    """Answers the searches of one browser: `take` requests from any thread, `run` in one."""
+    """Answers the searches of one browser; call `take` from any thread, and `run` in one thread."""
 
     def __init__(self, scope: Scope, index_directory: Path, send: Send) -> None:
         self._scope = scope
@@ -90,7 +90,7 @@ class SearchServer:
     # ---- from other threads --------------------------------------------------------------------------------
 
     def take(self, request: SearchRequest) -> None:
-        """Put a request into the queue, from any thread; a new search ends the one before at once."""
+        """Put a request into the queue (callable from any thread); a new search ends the previous one at once."""
         if isinstance(request, Find):
             self._wanted = request.stamp
         elif isinstance(request, StopSearch):
@@ -98,7 +98,7 @@ class SearchServer:
         self._requests.put(request)
 
     def end(self) -> None:
-        """Make `run` return."""
+        """Stop the loop of `run`."""
         self._ended = True
         self._patterns.close()
         self._wanted = -1
@@ -168,7 +168,7 @@ class SearchServer:
         return stamp != self._wanted or stamp == self._stopped
 
     def _continue(self, limit: int, at_least: int = 0) -> None:
-        """Send hits up to `limit`; the first page has `at_least` so many, unless the search finds fewer."""
+        """Send hits up to `limit`; the first page has `at_least` hits or more, unless the search finds fewer."""
         wanted, hits = self._current, self._hits
         if wanted is None or hits is None:
             return
@@ -187,7 +187,7 @@ class SearchServer:
                 finished, problem = False, None
                 break
             if problem is not None:
-                # It is not asked again when sessions change: it would not end then either.
+                # A pattern that failed is not repeated when sessions change: it would fail again.
                 finished, self._stopped = False, stamp
             if hit is None:
                 break
@@ -204,7 +204,7 @@ class SearchServer:
             return
         stopped = not (finished or paused)
         if stopped and self._sent_hits + len(page) < at_least:
-            # Stopped early: the browser keeps the hits that it shows.
+            # The repeated search was stopped early, so the browser keeps the hits that it shows.
             self._sent_hits = at_least
         else:
             self._send_page(stamp, page)
@@ -216,7 +216,7 @@ class SearchServer:
             self._sent_hits += len(page)
 
     def _unsent_sessions(self, found: list[Hit] | list[Checkpoint]) -> list[Summary]:
-        """Return the sessions of hits that were not sent since the search began."""
+        """Return the sessions of these hits, except sessions already sent for this search."""
         paths = {hit.path for hit in found} - self._sent_paths
         self._sent_paths |= paths
         return [_shortened(each) for path in paths if (each := self._searcher.summary(path)) is not None]
@@ -235,7 +235,7 @@ class SearchServer:
                 found = []
                 due = time.monotonic() + CHECKPOINT_SECONDS
             if self._ended or not self._requests.empty():
-                # Requests that come meanwhile are answered first.
+                # Requests that arrive meanwhile are answered first.
                 self._answer_waiting()
         self._send(
             CheckpointPage(stamp, found, self._unsent_sessions(found), len(labelled), len(labelled), finished=True)
@@ -253,7 +253,7 @@ class SearchServer:
     # ---- what is searched ----------------------------------------------------------------------------------
 
     def _search_index(self) -> None:
-        """Search the sessions of the index until the disk is scanned."""
+        """Search the sessions in the index until the disk scan is done."""
         self._open_index()
         if self._index is not None:
             self._use(indexed_snapshot(self._scope, self._index))
@@ -268,10 +268,10 @@ class SearchServer:
         self._note = sentence
 
     def _start_scan(self) -> None:
-        """Scan the disk in a thread while searches go on; a second scan waits for the first."""
+        """Scan the disk in a thread while searches continue; a second scan waits for the first."""
         is_scanning = self._scanner is not None and self._scanner.is_alive()
         if is_scanning or self._scanned is not None:
-            # Two at once would take twice as long, and the older one might end last.
+            # Two scans at once would take twice as long, and the older one might end last.
             self._scan_again = True
             return
         self._is_scanning, self._scan_again = True, False
@@ -297,7 +297,7 @@ class SearchServer:
         for batch in scan(self._scope, cancelled=lambda: self._ended):
             summaries.update({each.path: each for each in batch.summaries})
             if len(summaries) >= enough:
-                # Each time twice as many, so that all repeated searches together cost no more than a full one.
+                # The number doubles each time, so that all repeated searches together cost about one full search.
                 enough = len(summaries) * 2
                 self._deliver(Snapshot(list(summaries.values())), last=False)
         self._deliver(Snapshot(list(summaries.values())), last=True)
@@ -309,19 +309,19 @@ class SearchServer:
         try:
             return None if index.is_empty() else take_snapshot(self._scope, index, note=self._set_note)
         except sqlite3.Error:
-            # Another program has locked the index: the files are read instead.
+            # The index is locked by another program, so the files are read instead.
             return None
         finally:
             index.close()
 
     def _deliver(self, gathered: Snapshot | None, *, last: bool) -> None:
-        """Pass sessions to the answering thread; None if the scan failed and the known ones stay."""
+        """Pass the scanned sessions to the answering thread; None if the scan failed, so that the known ones stay."""
         self._scanned = (gathered, last)
-        # Wakes the answering thread.
+        # The empty request wakes the answering thread.
         self._requests.put(None)
 
     def _take_scan(self) -> None:
-        """Search the sessions of a scan from now on; repeat the last search if they changed."""
+        """Use the sessions of a scan for searches from now on; repeat the last search if the sessions changed."""
         if self._scanned is None:
             return
         gathered, last = self._scanned
@@ -335,7 +335,7 @@ class SearchServer:
             self._send_status()
             return
         if gathered.rows and is_outdated(self._index, gathered.generation):
-            # Another index file may have replaced it.
+            # Another process may have replaced the index file.
             self._index = None
         self._open_index()
         before = {_identity(each) for each in self._searcher.summaries}
@@ -369,7 +369,7 @@ class SearchServer:
         )
 
     def _preload(self) -> Iterator[None]:
-        """Load recent messages, then labels, into memory; one session per step."""
+        """Load recent messages, then labels, into memory; yield after each session."""
         searcher = self._searcher
         held: set[str] = set()
         characters = 0
@@ -401,7 +401,7 @@ def _shortened(summary: Summary) -> Summary:
 
 
 def scope_of(request: SearchSessions) -> Scope:
-    """Return the scope of a search: archived and hidden sessions too."""
+    """Return the scope of a search, which includes archived and hidden sessions."""
     return Scope(
         around=replace(real_surroundings(), home=request.home, environ=request.environ),
         roots=request.roots,
@@ -413,11 +413,11 @@ def scope_of(request: SearchSessions) -> Scope:
 
 
 def run_search(channel: Channel[SearchRequest]) -> None:
-    """Answer the searches of the browser at the other end, until it is gone."""
+    """Answer the searches of the browser at the other end of the channel, until the browser exits."""
     request = channel.receive()
     if not isinstance(request, SearchSessions):
         return
     server = SearchServer(scope_of(request), Path(request.cache), channel.send)
-    # Without the browser nothing is worth finishing.
+    # Unfinished work is useless once the browser is gone.
     channel.listen(server.take, lambda: os._exit(0))
     server.run()

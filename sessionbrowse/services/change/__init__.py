@@ -1,1 +1,1 @@
-"""The changes of a session, one module for each verb."""
+"""Changes to sessions, one module for each kind of change."""

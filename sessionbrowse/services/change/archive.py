@@ -1,4 +1,4 @@
-"""Archive a session: it leaves its program's lists, but is still listed and searched here, and can come back.
+"""Archive a session: its program lists it no longer, sessionbrowse still lists and searches it, and undo restores it.
 
 The session and the files that belong to it are moved without any change to their content.
 """
@@ -26,7 +26,7 @@ from sessionbrowse.text import clean
 
 
 class Archived(ChangeResult, frozen=True, kw_only=True):
-    """The session's new path (`path`) and its old one."""
+    """The result of archiving: the session's new path (`path`) and its old one."""
 
     was: str
 
@@ -34,12 +34,12 @@ class Archived(ChangeResult, frozen=True, kw_only=True):
 def archive(
     target: Target, *, force: bool = False, context: ChangeContext | None = None, group: str | None = None
 ) -> Archived:
-    """Take a session out of its program's lists.
+    """Move a session to the archive, so that its program no longer lists it.
 
     Raises:
-        InUse: a program may have it open, and the change is not forced.
-        RefusedWrite: it is archived already, or its place has no archive, or another file has the new name.
-        WriteFailed: the disk refused; nothing was moved.
+        InUse: a program may have it open, and `force` is False.
+        RefusedWrite: it is archived already, its store has no archive, or another file has the new name.
+        WriteFailed: an I/O error occurred; nothing was moved.
     """
     context = context or ChangeContext.real()
     with changing(context):
@@ -59,11 +59,11 @@ def archive(
 
 
 def unarchive(target: Target, *, context: ChangeContext | None = None, group: str | None = None) -> Archived:
-    """Bring an archived session back into its program's lists; one that omp packed is unpacked.
+    """Move an archived session back, so that its program lists it again; a session that omp packed is unpacked.
 
     Raises:
-        RefusedWrite: it is not archived, or something of its name is in the way.
-        WriteFailed: the disk refused; it is where it was.
+        RefusedWrite: it is not archived, or another file has its old name.
+        WriteFailed: an I/O error occurred; it is where it was.
     """
     context = context or ChangeContext.real()
     with changing(context):
@@ -78,7 +78,7 @@ def unarchive(target: Target, *, context: ChangeContext | None = None, group: st
 
 
 def take_back(change: Change, context: ChangeContext) -> Archived:
-    """Move the files of a change back; hold the lock."""
+    """Undo an archiving: move its files back. The caller must hold the lock."""
     moves = [(target, source) for source, target in change.plan["moves"]]
     source, target = moves[-1]
     if not os.path.lexists(source):
@@ -87,7 +87,7 @@ def take_back(change: Change, context: ChangeContext) -> Archived:
 
 
 def _refuse_link(wanted: str) -> None:
-    """Raise `RefusedWrite` if the folder of a new place is a link."""
+    """Raise `RefusedWrite` if the target folder is a link."""
     folder = os.path.dirname(wanted)
     if (real := os.path.realpath(folder)) != folder:
         raise RefusedWrite(f"{clean(folder)} is a link to {clean(real)}. Nothing was changed.")

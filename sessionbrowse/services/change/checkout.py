@@ -1,4 +1,4 @@
-"""Check out an entry: the program resumes there, in the same file. A hidden entry is appended below it."""
+"""Check out an entry: append a hidden entry below it, so that the program resumes there, in the same file."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _NEW_TURN = frozenset({"compaction", "branch_summary", "reset_boundary"})
 
 
 class CheckedOut(ChangeResult, frozen=True, kw_only=True):
-    """The result of a check out: the wanted entry, the entry at which the program resumes, and a text to send again.
+    """The result of a check out: the requested entry, the entry at which the program resumes, and a text to send again.
 
-    `at` None is the place before the first entry. `leaf_id` is our own entry, which now ends the file.
+    `at` is None if the program resumes before the first entry. `leaf_id` is the entry that was appended to the file.
     """
 
     entry_id: str | None
@@ -40,7 +40,7 @@ class CheckedOut(ChangeResult, frozen=True, kw_only=True):
 
 
 class CheckoutPoint(Struct, frozen=True):
-    """The place at which a program resumes: the index of its entry, and the text of a user message to send again."""
+    """The point at which a program resumes: the index of an entry, and the text of a user message to send again."""
 
     index: int
     text: str | None
@@ -54,18 +54,18 @@ def checkout(
     context: ChangeContext | None = None,
     group: str | None = None,
 ) -> CheckedOut:
-    """Make the program resume at the entry that an id, the beginning of one or an exact label names.
+    """Make the program resume at an entry, which is named by an id, the beginning of an id, or an exact label.
 
-    As in pi's own tree, a user message (in pi, atomic and indusagi also a custom message) stands for its parent, and
-    its text is returned, to be changed and sent again.
+    As in pi's own tree, checking out a user message (in pi, atomic and indusagi also a custom message) resumes at its
+    parent. The text of the message is returned, to be edited and sent again.
 
     Raises:
-        UnsafeEntry: the entry lies between a tool call and its result, where no program can go on; the error names the
+        UnsafeEntry: the entry is between a tool call and its result, where no program can continue; the error names the
         nearest entry where it can.
-        InUse: a program may have the session open, and the change is not forced.
+        InUse: a program may have the session open, and `force` is False.
         RefusedWrite: the file may not be changed.
         NoSuchEntry, AmbiguousReference: the entry is not found.
-        WriteFailed: the disk refused; the sentence says what the file holds now.
+        WriteFailed: an I/O error occurred; the message says what the file contains now.
     """
     context = context or ChangeContext.real()
 
@@ -90,7 +90,7 @@ def write_checkout(
     *,
     force: bool,
 ) -> CheckedOut:
-    """Append the entry that makes the program resume at a given place."""
+    """Append the entry that makes the program resume at a given point."""
     session = file.session
     at = session.ids[place.index] if place.index != ROOT else None
     if place.index != ROOT and not at:
@@ -128,7 +128,7 @@ def write_checkout(
 
 
 def standing_at(session: Session) -> int | None:
-    """Return the entry at which the program resumes: the leaf, or the entry that our own last entry checked out."""
+    """Return the entry at which the program resumes: the leaf, or the entry that a final check-out entry points to."""
     leaf = session.leaf
     while leaf is not None and leaf != ROOT and session.kind(leaf).custom_type == CHECKOUT_TYPE:
         leaf = session.parents[leaf]
@@ -136,7 +136,7 @@ def standing_at(session: Session) -> int | None:
 
 
 def place_of(session: Session, index: int) -> CheckoutPoint:
-    """Return the place that an entry stands for: itself, or for a user message its parent."""
+    """Return the point at which the program resumes for an entry: the entry itself, or the parent of a user message."""
     kind = session.kind(index)
     is_prompt = kind.type == "message" and kind.role == "user"
     if not is_prompt and (kind.type != "custom_message" or session.agent == "omp"):
@@ -151,7 +151,7 @@ def place_of(session: Session, index: int) -> CheckoutPoint:
 
 
 def refuse_unsafe(session: Session, index: int, place: CheckoutPoint) -> None:
-    """Raise `UnsafeEntry` for a place between a tool's call and its result."""
+    """Raise `UnsafeEntry` for an entry between a tool call and its result."""
     if not _has_open_calls(session, place.index):
         return
     nearest = nearest_safe(session, place.index)
@@ -169,7 +169,7 @@ def safe_place(session: Session, index: int) -> int | None:
 
 
 def nearest_safe(session: Session, index: int) -> int | None:
-    """Return the entry nearest to one at which the program can go on: the result below it, or a message above."""
+    """Return the nearest entry at which the program can continue: a tool result below, or a message above."""
     below = _first_safe_below(session, index)
     above, steps = session.parents[index], 1
     while above != ROOT and _has_open_calls(session, place_of(session, above).index):
@@ -191,7 +191,7 @@ def _first_safe_below(session: Session, index: int) -> tuple[int, int] | None:
 
 
 def _has_open_calls(session: Session, index: int) -> bool:
-    """Tell whether the last answer of the model on the path called a tool whose result is not on the path."""
+    """Return True if the last assistant message on the path called a tool whose result is not on the path."""
     answered: set[str] = set()
     while index != ROOT:
         envelope = session.envelopes[index]

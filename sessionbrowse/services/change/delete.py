@@ -1,7 +1,6 @@
 """Delete a session: move it to the trash with all files that belong to it, so that they come back together.
 
-The session goes last: if the move stops halfway, the session is still in its place, and the other files are brought
-back.
+The session file is moved last: if the move fails halfway, it is still in its place, and the other files are moved back.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ from sessionbrowse.store.write.trash import NoTrash, Trashed
 from sessionbrowse.text import clean
 
 Into = Literal["trash", "own", "nowhere"]
-"""The system's trash; our own folder in the user's data directory; or gone for good."""
+"""Target of a deletion: the system's trash, our own trash in the user's data directory, or permanent deletion."""
 
 ToTrash = Callable[[str], None]
 
 
 class Deleted(ChangeResult, frozen=True, kw_only=True):
-    """The deleted paths, the session's first, and the trash they went to.
+    """The result of a deletion: the deleted paths, the session's first, and the trash that received them.
 
-    `undo_id` restores it; None where it is gone for good.
+    `undo_id` restores the session; it is None after a permanent deletion.
     """
 
     paths: tuple[str, ...]
@@ -47,9 +46,9 @@ class Deleted(ChangeResult, frozen=True, kw_only=True):
 
 
 class DeletePlan(Struct, frozen=True, kw_only=True):
-    """What a deletion would remove: the session's file and the files that belong to it.
+    """The files that a deletion would remove: the session file and the files that belong to it.
 
-    `size` is the sum in bytes; `children` are the sessions that were forked from it, which stay.
+    `size` is the sum in bytes; `children` are the sessions forked from it, which are not deleted.
     """
 
     path: str
@@ -66,11 +65,11 @@ class DeletePlan(Struct, frozen=True, kw_only=True):
 
 
 def plan_delete(target: Target, context: ChangeContext, summaries: Iterable[Summary] = ()) -> DeletePlan:
-    """Return what a deletion would remove. Nothing is changed. Forks of the session are looked for in `summaries`.
+    """Return the files that a deletion would remove, without any change; `summaries` are searched for forks.
 
     Raises:
-        RefusedWrite: a link leads out of every root, or it is no regular file.
-        NotASession: there is none.
+        RefusedWrite: the path is a link out of every root, or not a regular file.
+        NotASession: the session does not exist.
     """
     path = admitted(target)
     agent = agent_of(path, target)
@@ -95,10 +94,10 @@ def delete(
     """Delete a session with the files that belong to it, but not files that sessions share, such as omp's blobs.
 
     Raises:
-        NoTrash: the system's trash does not take it; nothing was changed, `into="own"` may do.
-        InUse: a program may have it open, and the change is not forced.
-        RefusedWrite, NotASession: there is no such file, or it may not be deleted.
-        WriteFailed: the disk refused; the error says where each file is.
+        NoTrash: the system's trash cannot take it; nothing was changed, and `into="own"` may work.
+        InUse: a program may have it open, and `force` is False.
+        RefusedWrite, NotASession: the file does not exist, or may not be deleted.
+        WriteFailed: an I/O error occurred; the error says where each file is.
     """
     context = context or ChangeContext.real()
     with changing(context):
@@ -140,24 +139,24 @@ def delete(
 
 
 def restorable(context: ChangeContext | None = None) -> list[Change]:
-    """Return the deleted sessions that are still in a trash, newest first. Nothing is changed."""
+    """Return the deletions whose session is still in a trash, newest first, without any change."""
     context = context or ChangeContext.real()
     changes = [change for change in context.journal.changes().values() if change.verb == "delete"]
     return [change for change in reversed(changes) if change.can_be_tried and _is_there(change)]
 
 
 def agent_of(path: str, target: Target) -> Agent:
-    """Return the agent of a session file, which need not be readable."""
+    """Return the agent of a session file, even if the file cannot be read."""
     return AGENTS[target.agent or agent_of_path(path)]
 
 
 def is_lock(path: str) -> bool:
-    """Tell whether a companion is a lock that a running program holds for an instant."""
+    """Return True if a companion file is a lock file, which a running program creates for a moment."""
     return path.endswith((".lock", ".lock.os"))
 
 
 def take_away(plan: DeletePlan, into: Into, change: Change, context: ChangeContext, to_trash: ToTrash) -> list[Trashed]:
-    """Move all files of a session to a trash, or none; return the trashed items, the session last."""
+    """Move all files of a session to a trash, or none of them; return the trashed items, the session last."""
     gone: list[Trashed] = []
     for path in (*plan.companions, plan.path):
         try:
@@ -205,7 +204,7 @@ def _bytes_below(path: str) -> int:
 
 
 def refuse_gone(change: Change) -> None:
-    """Raise `LostForGood` for a session that was deleted for good."""
+    """Raise `LostForGood` for a session that was deleted permanently."""
     if change.after.get("into") == "nowhere":
         raise LostForGood(
             f"{shown_name(change.path)} was deleted for good, as was asked; it cannot come back.",

@@ -1,4 +1,4 @@
-"""Make a new session file from another: the whole of it, or the path up to an entry. The source is only read."""
+"""Fork a session: copy all of it, or the path up to an entry, to a new session file. The source is not changed."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ RandomBytes = Callable[[int], bytes]
 
 
 class Forked(ChangeResult, frozen=True, kw_only=True):
-    """A new session in the file `path`.
+    """The result of a fork: a new session in the file `path`.
 
-    `at` is the last entry that was copied, None if all or none were. `text` is the user message at the chosen entry, to
-    be changed and sent again.
+    `at` is the last copied entry, None if all entries or none were copied. `text` is the user message at the chosen
+    entry, to be edited and sent again.
     """
 
     source: str
@@ -49,7 +49,7 @@ class Forked(ChangeResult, frozen=True, kw_only=True):
 
 
 class ForkPoint(Struct, frozen=True):
-    """The end of a fork: the index of the last entry to copy (`ROOT`: none), and the text to send again."""
+    """The end of a fork: the index of the last entry to copy (`ROOT`: no entry), and the text to send again."""
 
     index: int
     text: str | None
@@ -67,17 +67,17 @@ def fork(
     group: str | None = None,
     random_bytes: RandomBytes = os.urandom,
 ) -> Forked:
-    """Fork a session: all branches of it, or with `at` the path up to that entry.
+    """Fork a session: copy all its branches, or with `at` only the path up to that entry.
 
     At a user message the fork ends before it, and its text is returned. `cwd` is the directory of the new session (the
-    source's own if None); its file lies where the program keeps sessions of that directory. `place` is where the
-    source was found, `session_dir` a folder of the user's own choice.
+    source's own if None); the new file is written to the folder in which the program keeps sessions of that directory.
+    `place` is the store in which the source was found, `session_dir` a target folder chosen by the user.
 
     Raises:
-        NotASession: the source cannot be read, or is none.
-        RefusedWrite: its program could not go on with such a fork.
-        NoSuchEntry, AmbiguousReference: the entry is not found.
-        WriteFailed: the disk refused; there is no new file.
+        NotASession: the source cannot be read, or is not a session.
+        RefusedWrite: its program could not continue such a fork. NoSuchEntry, AmbiguousReference: the entry is not
+        found.
+        WriteFailed: an I/O error occurred; there is no new file.
     """
     context = context or ChangeContext.real()
     session = opened_source(source, agent)
@@ -132,7 +132,7 @@ def opened_source(path: str, agent: str | None) -> Session:
     """Read the session to fork.
 
     Raises:
-        NotASession: its program would not open it, or it is of a format that is only read here.
+        NotASession: its program would not open it, or sessionbrowse only reads its format.
     """
     session = open_session(path, agent)
     name = shown_name(session.path)
@@ -144,7 +144,7 @@ def opened_source(path: str, agent: str | None) -> Session:
 
 
 def cut_at(session: Session, index: int) -> ForkPoint:
-    """Return the end of a fork at an entry: the entry itself, or for a user message its parent."""
+    """Return the end of a fork at an entry: the entry itself, or the parent of a user message."""
     kind = session.kind(index)
     if kind.type == "message" and kind.role == "user":
         place = place_of(session, index)
@@ -153,20 +153,21 @@ def cut_at(session: Session, index: int) -> ForkPoint:
 
 
 def refuse_without_answer(session: Session, cut: ForkPoint | None) -> None:
-    """Raise `RefusedWrite` for a fork without an answer of the model, which atomic or indusagi would corrupt.
+    """Raise `RefusedWrite` for a fork without an assistant message, which atomic or indusagi would corrupt.
 
-    atomic 0.9.15 appends such a file to itself with its first answer, and indusagi 0.12 never writes what comes before.
+    With the first answer, atomic 0.9.15 appends all entries to the file a second time, and indusagi 0.12 never writes
+    the entries before that answer.
     """
     kept = list(range(len(session.ids))) if cut is None else session.branch(cut.index)
     if not has_answer(session, kept):
         raise RefusedWrite(
-            f"There is no answer of the model up to there, and {session.agent} writes a session without one wrongly "
-            "when it goes on. Fork at a later entry."
+            f"There is no answer of the model up to this entry, and {session.agent} writes a session without one "
+            "wrongly when it goes on. Fork at a later entry."
         )
 
 
 def folder_for(session: Session, cwd: str, is_given: bool, place: Place | None, around: Surroundings) -> str:
-    """Return the folder of a new session: the one in which the program looks for sessions of that directory."""
+    """Return the folder for a new session: the one that the program lists for that directory."""
     here = os.path.dirname(session.path)
     agent = AGENTS[session.agent]
     if place is None:
@@ -220,10 +221,10 @@ def write_fork(
     *,
     temporary: str | None = None,
 ) -> Fingerprint:
-    """Write a fork, whole or not at all, and return the file's state; a whole fork of omp also gets its artifacts.
+    """Write a fork completely or not at all, and return the file's state; a full fork of omp also gets its artifacts.
 
     Raises:
-        WriteFailed: the disk refused; nothing is there.
+        WriteFailed: an I/O error occurred; no file was made.
     """
     with closing(open_regular(session.path)) as descriptor:
         read = partial(_read, descriptor)
@@ -274,10 +275,10 @@ def _entry_id(taken: set[str], *, random_bytes: RandomBytes) -> str:
 
 
 def make_folder(folder: str) -> None:
-    """Make the folder of a new session with its parents.
+    """Make the folder for a new session, and its parent folders.
 
     Raises:
-        WriteFailed: it cannot be made.
+        WriteFailed: the folder cannot be made.
     """
     try:
         os.makedirs(folder, exist_ok=True)
@@ -286,7 +287,7 @@ def make_folder(folder: str) -> None:
 
 
 def artifacts_of(path: str) -> str:
-    """Return the folder in which omp keeps what belongs to a session."""
+    """Return the folder in which omp keeps the artifacts of a session."""
     return path.removesuffix(".jsonl")
 
 
@@ -294,7 +295,7 @@ def _copy_artifacts(session: Session, path: str) -> None:
     """Copy omp's folder of artifacts, so that `artifact://` references in the fork work (omp 18).
 
     Raises:
-        WriteFailed: not all of it could be copied; there is no folder.
+        WriteFailed: the copy failed; the incomplete folder is removed.
     """
     source, target = artifacts_of(session.path), artifacts_of(path)
     if os.path.islink(source) or not os.path.isdir(source):
@@ -309,7 +310,7 @@ def _copy_artifacts(session: Session, path: str) -> None:
 
 
 def _neither_files_nor_folders(folder: str, names: list[str]) -> set[str]:
-    """Return the names that are not copied: pipes, sockets and devices, to which no session refers."""
+    """Return the names to leave out of the copy: pipes, sockets and devices, which no session refers to."""
     found = set()
     for name in names:
         mode = os.lstat(os.path.join(folder, name)).st_mode

@@ -21,7 +21,7 @@ from sessionbrowse.store.write.writer import OpenedFile, opened
 
 
 class Labelled(ChangeResult, frozen=True, kw_only=True):
-    """An entry and its label as its program shows it now; None if it has none."""
+    """The result of labelling: an entry, and its label as the program shows it now (None: no label)."""
 
     entry_id: str
     label: str | None
@@ -37,13 +37,13 @@ def label(
     context: ChangeContext | None = None,
     group: str | None = None,
 ) -> Labelled:
-    """Label the entry that an id, the beginning of one or an exact label names; `clear` takes its label away.
+    """Label the entry named by an id, the beginning of an id, or an exact label; `clear` removes its label.
 
     Raises:
         RefusedWrite: the label is empty or too long, the entry has no id, or the file may not be changed.
-        InUse: a session of omp may be in use, and the change is not forced.
+        InUse: a session of omp may be in use, and `force` is False.
         NoSuchEntry, AmbiguousReference: the entry is not found.
-        WriteFailed: the disk refused; the sentence says what the file holds now.
+        WriteFailed: an I/O error occurred; the message says what the file contains now.
     """
     context = context or ChangeContext.real()
     wanted = None if clear else _cleaned(text or "")
@@ -62,7 +62,7 @@ def label(
 def write_label(
     file: OpenedFile, entry_id: str, wanted: str | None, context: ChangeContext, origin: Origin, *, force: bool
 ) -> Labelled:
-    """Append the entry that labels another one of an open file, or clears its label."""
+    """Append the entry that sets or clears the label of another entry in an open file."""
     refuse_old_version(file.session)
     current = label_of(file, entry_id)
     if current == wanted:
@@ -82,7 +82,7 @@ def write_label(
 
 
 def label_of(file: OpenedFile, entry_id: str) -> str | None:
-    """Return the label of an entry, None if it has none."""
+    """Return the label of an entry, None if there is no label."""
     mark = file.session.labels.get(file.session.index_by_id[entry_id])
     return mark.text if mark is not None else None
 

@@ -1,7 +1,7 @@
-"""Move the sessions of a project whose directory was moved or renamed: their headers name the new directory.
+"""Relocate the sessions of a project whose directory was moved or renamed, so that their headers name the new one.
 
-Sessions are chosen by the directory in their header, not by the folder's name, which several directories can share. All
-sessions are moved or none (see `replace_many`). Of a file only the header's line changes.
+Sessions are chosen by the directory in their header, because several directories can share one session folder. All
+sessions are moved or none (see `replace_many`). In each file only the header line changes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MOST_NAMED = 5
 
 
 class Relocation(Struct, frozen=True, kw_only=True):
-    """One session that is moved: its old and new path, its program, its old and new directory."""
+    """One relocated session: its old and new path, its program, its old and new working directory."""
 
     source: str
     target: str
@@ -53,7 +53,7 @@ class Relocation(Struct, frozen=True, kw_only=True):
 
 
 class Relocated(ChangeResult, frozen=True, kw_only=True):
-    """The sessions that were moved, or with `dry_run` would be; `mended` are forks of them, which name the new path."""
+    """The sessions that were moved, or with `dry_run` would be; `mended` are their forks, which name the new path."""
 
     sessions: tuple[Relocation, ...]
     mended: tuple[str, ...]
@@ -78,15 +78,15 @@ def relocate(
     force: bool = False,
     context: ChangeContext | None = None,
 ) -> Relocated:
-    """Move the sessions of directory `old`, and of every directory below it, to `new`.
+    """Relocate the sessions of the directory `old`, and of every directory below it, to `new`.
 
-    Sessions forked from them, wherever they lie, get the parent's new path; what belongs to a session moves along; the
-    times of change are kept.
+    Sessions forked from them get the parent's new path, in any store. Files that belong to a session are moved with it.
+    Modification times are kept.
 
     Raises:
-        RefusedWrite: there are none, or something is in the way; nothing was changed.
-        InUse: one of them may be in use, and the change is not forced; nothing was changed.
-        WriteFailed: the disk refused; nothing was changed, or the error says where each file is.
+        RefusedWrite: there are no such sessions, or a target file exists; nothing was changed.
+        InUse: one of them may be in use, and `force` is False; nothing was changed.
+        WriteFailed: an I/O error occurred; nothing was changed, or the error says where each file is.
     """
     context = context or ChangeContext.real()
     old, new = (os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(path))) for path in (old, new))
@@ -120,9 +120,10 @@ def relocate(
 
 
 def candidates(old: str, directories: Sequence[str], context: ChangeContext | None = None) -> list[Candidate]:
-    """Return the directories to which a missing one may have moved: clones of the same repository, else the same name.
+    """Return possible new paths of a missing directory: clones of its repository, else directories of the same name.
 
-    `directories` are those of other sessions. Many directories are read, so call it in a background thread.
+    `directories` are the working directories of other sessions. The search reads many directories, so call it in a
+    background thread.
     """
     context = context or ChangeContext.real()
     old = os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(old)))
@@ -130,7 +131,7 @@ def candidates(old: str, directories: Sequence[str], context: ChangeContext | No
 
 
 def take_back(change: Change, context: ChangeContext) -> ChangeResult:
-    """Move every session back and restore its header; hold the lock."""
+    """Undo a relocation: move every session back and restore its header. The caller must hold the lock."""
     moved = [(source, target) for source, target in change.plan["folders"]]
     replacements = [replacement.inverse(moved) for replacement in replace_many.replacements_of(change.plan)]
     for replacement in replacements:
@@ -143,7 +144,7 @@ def take_back(change: Change, context: ChangeContext) -> ChangeResult:
 
 
 def moved_directory(cwd: str, old: str, new: str) -> str | None:
-    """Return the new path of a directory when `old` becomes `new`; None if it is not `old` or below it."""
+    """Return the new path of a directory when `old` is renamed to `new`; None if it is neither `old` nor below it."""
     if cwd.rstrip("/") == old or cwd == old:
         return new
     start = old.rstrip("/") + "/"
@@ -195,7 +196,7 @@ def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, 
         final = where[one.file.path]
         if line == one.line:
             continue
-        # A session in a moved folder is changed in its old place; the folder is moved afterwards.
+        # A session in a folder that moves is rewritten at its old path; the folder is moved afterwards.
         target = targets.get(one.file.path, one.file.path)
         replacements.append(Replacement(one.file.path, target, one.offset, one.line, line))
         cwd = moved_directory(one.header.cwd or "", old, new)
@@ -215,7 +216,7 @@ def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, 
 
 
 def _target(session: _Session, old: str, new: str, context: ChangeContext) -> str:
-    """Return a session's new path: in the folder of its new directory, if its store has a folder for each."""
+    """Return a session's new path: if its store has a folder for each directory, in the folder of the new one."""
     folder, name = os.path.split(session.file.path)
     cwd = moved_directory(session.header.cwd or "", old, new)
     assert cwd is not None
@@ -234,7 +235,7 @@ def _target(session: _Session, old: str, new: str, context: ChangeContext) -> st
 
 
 def _through(path: str, folders: Iterable[tuple[str, str]]) -> str:
-    """Return a path after folders were moved."""
+    """Return the path that a file has after some folders are moved."""
     for source, target in folders:
         if path.startswith(source + "/"):
             return target + path.removeprefix(source)
@@ -242,7 +243,7 @@ def _through(path: str, folders: Iterable[tuple[str, str]]) -> str:
 
 
 def _new_line(session: _Session, old: str, new: str, where: dict[str, str]) -> bytes:
-    """Return a header's line with the new directory and the parent's new path; only those members change."""
+    """Return a header line with the new directory and the parent session's new path; all other bytes stay."""
     line, header = session.line, session.header
     cwd = moved_directory(header.cwd or "", old, new)
     if cwd is not None:
@@ -286,7 +287,7 @@ def _refuse_in_use(sessions: list[_Session], context: ChangeContext) -> None:
 
 
 def _header_line(path: str) -> tuple[Header, int, bytes] | None:
-    """Return a file's header, where its line begins, and the line without newline."""
+    """Return a file's header, the offset of its line, and the line without newline."""
     try:
         with open(path, "rb") as file:
             head = file.read(HEADER_LIMIT)
@@ -320,11 +321,11 @@ def carry_out(
     *,
     undoes: str | None = None,
 ) -> tuple[str, tuple[str, ...]]:
-    """Replace files and move folders, recorded in the journal; hold the lock. Return the change's id and notes.
+    """Replace files and move folders, recorded in the journal; return the change's id and notes. Hold the lock.
 
     Raises:
         RefusedWrite: a target exists, or a file changed meanwhile; nothing was changed.
-        WriteFailed: the disk refused; everything is as it was, or the sentence says what is where.
+        WriteFailed: an I/O error occurred; everything is as it was, or the message says where each file is.
     """
     for target in [one.target for one in replacements if one.target != one.source] + [to for _, to in folders]:
         if os.path.lexists(target):

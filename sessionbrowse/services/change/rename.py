@@ -1,4 +1,4 @@
-"""Give a session another name, or none: by an entry at its end, in omp's title slot, or by inserting that slot."""
+"""Rename a session: append an entry, overwrite omp's title slot, or insert a title slot. The name may be cleared."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from sessionbrowse.store.write.writer import OMP_TICK_NS, OpenedFile, opened, ov
 from sessionbrowse.text import clean, iso_ms
 
 MAX_NAME = 4096
-"""The most characters of a name or label; a longer one is a mistake, and every list would have to read it."""
+"""Maximum number of characters of a name or label; a longer text would slow down every list."""
 
 MAY_BE_TITLED_AGAIN = "omp may give an unnamed session a title by itself again."
 
 
 class Renamed(ChangeResult, frozen=True, kw_only=True):
-    """A session's name as its program shows it now; None if it has none."""
+    """The result of a rename: the name as the program shows it now; None if the session has no name."""
 
     name: str | None
 
@@ -51,15 +51,15 @@ def rename(
     context: ChangeContext | None = None,
     group: str | None = None,
 ) -> Renamed:
-    """Name a session; `clear` takes its name away.
+    """Set the name of a session; `clear` removes its name.
 
-    The name is cleaned as its program does. For omp only the title slot is overwritten, in place. A file without a slot
-    must be rewritten, and must not be in use then, unless `force`.
+    The name is cleaned as its program does it. For omp only the title slot is overwritten, in place. A file without a
+    slot must be rewritten; this is refused if the file is in use, unless `force` is set.
 
     Raises:
         RefusedWrite: the name is empty or too long, the program cannot express it, or the file may not be changed.
         InUse: the file would have to be rewritten and may be in use.
-        WriteFailed: the disk refused; the sentence says what the file holds now.
+        WriteFailed: an I/O error occurred; the message says what the file contains now.
     """
     context = context or ChangeContext.real()
 
@@ -72,10 +72,10 @@ def rename(
 
 
 def cleaned(file: OpenedFile, name: str) -> str:
-    """Return a typed name as the program would keep it.
+    """Return a typed name in the form in which the program would save it.
 
     Raises:
-        RefusedWrite: nothing is left of it, or it is too long.
+        RefusedWrite: the cleaned name is empty or too long.
     """
     refuse_too_long(name, "name")
     wanted = AGENTS[file.session.agent].clean_name(name)
@@ -91,7 +91,7 @@ def refuse_too_long(text: str, what: str) -> None:
 
 
 def write_name(file: OpenedFile, wanted: str, context: ChangeContext, origin: Origin, *, force: bool) -> Renamed:
-    """Write a cleaned name, "" for none, into an open file."""
+    """Write a cleaned name into an open file; "" clears the name."""
     session = file.session
     slot = parse_slot(file.first_bytes()) if session.rules.name == "title_slot" else None
     plan = AGENTS[session.agent].rename(wanted, slot is not None)
@@ -151,7 +151,7 @@ def _append_name(file: OpenedFile, plan: AppendLine, wanted: str, context: Chang
 
 
 def _insert_slot(file: OpenedFile, plan: InsertSlot, context: ChangeContext, origin: Origin, *, force: bool) -> Renamed:
-    """Insert a title slot before the first line of a file of an older omp; the rest is copied byte for byte."""
+    """Insert a title slot before the first line of an older omp's file; the other lines are copied byte for byte."""
     if file.session.title_slot is not None:
         raise RefusedWrite(f"The first line of {file.name} is a title of another size than omp's; it is left alone.")
     notes = consent_to_append(file, usage_of(file, context), "the new name", asks=False, force=force)

@@ -1,4 +1,4 @@
-"""Restore a deleted session from the trash to its old place, byte for byte; nothing is overwritten."""
+"""Restore a deleted session from the trash to its old path, byte for byte; no file is overwritten."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from sessionbrowse.text import clean
 
 
 class Restored(ChangeResult, frozen=True, kw_only=True):
-    """The restored paths, the session's first."""
+    """The result of a restore: the restored paths, the session's first."""
 
     paths: tuple[str, ...]
 
 
 def restore(change_id: str | None = None, *, context: ChangeContext | None = None) -> Restored:
-    """Restore the session that was deleted last, or that a change's id or the session's path names.
+    """Restore the session deleted last, or the one that a change's id or the session's path names.
 
     Raises:
-        CannotUndo: there is none, or it cannot come back; the error says why and what can be done instead.
-        WriteFailed: the disk refused; it is still in the trash.
+        CannotUndo: there is no such session, or it cannot be restored; the error says why and what to do instead.
+        WriteFailed: an I/O error occurred; the session is still in the trash.
     """
     context = context or ChangeContext.real()
     with changing(context):
@@ -35,7 +35,7 @@ def restore(change_id: str | None = None, *, context: ChangeContext | None = Non
 
 
 def take_back(change: Change, context: ChangeContext) -> Restored:
-    """Restore what a change deleted; hold the lock."""
+    """Restore the files that a change deleted. The caller must hold the lock."""
     refuse_gone(change)
     *companions, session = items_of(change)
     why = trash.missing(session)
@@ -52,7 +52,7 @@ def take_back(change: Change, context: ChangeContext) -> Restored:
         elif not os.path.lexists(item.original):
             notes.append(reason)
         else:
-            # A new folder of that name, made by somebody else, must not be mixed with ours.
+            # The restored files must not be mixed with a new folder of the same name.
             raise CannotUndo(reason)
     new = context.journal.begin(
         "restore", change.agent, change.path, session_id=change.session_id, undoes=change.id, plan={"kind": "restore"}
@@ -69,7 +69,7 @@ def take_back(change: Change, context: ChangeContext) -> Restored:
 
 
 def _bring_back(items: list[Trashed]) -> None:
-    """Restore all items, or none."""
+    """Restore all trashed items, or none of them."""
     done: list[Trashed] = []
     try:
         for item in items:

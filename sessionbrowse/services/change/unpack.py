@@ -1,7 +1,7 @@
-"""Unpack a session that omp packed, in its old place, and move the packed file to the trash.
+"""Unpack a session that omp compressed, at its old path, and move the packed file to the trash.
 
-The change is done when the unpacked session has its name: a failure before that is rolled back, and afterwards only the
-packed file has to be put away.
+The change is complete when the unpacked session has its final name. A failure before that is rolled back; afterwards
+only the packed file has to be moved to the trash.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Json = Any
 
 
 def unpack(path: str, wanted: str, agent: str, context: ChangeContext, group: str | None) -> ChangeResult:
-    """Unpack a session to its old place; hold the lock. The packed file stays if no trash takes it.
+    """Unpack a session to its old path; hold the lock. The packed file stays if no trash can take it.
 
     Raises:
-        RefusedWrite: a file of that name exists.
+        RefusedWrite: a file with the unpacked name exists.
         WriteFailed: the disk refused, or the content is damaged; the packed session is as it was.
     """
     if os.path.lexists(wanted):
@@ -76,11 +76,11 @@ def unpack(path: str, wanted: str, agent: str, context: ChangeContext, group: st
 
 
 def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
-    """Undo an unpacking: move the packed file to its place and the unpacked one to the trash; hold the lock.
+    """Undo an unpacking: move the packed file back and the unpacked one to the trash. The caller must hold the lock.
 
     Raises:
-        CannotUndo: the session has new entries since, or the packed file is gone.
-        WriteFailed: the disk refused; the error says where each file is.
+        CannotUndo: the session has new entries since the unpacking, or the packed file is gone.
+        WriteFailed: an I/O error occurred; the error says where each file is.
     """
     name = shown_name(change.path)
     try:

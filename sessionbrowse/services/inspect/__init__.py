@@ -1,1 +1,1 @@
-"""Read one session: documents for printing, and the comparison of two branches."""
+"""Inspect one session: JSON documents for printing, and the comparison of two branches."""

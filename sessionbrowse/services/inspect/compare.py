@@ -1,4 +1,4 @@
-"""Compare two branches of a session from their last common entry on: messages, tools, files, cost."""
+"""Compare two branches of a session below their last common entry: messages, tools, files, cost."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _CHANGING_TOOLS = frozenset({"edit", "write", "multi_edit", "multiedit", "notebo
 
 
 class ComparedBranch(Struct, frozen=True, kw_only=True):
-    """One branch after the common ancestor: `entries` (indexes in file order, oldest first) end at `index`.
+    """One branch below the common ancestor; `entries` are indexes, oldest first, and `index` is the last of them.
 
-    `messages` counts what user and assistant said, `tools` the calls by tool, `files` are the paths that edits and
-    writes name.
+    `messages` counts the user and assistant messages, `tools` the calls of each tool; `files` are the paths that edit
+    and write calls name.
     """
 
     index: int
@@ -32,7 +32,7 @@ class ComparedBranch(Struct, frozen=True, kw_only=True):
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """Two branches; `ancestor` is their last common entry, None where they have different roots."""
+    """Two branches and their last common entry (`ancestor`), None if they have different roots."""
 
     ancestor: int | None
     shared: int
@@ -41,7 +41,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def compare(session: Session, left: int, right: int) -> Comparison:
-    """Return the parts of two entries' branches that they do not share.
+    """Compare the branches that end at two entries, below their last common entry.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -61,7 +61,7 @@ def compare(session: Session, left: int, right: int) -> Comparison:
 
 
 def compare_document(session: Session, comparison: Comparison, home: str = "") -> dict[str, Any]:
-    """Return the JSON document of a comparison."""
+    """Return a comparison as a JSON document."""
     ancestor = comparison.ancestor
     return {
         "path": session.path,

@@ -51,7 +51,7 @@ def show_document(session: Session) -> Document:
 
 
 def preorder(session: Session) -> Iterable[tuple[int, int]]:
-    """Yield (entry index, depth) of the whole tree, parents before children, children by time."""
+    """Yield (entry index, depth) for every entry of the tree, parents before children, children sorted by time."""
     stack = [(index, 0) for index in reversed(session.roots)]
     while stack:
         index, depth = stack.pop()
@@ -118,11 +118,11 @@ def label_documents(session: Session, home: str = "") -> list[Document]:
 
 
 def find_entry(session: Session, reference: str) -> int:
-    """Return the entry that an id, a unique beginning of one or an exact label names.
+    """Return the index of the entry named by an id, a unique beginning of an id, or an exact label.
 
     Raises:
-        NoSuchEntry: none does.
-        AmbiguousReference: several do.
+        NoSuchEntry: no entry matches.
+        AmbiguousReference: several entries match.
     """
     found = session.find(reference)
     if len(found) == 1:

@@ -1,1 +1,1 @@
-"""Gather, find, order and open sessions."""
+"""List, find, sort and open sessions."""

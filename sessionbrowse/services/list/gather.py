@@ -1,13 +1,16 @@
-"""The one pipeline of lists, for the command line, the browser, searches and the index command. Its steps:
+"""The pipeline that collects sessions, shared by the command line, the browser, searches and the index command.
+
+Its steps:
 
 1. `roots.scan_passes`: from places to session files with their stamps.
-2. Rows of the index stand for the files that did not change since they were indexed.
-3. Changed files are read: a few into the index, others, or all without an index, into summaries.
-4. `newest` or `select` chooses and orders; a row has all that `newest` needs.
+2. Files that did not change since they were indexed are represented by their index rows.
+3. Changed files are read: a few into the index, the others into summaries (without an index, all of them).
+4. `newest` or `select` filters and sorts; an index row has all the fields that `newest` needs.
 5. `unpack` turns the chosen rows into summaries and links sessions with their parents.
 
 Rows are unpacked last because a list shows few of many sessions. `summary_cache` repeats steps 2 and 3 for the browser,
-which keeps its summaries. `SessionManager` takes only the reading of step 3: its programs' rules find other files.
+which keeps its summaries. `SessionManager` uses only the reading of step 3, because it finds files by the rules of each
+program.
 """
 
 from __future__ import annotations
@@ -32,17 +35,17 @@ from sessionbrowse.store.index.rows import FileRow, ListRow, unread_bytes
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
 
 MAX_UPDATE_BYTES = 64 * 1024 * 1024
-"""A list reads no more than this into the index, so that nobody waits for it; `update_index` reads everything."""
+"""Maximum number of bytes that a list command reads into the index, to stay fast; `update_index` has no limit."""
 
 Listed: TypeAlias = ListRow | Summary
 """A listed session: a row of the index if its file did not change, else the summary that was read from the file."""
 AnyListed = TypeVar("AnyListed", bound=Listed)
 Summarise: TypeAlias = Callable[[FoundFile, str | None], Summary | None]
-"""Reads a file, given the agent that the user says all files belong to; None for a file to be left out."""
+"""Reads a file; the second argument is the agent given by the user, if any. Returns None to leave the file out."""
 
 
 class Listing(Struct, frozen=True):
-    """The sessions of a scope, newest files first; `everyone` includes those of agents that were not asked for."""
+    """The sessions of a scope, newest files first; `everyone` includes the sessions of agents outside the scope."""
 
     scope: Scope
     everyone: list[Listed]
@@ -51,7 +54,7 @@ class Listing(Struct, frozen=True):
 
     @property
     def sessions(self) -> list[Listed]:
-        """The sessions of the agents that were asked for."""
+        """The sessions of the agents in the scope."""
         agents = self.scope.agents
         return [session for session in self.everyone if session.agent in agents] if agents else self.everyone
 
@@ -60,10 +63,10 @@ class Listing(Struct, frozen=True):
 def open_listing(
     scope: Scope, directory: Path, *, skipped: Callable[[Skipped], None], note: Note, processes: bool = False
 ) -> Iterator[Listing]:
-    """Gather the sessions of a scope with the index in `directory`, if there is one, and keep that index open.
+    """Gather the sessions of a scope with the index in `directory`, if it exists; the index stays open meanwhile.
 
     Raises:
-        NotFound: a root is no directory, or there is no such agent.
+        NotFound: a given root is not a directory, or a given agent is unknown.
     """
     index = open_index(directory, note)
     try:
@@ -82,13 +85,15 @@ def gather(
     processes: bool = False,
     summarise: Summarise | None = None,
 ) -> Listing:
-    """Return every session of a scope (steps 1 to 3). A damaged index is deleted, with a sentence for `note`.
+    """Return every session of a scope (steps 1 to 3).
 
-    `processes` lets several processes read; only a process without other threads may do that. `summarise` replaces the
-    reading of a file.
+    A damaged index is deleted, and `note` gets a sentence about that.
+
+    `processes` allows several processes to read; the caller must have no other threads. `summarise` replaces the
+    function that reads a file.
 
     Raises:
-        NotFound: a root is no directory, or there is no such agent.
+        NotFound: a given root is not a directory, or a given agent is unknown.
     """
     files: dict[str, FoundFile] = {}
     sessions: dict[str, Listed] = {}
@@ -118,12 +123,12 @@ def gather_into(
     summarise: Summarise | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Summary | None]:
-    """Add the files of a scope to `files`, newest first, and the sessions to `sessions`; both are by path.
+    """Add the files of a scope to `files`, newest first, and the sessions to `sessions`; the keys are paths.
 
-    Yield each summary that is read, at once, and None for each file that was read and left out.
+    Each summary is yielded as soon as it is read, and None for each file that was read but left out.
 
     Raises:
-        NotFound: a root is no directory, or there is no such agent.
+        NotFound: a given root is not a directory, or a given agent is unknown.
         sqlite3.DatabaseError: the index is damaged, or locked by another program.
     """
     override = scope.override
@@ -137,7 +142,7 @@ def gather_into(
             try:
                 index.update(changed, override, gone=gone)
             except IndexBusy:
-                # The other process reads the same files; those it has not reached yet are read here.
+                # Another process is indexing the same files; the files that it has not reached yet are read here.
                 pass
             except IndexUnavailable as error:
                 note(error.sentence)
@@ -168,7 +173,7 @@ def gather_summaries(
 def gather_with_texts(
     scope: Scope, matches: Callable[[Summary, str], bool], skipped: Callable[[Skipped], None] = lambda _: None
 ) -> list[Summary]:
-    """Return the summaries whose messages' text `matches`; every file is read, and one text is in memory at a time."""
+    """Return the summaries of sessions whose text `matches` accepts; every file is read, with one text in memory."""
     from sessionbrowse.store.read.summarise import summarise_file
 
     def summarise(file: FoundFile, override: str | None) -> Summary | None:
@@ -192,13 +197,13 @@ def update_index(
 ) -> None:
     """Read every new and changed file of a scope into the index, and drop the files that are gone.
 
-    An index in which too much is outdated is built anew. `tools` adds tool calls and results.
+    An index with too much outdated data is rebuilt. `tools` adds tool calls and results.
 
     Raises:
         IndexBusy: another process is writing the index.
         IndexUnavailable: it cannot be written.
         sqlite3.Error: it cannot be read.
-        NotFound: a root is no directory, or there is no such agent.
+        NotFound: a given root is not a directory, or a given agent is unknown.
     """
     if index.is_worn():
         index.empty()
@@ -227,7 +232,7 @@ def update_index(
 def newest(
     sessions: Iterable[AnyListed], *, cwd: str | None = None, named: bool = False, limit: int | None = None
 ) -> list[AnyListed]:
-    """Return the sessions of a directory, or those with a name, or all, most recently changed first."""
+    """Return sessions, most recently changed first: all, only those of a directory, or only those with a name."""
     wanted = [
         session
         for session in sessions
@@ -246,7 +251,7 @@ def select(
     limit: int | None = None,
     texts: dict[str, str] | None = None,
 ) -> list[Summary]:
-    """Return the summaries that a query finds, in the order that `sort` names. `texts` are messages' texts by path.
+    """Return the summaries that match a query, sorted by `sort`; `texts` maps paths to the text of the messages.
 
     Raises:
         BadPattern: the query's pattern is not valid.
@@ -261,13 +266,13 @@ def select(
 
 
 def unpack(listing: Listing, chosen: Sequence[Listed], *, whole: bool = False) -> list[Summary]:
-    """Return the summaries of the chosen sessions, linked with their parents (step 5).
+    """Return the summaries of the chosen sessions, linked with their parent sessions (step 5).
 
-    The index has only the beginning of a long first message; `whole` reads the rest from the session file.
+    The index stores only the beginning of a long first message; `whole` reads the rest from the session file.
     """
     rows = [session for session in chosen if not isinstance(session, Summary)]
     packed = listing.index.summaries(rows) if listing.index is not None else {}
-    # The index lost the others, through damage or another process that builds it anew.
+    # The other rows vanished from the index, because it is damaged or another process is rebuilding it.
     lost = [file for row in rows if row.path not in packed and (file := listing.files.get(row.path)) is not None]
     read = {summary.path: summary for summary in _read(lost, listing.scope.override) if summary is not None}
     found: dict[str, Summary] = {}
@@ -296,7 +301,7 @@ def _with_whole_first_message(summary: Summary, offset: int, size: int) -> Summa
     try:
         line = read_at(summary.path, offset, size)
     except Unreadable:
-        # The file was deleted a moment ago: the session is listed with what the index knows of it.
+        # The file was deleted a moment ago, so the session is listed with the shortened message of the index.
         return replace(summary, first_message_cut=True)
     text, was_cut = first_message_of(line)
     return replace(summary, first_message=text or summary.first_message, first_message_cut=was_cut)
@@ -307,7 +312,7 @@ def _rows_by_path(index: Index | None) -> dict[str, ListRow]:
 
 
 def _changed(rows: dict[str, ListRow], files: Iterable[FoundFile], override: str | None) -> list[FoundFile]:
-    """Return the files of which the index has no row, or the row of another version."""
+    """Return the files without an index row, or with the row of another version of the file."""
     return [file for file in files if (row := rows.get(file.path)) is None or not row.is_current(file, override)]
 
 
@@ -316,7 +321,7 @@ def _unread(rows: dict[str, ListRow], changed: Iterable[FoundFile]) -> int:
 
 
 def _gone(rows: dict[str, ListRow], files: dict[str, FoundFile], roots: Sequence[str]) -> list[FileRow]:
-    """Return the rows of files that no longer exist below the roots. Other disks may just not answer."""
+    """Return the rows of files that no longer exist below the roots; files elsewhere may be on an unmounted disk."""
     missing = [path for path in rows if path not in files]
     prefixes = tuple([root.rstrip("/") + "/" for root in roots])
     return [rows[path] for path in missing if path.startswith(prefixes) and not os.path.lexists(path)]
@@ -327,7 +332,7 @@ def _read(
 ) -> Iterator[Summary | None]:
     if not files:
         return iter(())
-    # A list of unchanged files imports nothing that reads a session.
+    # A list of unchanged files starts faster without the modules that read sessions.
     from sessionbrowse.store.read.summarise import summaries_of
     from sessionbrowse.store.read.worker_processes import one_worker, workers_for
 

@@ -19,12 +19,12 @@ from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_regular
 from sessionbrowse.store.read.summarise import agent_of_file
 
 _MOST_CANDIDATES = 10
-# pi searches no further for a header either (0.87). Headers of version 1 may hold a system prompt.
+# pi reads the same number of bytes to find a header (0.87). Headers of version 1 may contain a system prompt.
 _LARGEST_HEAD_BYTES = 1024 * 1024
 
 
 class Located(Struct, frozen=True):
-    """A session that a reference names: its file, its agent, and the place that led to it (None: it lies elsewhere)."""
+    """The session that a reference names: its file, its agent, and the place of the scope that contains it, if any."""
 
     path: str
     agent: str
@@ -34,11 +34,11 @@ class Located(Struct, frozen=True):
 def locate(reference: str, scope: Scope) -> Located:
     """Find the session that a path, an id or the beginning of an id names.
 
-    A path need not lie in a place of the scope; if it does, the place says what the agent needs to resume it.
+    A path may be outside the places of the scope; if it is inside, the place provides the settings to resume it.
 
     Raises:
         NoSuchSession: nothing fits.
-        AmbiguousReference: several sessions fit.
+        AmbiguousReference: several sessions match.
         NotASession: the file cannot be read.
     """
     by_path: dict[str, FoundFile] = {}
@@ -60,10 +60,10 @@ def locate(reference: str, scope: Scope) -> Located:
 
 
 def all_files(scope: Scope) -> Iterator[FoundFile]:
-    """Yield every session file of the scope, nested and archived ones too, and those in places that projects name.
+    """Yield every session file of the scope, also nested, archived, and in directories that project settings name.
 
     Raises:
-        NotFound: a root is no directory, or there is no such agent.
+        NotFound: a given root is not a directory, or a given agent is unknown.
     """
     found: list[FoundFile] = []
 
@@ -76,11 +76,11 @@ def all_files(scope: Scope) -> Iterator[FoundFile]:
 
 
 def find_path(reference: str, files: Iterable[FoundFile]) -> str:
-    """Return the path of the session that `reference` names among the files; a path names itself.
+    """Return the path of the session that `reference` names among the files; a reference that is a path is returned.
 
     Raises:
-        NoSuchSession: nothing fits.
-        AmbiguousReference: several files fit; the sentence lists them.
+        NoSuchSession: no file matches.
+        AmbiguousReference: several files match; the message lists them.
     """
     if looks_like_path(reference):
         path = os.path.abspath(os.path.expanduser(reference))
@@ -112,7 +112,7 @@ def find_path(reference: str, files: Iterable[FoundFile]) -> str:
 
 
 def looks_like_path(reference: str) -> bool:
-    """Tell whether a reference is a path: it has a separator or a session file's suffix (the agents' own rule)."""
+    """Return True if a reference is a path: it has a separator or a session file's suffix (as the agents decide)."""
     return "/" in reference or os.sep in reference or reference.endswith((".jsonl", ".ndjson"))
 
 
@@ -138,7 +138,7 @@ def header_of(path: str) -> Header:
 
 
 def _files_around(path: str, scope: Scope) -> Iterator[FoundFile]:
-    """Yield the files of those places that contain a path."""
+    """Yield the files of the places that contain the given path."""
     here = os.path.realpath(path)
     for place in places_of(scope):
         if here.startswith(os.path.realpath(place.root).rstrip("/") + "/"):

@@ -1,4 +1,4 @@
-"""Open a session with the entries that the index has; reading a large file takes longer."""
+"""Open a session with its entries from the index, which is faster than reading a large file."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sessionbrowse.store.index.indexed_session import session_from_index
 from sessionbrowse.store.read.session_file import open_session
 
 WORTH_BYTES = 1024 * 1024
-"""A smaller file is read as fast as its entries are fetched from the index."""
+"""Minimum file size for using the index; reading a smaller file takes no longer."""
 
 
 class Opener:
-    """Opens sessions, also from several threads; the index stays open between the calls."""
+    """Opens sessions, from any thread; the index stays open between the calls."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Opener:
         with self._lock:
             inode = _inode(self._directory / INDEX_FILE)
             if self._index is not None and inode != self._inode:
-                # Another process has built it anew.
+                # Another process has rebuilt the index.
                 self._index.close()
                 self._index = None
             if self._index is None and inode:

@@ -1,4 +1,4 @@
-"""Find the repository of a directory, so that worktrees count as one project. Files are read; git is not run."""
+"""Find the repository of a directory, so that worktrees count as one project; reads git's files, never runs git."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _MOST_LEVELS = 64
 
 
 def repositories_of(directories: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, str]:
-    """Return each directory's repository; directories without one, or on a disk that hangs, are left out."""
+    """Return the repository of each directory; directories without one, or on an unresponsive disk, are left out."""
     return {path: found for path, found in _REPOSITORIES.many(directories, timeout_s).items() if found}
 
 
 def repository_of(directory: str) -> str | None:
-    """Return the main directory of a directory's repository; None if it is in none, or is gone.
+    """Return the main directory of the repository around a directory; None without repository or directory.
 
     A worktree belongs to the repository it was made from. A bare repository is its own main directory.
     """
@@ -33,7 +33,7 @@ def repository_of(directory: str) -> str | None:
         if os.path.isfile(git):
             return _main_directory(here, git)
         above = os.path.dirname(here)
-        # A home directory under version control does not turn everything in it into one project.
+        # A home directory under version control would turn all projects in it into one project.
         if above in (here, home):
             return None
         here = above
@@ -41,7 +41,7 @@ def repository_of(directory: str) -> str | None:
 
 
 def moved(missing: Iterable[str], known: Sequence[str], state: str) -> dict[str, str]:
-    """Return the new paths of missing directories by the old ones, as far as their repositories were recorded."""
+    """Return a map from missing directories to their new paths, for those whose repository was recorded."""
     noted = moved_projects.noted(state)
     found: dict[str, str] = {}
     for old in missing:
@@ -51,12 +51,12 @@ def moved(missing: Iterable[str], known: Sequence[str], state: str) -> dict[str,
 
 
 def _main_directory(worktree: str, git: str) -> str:
-    """Return the main directory of a worktree, by the `gitdir:` in its file (gitrepository-layout(5))."""
+    """Return the main directory of a worktree, read from `gitdir:` in its `.git` file (gitrepository-layout(5))."""
     named = _line(git).removeprefix("gitdir:").strip()
     own = os.path.normpath(os.path.join(worktree, named))
     shared = _line(os.path.join(own, "commondir"))
     if not named or not shared:
-        # A submodule, or a repository with a separate git directory: it has no worktrees.
+        # This is a submodule or a repository with a separate git directory, and not a worktree.
         return worktree
     common = os.path.normpath(os.path.join(own, shared))
     return os.path.dirname(common) if os.path.basename(common) == ".git" else common

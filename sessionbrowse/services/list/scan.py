@@ -1,4 +1,4 @@
-"""Read all sessions of a scope in batches, for who shows the first ones before the last are read."""
+"""Read all sessions of a scope in batches, so that the first ones can be shown before the last are read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BATCH_SECONDS = 0.05
 
 
 class Batch(Struct, frozen=True):
-    """Some summaries, new or replacing earlier ones of the same path, and how many of all files are done."""
+    """Some summaries, each replacing an earlier one of the same path, and the number of files done and in total."""
 
     summaries: list[Summary]
     done: int
@@ -31,16 +31,16 @@ def scan(
     skipped: Callable[[Skipped], None] = lambda _: None,
     summarise: Summarise | None = None,
 ) -> Iterator[Batch]:
-    """Yield the summaries of all sessions, newest files first; the last batch brings those whose parents were found.
+    """Yield the summaries of all sessions, newest files first; the last batch repeats those whose parents were found.
 
     Raises:
-        NotFound: a root is no directory, or there is no such agent.
+        NotFound: a given root is not a directory, or a given agent is unknown.
     """
     files: dict[str, FoundFile] = {}
     sessions: dict[str, Listed] = {}
     pending: list[Summary] = []
     done = 0
-    # The first session does not wait for others.
+    # The first session is yielded alone, at once.
     deadline = 0.0
     for summary in gather_into(files, sessions, scope, cancelled=cancelled, skipped=skipped, summarise=summarise):
         done += 1

@@ -1,4 +1,4 @@
-"""The sessions that a search covers, with the rows of the index that lead to their texts."""
+"""The sessions that a search covers, with their index rows, which locate their texts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from sessionbrowse.store.index.rows import FileRow
 
 
 class Snapshot(Struct, frozen=True):
-    """The sessions of a scope at one moment. `rows` are by path; files without a row are searched line by line.
+    """The sessions of a scope at one moment, with their index rows by path.
 
-    `generation` is the index's, to notice that the rows are outdated. `first_messages` returns the first messages that
-    the index has, by path; it is there where the summaries have none.
+    Files without a row are searched line by line. `generation` is the generation of the index; a different one means
+    that the rows are outdated. If the summaries have no first messages, `first_messages` returns those of the index, by
+    path.
     """
 
     summaries: list[Summary]
@@ -42,10 +43,10 @@ def take_snapshot(
     10,000 summaries takes longer than a search.
 
     Raises:
-        NotFound: a root is no directory, or there is no such agent.
+        NotFound: a given root is not a directory, or a given agent is unknown.
         sqlite3.Error: the index cannot be read at all.
     """
-    # Before the rows: they are outdated if another process builds the index anew from here on.
+    # The generation is read before the rows, so that a rebuild by another process in between is noticed.
     generation = index.generation if index is not None else 0
     listing = gather(scope, index, skipped=skipped, note=note)
     rows = _rows(listing.sessions)
@@ -55,10 +56,10 @@ def take_snapshot(
 
 
 def indexed_snapshot(scope: Scope, index: Index) -> Snapshot:
-    """Return the sessions of a scope as the index knows them, without asking the disk; none if the index is damaged.
+    """Return the sessions of a scope that are in the index, without reading the disk; none if the index is damaged.
 
     Raises:
-        NotFound: a root is no directory, or there is no such agent.
+        NotFound: a given root is not a directory, or a given agent is unknown.
     """
     roots = tuple([place.root.rstrip("/") + "/" for place in places_of(scope)])
     try:
@@ -67,7 +68,7 @@ def indexed_snapshot(scope: Scope, index: Index) -> Snapshot:
             row for row in index.rows() if row.path.startswith(roots) and (scope.hidden or not row.hidden)
         ]
     except sqlite3.Error:
-        # The next gathering notices the damage, and says so.
+        # The next gathering notices and reports the damage.
         return Snapshot([])
     listing = Listing(scope, rows, {}, index)
     return Snapshot(unpack(listing, listing.sessions), _rows(listing.sessions), generation)

@@ -20,18 +20,18 @@ from sessionbrowse.store.read.summarise import summaries_of
 
 AT_ONCE_FILES = 50
 AT_ONCE_BYTES = 16 * 1024 * 1024
-"""Up to so many files and bytes are read into the index before they are shown; more are shown before."""
+"""Limits for reading changed files into the index first; if there are more, the browser shows them before."""
 
 
 class _Cached(Struct, frozen=True, gc=False):
-    """A summary, with the stamp of the file that it was read from; a `FileRow` was not yet compared with the file."""
+    """A summary and the stamp of its file; a stamp that is a `FileRow` was not yet compared with the file."""
 
     stamp: FileStamp
     summary: Summary
 
 
 class SummaryCache:
-    """The summaries of files by path, kept current together with the index where there can be one."""
+    """A cache of summaries by path, updated together with the index if there is an index."""
 
     def __init__(self, cache: Path, override: str | None, note: Note) -> None:
         self._override = override
@@ -39,11 +39,11 @@ class SummaryCache:
         self._cached: dict[str, _Cached] = {}
         self._index: Index | None = open_index(cache, note, create=True)
         self.unindexed: list[FoundFile] = []
-        """Files that were read for the browser, and are still to be read into the index."""
+        """Files that were read for the browser, but not into the index yet."""
 
     @property
     def has_index(self) -> bool:
-        """Whether there is an index to be kept current."""
+        """True if there is an index to update."""
         return self._index is not None
 
     def paths(self) -> list[str]:
@@ -51,7 +51,7 @@ class SummaryCache:
         return list(self._cached)
 
     def rows(self, is_listed: Callable[[str], bool]) -> list[ListRow]:
-        """Return the index's rows of the files whose path is listed."""
+        """Return the index rows of the files whose path `is_listed` accepts."""
         if self._index is None:
             return []
         try:
@@ -61,18 +61,18 @@ class SummaryCache:
             return []
 
     def summaries(self, rows: Sequence[ListRow]) -> list[Summary]:
-        """Return the index's summaries of some files."""
+        """Return the summaries of some files from the index."""
         return [summary for summary, _ in self._index.summaries(rows).values()] if self._index is not None else []
 
     def load(self, is_listed: Callable[[str], bool]) -> list[Summary]:
-        """Cache and return the index's summaries of the files whose path is listed; no file is compared yet."""
+        """Cache and return the index's summaries whose path `is_listed` accepts; no file is compared yet."""
         rows = self.rows(is_listed)
         found = self._index.summaries(rows) if self._index is not None else {}
         self._cached.update({row.path: _Cached(row, found[row.path][0]) for row in rows if row.path in found})
         return [cached.summary for cached in self._cached.values()]
 
     def get(self, file: FoundFile) -> Summary | None:
-        """Return the summary of a file, None if it must be read: it is not cached, or has changed."""
+        """Return the cached summary of a file; None if it is not cached or the file has changed."""
         cached = self._cached.get(file.path)
         if cached is None:
             return None
@@ -85,7 +85,7 @@ class SummaryCache:
         return placed(cached.summary, file)
 
     def read(self, files: Sequence[FoundFile]) -> Iterator[tuple[FoundFile, Summary | None]]:
-        """Read files and yield them with their summaries, roughly in their order; None for a file that vanished."""
+        """Read files and yield each with its summary, roughly in the given order; None for a file that vanished."""
         left = list(files)
         if self._index is not None and left:
             if len(left) <= AT_ONCE_FILES and sum(self._unread_bytes(file) for file in left) <= AT_ONCE_BYTES:
@@ -116,7 +116,7 @@ class SummaryCache:
         return unread_bytes(cached.stamp if cached is not None else None, file)
 
     def _through_index(self, files: Sequence[FoundFile]) -> list[FoundFile]:
-        """Read files into the index and return those that it has now."""
+        """Read files into the index and return the files that are in it afterwards."""
         assert self._index is not None
         try:
             self._index.update(files, self._override)

@@ -1,1 +1,1 @@
-"""Resume a session in its agent: command, checks, launch."""
+"""Resume a session in its agent: build the command, check it, launch it."""

@@ -1,4 +1,4 @@
-"""Warnings before a session is resumed: a program has it open, or its newest messages would be left behind."""
+"""Warnings before a session is resumed: another program may have it open, or it resumes without its newest messages."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sessionbrowse.text import clean
 
 
 class LeftBehind(Struct, frozen=True):
-    """The newest message, if the program would resume on another branch, and the number of messages only there.
+    """The messages of the newest branch, if the program would resume on another branch; `messages` is their number.
 
-    `entry_id` is the entry to check out so that the program resumes there; None if no entry can be.
+    `entry_id` is the entry to check out to resume on the newest branch; None if no entry can be checked out.
     """
 
     newest_id: str | None
@@ -28,18 +28,18 @@ class LeftBehind(Struct, frozen=True):
     def sentence(self) -> str:
         """The warning as a sentence."""
         count = "1 message is" if self.messages == 1 else f"{self.messages} messages are"
-        return f"{count} not on the branch where the session resumes, the newest of all among them."
+        return f"{count} not on the branch where the session resumes, including the newest message."
 
 
 class BeforeResume(Struct, frozen=True):
-    """Reasons to ask before resuming: the signs of a writer, and the messages that would be left behind."""
+    """Reasons to ask before resuming: signs that a program is writing, and messages that would be left behind."""
 
     used: FileUsage
     left_behind: LeftBehind | None
 
     @property
     def warning(self) -> str | None:
-        """The warning that a program may be writing the session; None if there is no sign of one."""
+        """The warning that a program may be writing the session; None if there is no sign of such a program."""
         if not self.used.in_use:
             return None
         reasons = "; ".join(map(clean, self.used.reasons))
@@ -50,7 +50,7 @@ def before_resume(path: str, agent: str, context: ChangeContext | None = None) -
     """Check a session before it is resumed; the whole file is read.
 
     Raises:
-        NotASession: it cannot be read, or is none.
+        NotASession: the file cannot be read, or is not a session.
     """
     context = context or ChangeContext.real()
     session = open_session(path, agent)
@@ -59,7 +59,7 @@ def before_resume(path: str, agent: str, context: ChangeContext | None = None) -
 
 
 def left_behind_of(session: Session) -> LeftBehind | None:
-    """Return the messages that a resuming program would leave behind; None if it resumes at the newest one."""
+    """Return the messages that a resuming program would leave behind; None if it resumes at the newest message."""
     newest = left_behind(session)
     if newest is None:
         return None

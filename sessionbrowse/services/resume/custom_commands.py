@@ -1,4 +1,4 @@
-"""Run the user's own commands: fill in placeholders safely, so that no text of a session is run as a command."""
+"""Run the user's own commands; placeholders are filled in safely, so that no text of a session runs as a command."""
 
 from __future__ import annotations
 
@@ -20,20 +20,18 @@ _PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
 
 
 def placeholders_of(command: CustomCommand) -> frozenset[str]:
-    """Return the placeholders that a command holds."""
+    """Return the placeholders that a command contains."""
     words = [command.run] if isinstance(command.run, str) else command.run
     return frozenset([name for word in words for name in _PLACEHOLDER.findall(word)])
 
 
 def words_of(command: CustomCommand, values: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words to run.
+    """Return the argument list to run for a command.
 
-    In a shell line a placeholder becomes a variable in double quotes, so that the shell never parses the value,
-    whatever
-    it holds.
+    In a shell line a placeholder becomes a variable in double quotes, so that the shell never parses its value.
 
     Raises:
-        CommandFailed: a placeholder's value holds a character that no program can be given.
+        CommandFailed: a placeholder's value contains a character that cannot be passed to a program.
     """
     for name in sorted(placeholders_of(command)):
         if not _can_be_given(values.get(name, "")):
@@ -47,7 +45,7 @@ def words_of(command: CustomCommand, values: Mapping[str, str]) -> tuple[str, ..
 
 
 def paused(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return words that run the command and then wait for the Enter key, so that its output can be read."""
+    """Return an argument list that runs the command and then waits for Enter, so that its output can be read."""
     return ("sh", "-c", PAUSE, "sh", *words)
 
 
@@ -60,7 +58,7 @@ def run_quietly(command: CustomCommand, values: Mapping[str, str], directory: st
     """Run a command in the background and return the last lines of its output, safe to print.
 
     Raises:
-        CommandFailed: it could not be started, or ended with another status than 0.
+        CommandFailed: the command could not be started, or ended with a status other than 0.
     """
     argv = words_of(command, values)
     try:
@@ -84,7 +82,7 @@ def run_quietly(command: CustomCommand, values: Mapping[str, str], directory: st
 
 
 def directory_for(cwd: str, home: str) -> str:
-    """Return the directory a command runs in: the session's, or the home directory if that is gone."""
+    """Return the directory for a command: the session's, or the home directory if that is gone."""
     return cwd if cwd and os.path.isdir(cwd) else home
 
 

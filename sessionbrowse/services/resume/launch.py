@@ -14,7 +14,7 @@ from sessionbrowse.text import clean, clean_lines, shell_quote
 
 TMUX_SECONDS = 10.0
 FAILS_WITHIN_SECONDS = 1.5
-"""How many seconds the user's command is watched for a failure."""
+"""Time in seconds for which the user's command is watched for a failure."""
 
 # The window waits after a failure, so that the error can be read. The directory is not passed with tmux's `-c`, which
 # would expand `#(…)` in its name.
@@ -27,7 +27,7 @@ _SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 
 
 def why_no_tmux(environ: Mapping[str, str]) -> str | None:
-    """Return the reason why tmux cannot open anything, None if it can."""
+    """Return the reason why tmux cannot open a window or split, None if it can."""
     if not environ.get("TMUX"):
         return "The browser does not run in tmux."
     if shutil.which("tmux", path=environ.get("PATH") or os.defpath) is None:
@@ -36,7 +36,7 @@ def why_no_tmux(environ: Mapping[str, str]) -> str | None:
 
 
 def why_no_command(template: Sequence[str]) -> str | None:
-    """Return the reason why the command of the settings cannot start an agent, None if it can."""
+    """Return the reason why the settings' `resume.command` cannot start an agent, None if it can."""
     if not template:
         return "The settings name no command: resume.command."
     if not any("{argv}" in word or "{line}" in word for word in template):
@@ -45,10 +45,10 @@ def why_no_command(template: Sequence[str]) -> str | None:
 
 
 def tmux_argv(command: ResumeCommand, environ: Mapping[str, str], *, split: bool) -> tuple[str, ...]:
-    """Return the words that open a window, or a split of this one, in which the agent runs.
+    """Return the argument list by which tmux opens a new window, or splits this one, to run the agent.
 
-    tmux starts programs with its own environment, so the variables that lead the agent to its sessions are passed as
-    words; secrets are not, because every user can read a program's words.
+    tmux starts programs with its own environment, so the variables by which the agent finds its sessions are passed as
+    arguments; secrets are not, because every user of the machine can read a program's arguments.
 
     Raises:
         CannotResume: the browser does not run in tmux.
@@ -63,15 +63,15 @@ def tmux_argv(command: ResumeCommand, environ: Mapping[str, str], *, split: bool
         where = ["new-window", "-n", command.agent]
     variables = [f"{name}={value}" for name, value in sorted(_variables(command, environ).items())]
     words = ("env", *variables, "sh", "-c", _IN_ITS_DIRECTORY, "sh", command.cwd, *command.argv)
-    # tmux takes a semicolon at the end of a word for the end of its command.
+    # tmux would treat a semicolon at the end of an argument as the end of its command.
     return ("tmux", *where, "--", *[f"{word[:-1]}\\;" if word.endswith(";") else word for word in words])
 
 
 def command_argv(command: ResumeCommand, template: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of the user's own command, its placeholders replaced by the agent's command.
+    """Return the argument list of the user's own command, with the agent's command in its placeholders.
 
     Raises:
-        CannotResume: the settings name no command that holds them.
+        CannotResume: the settings name no command with such placeholders.
     """
     reason = why_no_command(template)
     if reason is not None:
@@ -91,7 +91,7 @@ def command_argv(command: ResumeCommand, template: Sequence[str]) -> tuple[str, 
 
 
 def replaced(text: str, values: Mapping[str, str]) -> str:
-    """Return a text with its placeholders replaced; placeholders inside a value are not replaced again."""
+    """Return a text with its placeholders replaced once; placeholders inside the values stay as they are."""
     pieces: list[str] = []
     while True:
         found = [(at, name) for name in values if (at := text.find(name)) >= 0]
@@ -103,10 +103,10 @@ def replaced(text: str, values: Mapping[str, str]) -> str:
 
 
 def open_in_tmux(command: ResumeCommand, environ: Mapping[str, str], *, split: bool) -> None:
-    """Open a window or a split in which the agent runs. For background threads.
+    """Open a tmux window or split that runs the agent; to be called in a background thread.
 
     Raises:
-        CannotResume: tmux refused.
+        CannotResume: tmux failed.
     """
     argv = tmux_argv(command, environ, split=split)
     try:
@@ -120,10 +120,10 @@ def open_in_tmux(command: ResumeCommand, environ: Mapping[str, str], *, split: b
 
 
 def start_command(command: ResumeCommand, template: Sequence[str], environ: Mapping[str, str]) -> None:
-    """Start the user's own command without waiting for its end. For background threads.
+    """Start the user's own command without waiting for its end; to be called in a background thread.
 
     Raises:
-        CannotResume: it could not be started, or failed at once.
+        CannotResume: the command could not be started, or failed at once.
     """
     argv = command_argv(command, template)
     with tempfile.TemporaryFile() as said:

@@ -1,4 +1,4 @@
-"""Plan how to resume a session in its own program: the command, its directory, and whether it would do harm.
+"""Plan how to resume a session in its own program: the command, its directory, and checks against data loss.
 
 Nothing is started here. `plan` checks the file as late as possible, because three of the programs make a new session if
 the file is gone, and one overwrites a file that it cannot read.
@@ -40,7 +40,7 @@ _WHAT_HAPPENS_ELSEWHERE = {
 
 
 class ResumeCommand(Struct, frozen=True):
-    """A command that resumes a session: its words, its directory, and the variables added to the environment.
+    """A command that resumes a session: its arguments, its directory, and the variables added to the environment.
 
     `notes` are sentences for the user.
     """
@@ -52,11 +52,11 @@ class ResumeCommand(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     def shell_line(self) -> str:
-        """Return one line for a POSIX.1-2024 shell (bash, zsh, ksh): control characters become `$'\\x1b'`."""
+        """Return a line with `cd` for a POSIX.1-2024 shell (bash, zsh, ksh); control characters become `$'\\x1b'`."""
         return f"cd {shell_quote(self.cwd)} && {self.bare_line()}"
 
     def bare_line(self) -> str:
-        """Return the command as one shell line without the change of directory."""
+        """Return the command as one shell line without `cd`."""
         variables = [f"{name}={shell_quote(value)}" for name, value in self.env.items()]
         return " ".join([*variables, *map(shell_quote, self.argv)])
 
@@ -76,9 +76,8 @@ def resume_command(
 
     Args:
         path: absolute path of the file. The agents also take ids, but look them up in one project only.
-        place: the place in which the file was found; it may need a variable or profile of the agent.
-        settings_command: the user's own command in place of the program's name (words, or a shell-quoted
-        line).
+        place: the store in which the file was found; the agent may need a variable or profile to use that store.
+        settings_command: the user's own command in place of the program's name (words, or a shell-quoted line).
     """
     words = shlex.split(settings_command) if isinstance(settings_command, str) else settings_command
     return ResumeCommand(
@@ -100,15 +99,15 @@ def plan(
     must_start: bool = True,
     timeout_s: float = TIMEOUT_S,
 ) -> ResumeCommand:
-    """Return the command that resumes this session, after checking the file again.
+    """Return the command that resumes a session, after checking the file again.
 
     Args:
-        directory: where to run it instead of in the session's own directory.
-        must_start: also check that program and directory exist (not needed to print the command).
+        directory: the directory to run the command in, instead of the session's own directory. must_start: also check
+        that the program and the directory exist (not needed to print the command).
 
     Raises:
         CannotResume: the file is gone, or the agent would refuse or overwrite it.
-        AgentMissing: the program is not on this machine.
+        AgentMissing: the program is not installed.
         DirectoryMissing: the session's directory is gone, or on a disk that does not answer.
     """
     file = absolute(os.fspath(path), around.cwd)
@@ -125,7 +124,7 @@ def plan(
 
 
 def _check_file(path: str, agent: Agent) -> tuple[str, list[str]]:
-    """Return the header's directory ("" if it names none), and notes on how opening changes the file."""
+    """Return the header's directory ("" if there is none), and notes on changes that opening the file causes."""
     shown = clean(path)
     if path.endswith(".gz"):
         raise CannotResume(f"{shown} is packed away: {agent.name} cannot open it before it is unpacked.")
@@ -162,7 +161,7 @@ def _check_file(path: str, agent: Agent) -> tuple[str, list[str]]:
 
 
 def _read_start(descriptor: int, agent: Agent) -> Reader:
-    """Read a file up to its header, or up to the line that proves that there is none."""
+    """Read a file up to its header, or up to the line that proves that the file has no header."""
     reader = Reader(agent.rules)
     for block in line_blocks(file_blocks(descriptor)):
         for _ in reader.read(block):
@@ -178,7 +177,7 @@ def _has_null_line(descriptor: int) -> bool:
 
 
 def _overlapping(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield overlapping pieces: each begins with the end of the one before; the last one ends in a newline."""
+    """Yield overlapping pieces: each begins with the end of the previous one; the last one ends in a newline."""
     rest = b""
     for piece in pieces:
         joined = rest + piece
@@ -191,7 +190,7 @@ def _overlapping(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _blobs_of_copy(
     path: str, agent: str, place: Place | None, around: Surroundings
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the variables that omp needs to find the images of a copied store, and a note on their side effect.
+    """Return the variables by which omp finds the images of a copied store, and a note on their side effect.
 
     They also move omp's settings and login, so they are returned only if the session refers to an image that this store
     has and omp's own store has not.

@@ -30,7 +30,7 @@ def run_agent(command: ResumeCommand, environ: Mapping[str, str], output: int | 
 
 
 def ending(agent: str, status: int) -> str | None:
-    """Return a sentence on the agent's exit status, None if it succeeded or the user interrupted it."""
+    """Return a sentence about the agent's exit status, None if the agent succeeded or the user interrupted it."""
     if status in (0, 128 + signal.SIGINT):
         return None
     if status > 128 and status - 128 in {known.value for known in signal.Signals}:
@@ -40,19 +40,19 @@ def ending(agent: str, status: int) -> str | None:
 
 @contextmanager
 def _keyboard_is_the_agents() -> Iterator[None]:
-    """Ignore Ctrl+C while the agent runs, for it is meant for the agent, which starts with the default handler."""
+    """Ignore Ctrl+C in this process while the agent runs; the agent itself starts with the default handler."""
     previous = {number: signal.signal(number, lambda *_: None) for number in _KEYBOARD_SIGNALS}
     try:
         yield
     finally:
         for number, handler in previous.items():
-            # None: the handler was not set by Python, so Python cannot put it back.
+            # None means that the handler was not set by Python, so Python cannot restore it.
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
 
 
 @contextmanager
 def _terminal_kept() -> Iterator[None]:
-    """Restore the terminal's modes afterwards: an agent that was killed leaves the terminal raw."""
+    """Restore the terminal's modes at the end: an agent that was killed leaves the terminal in raw mode."""
     try:
         import termios
     except ImportError:  # Windows
@@ -68,6 +68,6 @@ def _terminal_kept() -> Iterator[None]:
     try:
         yield
     finally:
-        # TCSADRAIN keeps the keys typed ahead. An error means that the terminal is gone.
+        # TCSADRAIN keeps keys that were typed ahead. An error means that the terminal is gone.
         with suppress(termios.error):
             termios.tcsetattr(descriptor, termios.TCSADRAIN, modes)

@@ -1,6 +1,6 @@
-"""Entries that may match a query, by the words in the index.
+"""Find entries that may match a query, by the words in the index.
 
-Full-text tables name rows of text; a row belongs to a file and holds the text of some of its entries.
+Full-text tables return row ids; each row belongs to a file and contains the text of some of its entries.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from sessionbrowse.store.index.schema import TEXT_TABLES
 
 
 class WordIndex:
-    """The words of an open index; which rows belong to which file is cached."""
+    """Looks up words in an open index; the map from rows to files is cached."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
         self._rows: dict[tuple[sqlite3.Connection, str], _TextRows] = {}
 
     def candidates(self, query: SearchQuery, tools: bool) -> Candidates | None:
-        """Return the entries that have every word of the query; None if the index cannot tell."""
+        """Return the entries that contain every word of the query; None if the index cannot find them."""
         tokens = query.tokens()
         if not tokens:
             return None
         terms = ['"' + word + '"' + ("*" if is_open else "") for word, is_open in tokens]
-        # With tools each word is asked for alone: one may be in the text of an entry, the next one in its tool's
-        # arguments, which are another row.
+        # With tools each word is looked up alone: one word may be in the text of an entry, and another in the arguments
+        # of its tool call, which are in another row.
         asked = terms if tools else [" AND ".join(terms)]
         found: list[list[_RowsWithTerm]] = []
         try:
@@ -55,16 +55,16 @@ class WordIndex:
 
 
 class Candidates:
-    """The entries that have every term of a query; `found` are the rows with each term."""
+    """The entries that contain every term of a query; `found` has the rows for each term."""
 
     def __init__(self, found: list[list[_RowsWithTerm]]) -> None:
         self._found = found
         by_term = [set(chain.from_iterable(held.files_of(rows) for held, rows in each)) for each in found]
         self.files = by_term[0].intersection(*by_term[1:])
-        """The ids of all files that may have such entries."""
+        """The ids of all files that may contain such entries."""
 
     def entries_of(self, file: int) -> list[int]:
-        """Return the entries of a file.
+        """Return the candidate entries of a file.
 
         Raises:
             ValueError, sqlite3.Error: the index is damaged.
@@ -84,7 +84,7 @@ class _TextRows:
         self._bases, self._files, self._counts = columns
 
     def files_of(self, rows: Sequence[int]) -> Iterator[int]:
-        """Yield the files of some sorted rows."""
+        """Yield the ids of the files to which some sorted rows belong."""
         at = 0
         while at < len(rows):
             run = bisect_right(self._bases, rows[at])
@@ -93,7 +93,7 @@ class _TextRows:
             at = bisect_left(rows, self._bases[run], at) if run < len(self._bases) else len(rows)
 
     def entries_of(self, file: int, rows: Sequence[int]) -> Iterator[int]:
-        """Yield the entries of a file that some sorted rows hold.
+        """Yield the entries of a file that some sorted rows contain.
 
         Raises:
             ValueError, sqlite3.Error: the index is damaged.
@@ -117,7 +117,7 @@ class _TextRows:
 
     @cached_property
     def _earlier_runs(self) -> dict[int, list[int]]:
-        """The other runs of the few files that have several."""
+        """The earlier runs of the few files that have several runs of rows."""
         found: dict[int, list[int]] = {}
         last = self._last_runs
         for run in [run for run, file in enumerate(self._files) if last[file] != run]:
@@ -126,4 +126,4 @@ class _TextRows:
 
 
 _RowsWithTerm = tuple[_TextRows, Sequence[int]]
-"""A text table, and its rows that have a term, sorted."""
+"""A text table, and the sorted ids of its rows that contain a term."""

@@ -1,4 +1,4 @@
-"""Checkpoints: the labels of all sessions, with what a list shows of the labelled entries."""
+"""Checkpoints: the labels of all sessions, with the details of the labelled entries that a list shows."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from sessionbrowse.services.search.session_trees import LabelledEntry, SessionTr
 
 
 class CheckpointCache:
-    """Reads the checkpoints of a session, and keeps them until the session changes."""
+    """Reads the checkpoints of sessions, and caches them until the session changes."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[object, list[Checkpoint]]] = {}
 
     def of(self, summary: Summary, trees: SessionTreeCache) -> list[Checkpoint]:
-        """Return the checkpoints of a session, the last entry first."""
+        """Return the checkpoints of a session, in reverse file order."""
         known = self._known.get(summary.path)
         if known is not None and known[0] == version_of(summary):
             return known[1]

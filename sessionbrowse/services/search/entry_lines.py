@@ -1,4 +1,4 @@
-"""Lines of entries read for a search: those at given places, or all lines of a session file."""
+"""Read the lines of entries for a search: the lines at given offsets, or all lines of a session file."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sessionbrowse.store.read.content import closing, file_blocks, open_content
 def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tuple[int, bytes]]:
     """Yield the index and the line of entries; `places` are their indexes, offsets and sizes in bytes.
 
-    Very long lines are reduced as for the index.
+    Very long lines are shortened in the same way as for the index.
 
     Raises:
-        IndexError: the file became shorter.
+        IndexError: the file was shortened meanwhile.
     """
     try:
         descriptor = open_content(path)

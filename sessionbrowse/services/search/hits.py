@@ -10,14 +10,14 @@ from sessionbrowse.model.search.query import snippet
 
 NAME_SCORE, LABEL_SCORE, TEXT_SCORE, NEAR_SCORE = 3.0, 2.0, 1.0, 0.0
 _SCORE_SPAN_MS = 1e13
-"""Divisor of a time in milliseconds since 1970: recency adds less than one to a score."""
+"""Divisor of a time in milliseconds since 1970, so that recency adds less than one to a score."""
 
 
 class Hit(Struct, frozen=True):
-    """A found entry, or a session found by its name (`entry_index` None).
+    """A search result: an entry, or a session found by its name (`entry_index` is None).
 
-    `state` is active, abandoned or compacted. `marks` are the places of the matches in `snippet`. `time_ms` is the
-    time of the entry, None if it has none.
+    `state` is active, abandoned or compacted. `marks` are the spans of the matches in `snippet`. `time_ms` is the time
+    of the entry, None if it has none.
     """
 
     path: str
@@ -36,7 +36,7 @@ class Hit(Struct, frozen=True):
 
 
 class Checkpoint(Struct, frozen=True):
-    """A label and its entry. `time_ms` is when the label was set, `preview` the entry's row in the tree."""
+    """A label and its entry; `time_ms` is the time of labelling, `preview` the entry's text in the tree."""
 
     path: str
     id: str | None
@@ -52,7 +52,7 @@ class Checkpoint(Struct, frozen=True):
 
 
 def session_hit(summary: Summary, title: str, spans: list[MatchSpan], score: float) -> Hit:
-    """Return the hit of a session that was found by its title."""
+    """Return the hit for a session that was found by its title."""
     return entry_hit(summary, None, None, "name", "active", title, spans, score, summary.modified)
 
 
@@ -67,7 +67,7 @@ def entry_hit(
     score: float,
     time_ms: float | None,
 ) -> Hit:
-    """Return the hit of an entry, with the snippet of its text around the first match."""
+    """Return the hit for an entry, with a snippet of its text around the first match."""
     line, marks = snippet(text, spans)
     return Hit(
         path=summary.path,
@@ -87,7 +87,7 @@ def entry_hit(
 
 
 def hit_document(hit: Hit) -> dict[str, object]:
-    """Return a hit as it appears in JSON."""
+    """Return a hit as a JSON document."""
     document = {key: getattr(hit, key) for key in _SHOWN}
     return document | {"marks": [list(mark) for mark in hit.marks]}
 

@@ -1,6 +1,6 @@
-"""The texts of the newest sessions in memory, searched without the index.
+"""Keep the texts of the newest sessions in memory, to search them without the index.
 
-Common words, for which the index names very many entries, then have their first hits within 50 ms.
+For a common word the index returns very many entries; the texts in memory give the first hits within 50 ms.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ class RecentText(Struct, frozen=True):
 
 
 class RecentTexts:
-    """The texts of some sessions, each valid for one row of the index."""
+    """The texts of some sessions; each session's texts are valid for one version of its index row."""
 
     def __init__(self) -> None:
         self._texts: dict[str, tuple[FileRow, list[RecentText]]] = {}
 
     def has(self, path: str, row: FileRow) -> bool:
-        """Whether the texts of a session are in memory, in the version of the index."""
+        """Return True if the texts of a session are in memory, in the same version as in the index."""
         texts = self._texts.get(path)
         return texts is not None and texts[0] == row
 
     def read(self, path: str, row: FileRow, tree: SessionTree) -> None:
-        """Read the texts of a session, the last entry first."""
+        """Read the texts of a session into memory, in reverse file order."""
         entries: list[RecentText] = []
         try:
             for index, raw in lines_at(path, tree.text_places()):
@@ -49,22 +49,22 @@ class RecentTexts:
                         RecentText(index, facts, literal(facts.text), tree.entry_id(index), tree.state(index))
                     )
         except IndexError:
-            # The file became shorter meanwhile.
+            # The file was shortened meanwhile.
             return
         self._texts[path] = (row, entries)
 
     def characters(self, path: str) -> int:
-        """Return how many characters of a session are in memory."""
+        """Return the number of characters of a session in memory."""
         texts = self._texts.get(path)
         return sum([len(entry.folded) for entry in texts[1]]) if texts is not None else 0
 
     def keep_only(self, paths: Collection[str]) -> None:
-        """Forget all sessions but these."""
+        """Remove the texts of all other sessions from memory."""
         for path in [path for path in self._texts if path not in paths]:
             del self._texts[path]
 
     def likely(self, path: str, query: SearchQuery) -> list[RecentText]:
-        """Return the entries of a session in memory that hold the letters of every word and phrase."""
+        """Return the entries of a session in memory that contain every word and phrase as a substring."""
         entries = self._texts[path][1]
         for wanted in (*query.words, *query.phrases):
             entries = [entry for entry in entries if wanted in entry.folded]

@@ -1,7 +1,7 @@
 """Search the entries of all sessions: newest sessions first, names and labels before text.
 
-In the index the words of a query name the candidates, and only their lines are read. Files that are not in the index,
-or changed since, are read whole. Both ways find the same.
+For an indexed file, the index finds candidate entries by the words of the query, and only their lines are read. A file
+that is not indexed, or has changed since, is read whole. Both ways find the same entries.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.rows import FileRow
 
 PATTERN_TEXTS, PATTERN_CHARACTERS = 100, 200_000
-"""Size of a batch of texts that a pattern is searched in: asking another process takes 0.1 ms."""
+"""Size of a batch of texts for the pattern process; each batch costs a round trip of 0.1 ms."""
 
 Cancelled = Callable[[], bool]
 T = TypeVar("T")
 WordMatches = Iterable[tuple[T, str, list[MatchSpan]]]
-"""Values whose text has the words and phrases of a query: value, text, and where the words are in it."""
+"""Matches of the words and phrases of a query: a value, its text, and the spans of the words in the text."""
 
 
 class Searcher:
     """Answers queries about a fixed set of sessions; without an index it reads every file.
 
-    Caches are kept from query to query, and taken over from `before`, the searcher of an earlier set. `find_first`
-    searches texts for the pattern of a query.
+    Caches are kept between queries, and copied from `before`, the searcher of an earlier set. `find_first` searches
+    texts for the pattern of a query.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class Searcher:
 
     @property
     def indexed_paths(self) -> Collection[str]:
-        """The files that are searched through the index."""
+        """The paths of the files that are searched through the index."""
         return self._rows.keys()
 
     def is_outdated(self) -> bool:
-        """Tell whether the index was rebuilt since the sessions were listed: its rows are then others."""
+        """Return True if the index was rebuilt since the sessions were listed, which makes their rows invalid."""
         return is_outdated(self._index, self._generation)
 
     def summary(self, path: str) -> Summary | None:
@@ -93,10 +93,10 @@ class Searcher:
         wait_for_labels: bool = True,
         looked_at: Callable[[int], object] = lambda count: None,
     ) -> Iterator[Hit]:
-        """Yield hits, best first, until `cancelled` returns true.
+        """Yield hits, best first, until `cancelled` returns True.
 
-        `tools` searches tool calls and results too; so does a `tool:` filter. Without `wait_for_labels` only labels in
-        the cache are searched. `looked_at` is called with the number of sessions searched so far.
+        `tools` searches tool calls and results too; so does a `tool:` filter. If `wait_for_labels` is False, only
+        cached labels are searched. `looked_at` is called with the number of sessions searched so far.
         """
         if query.is_empty:
             return
@@ -128,7 +128,7 @@ class Searcher:
                 if candidates is None or row.row in candidates.files:
                     yield from self._by_index(query, summary, row, candidates, tools, cancelled)
         if by_title:
-            # Titles with misspelt words come last.
+            # Titles that match only with a misspelt word come last.
             for summary in self._titles.near(query, cancelled):
                 if _fits_session(query, summary) and is_in_time(query, summary.modified):
                     yield session_hit(summary, self._titles.title(summary), [], NEAR_SCORE)
@@ -136,7 +136,7 @@ class Searcher:
     def _matching(
         self, query: SearchQuery, matches: WordMatches[T], cancelled: Cancelled
     ) -> Iterator[tuple[T, list[MatchSpan]]]:
-        """Yield the values whose text the pattern of the query matches too, and where words and pattern are in it."""
+        """Yield the values whose text also matches the pattern of the query, with the spans of words and pattern."""
         if query.pattern is None:
             yield from ((value, spans) for value, _, spans in matches)
             return
@@ -159,7 +159,7 @@ class Searcher:
     def _labels(self, query: SearchQuery, summary: Summary, cancelled: Cancelled) -> Iterator[Hit]:
         texts = [text for text in summary.labels if has_words(query, text)]
         if not any(True for _ in self._matching(query, [(text, text, []) for text in texts], cancelled)):
-            # Only the session file tells which entry a label belongs to.
+            # The entry of a label can only be read from the session file.
             return
         labels = [
             (label, label.text, spans)
@@ -177,7 +177,7 @@ class Searcher:
     # ---- texts in memory -----------------------------------------------------------------------------------
 
     def hold_recent(self, summary: Summary) -> int:
-        """Read the texts of a session into memory, where they are searched fastest; return their characters."""
+        """Read the texts of a session into memory for faster searching; return their number of characters."""
         row = self._rows.get(summary.path)
         if row is None:
             return 0
@@ -189,7 +189,7 @@ class Searcher:
         return self._recent.characters(summary.path)
 
     def forget_recent(self, kept: Collection[str]) -> None:
-        """Keep the texts of no other sessions than these in memory."""
+        """Remove the texts of all other sessions from memory."""
         self._recent.keep_only(kept)
 
     def _in_recent(self, query: SearchQuery, summary: Summary, cancelled: Cancelled) -> Iterator[Hit]:
@@ -263,7 +263,7 @@ class Searcher:
         entry_id: str | None,
         state: str,
     ) -> Hit | None:
-        """Return the hit, None if its label or its state does not fit the query."""
+        """Return the hit for a match, None if its label or state does not match the query."""
         if query.labels:
             marks = [literal(label.text) for label in self.trees.labels(summary) if label.index == index]
             if not any(wanted in mark for mark in marks for wanted in query.labels):
@@ -278,7 +278,7 @@ class Searcher:
 def _lines_with_words(
     query: SearchQuery, lines: Iterable[tuple[int, bytes]], tools: bool, cancelled: Cancelled
 ) -> WordMatches[tuple[int, EntryFacts]]:
-    """Yield the entries of lines that fit the filters and have the words of a query."""
+    """Yield the entries among some lines that match the filters and contain the words of a query."""
     for index, raw in lines:
         if cancelled():
             return
@@ -305,7 +305,7 @@ def _batches(matches: WordMatches[T]) -> Iterator[list[tuple[T, str, list[MatchS
 
 
 def is_outdated(index: Index | None, generation: int) -> bool:
-    """Tell whether an index was rebuilt since it had a given generation."""
+    """Return True if the index was rebuilt since the given generation."""
     try:
         return index is not None and index.generation != generation
     except sqlite3.Error:

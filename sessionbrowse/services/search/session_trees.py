@@ -1,4 +1,4 @@
-"""Trees and labels of the sessions with hits, read on demand and cached."""
+"""Read and cache the trees and labels of sessions that have hits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.text import parse_time
 
 KEPT_TREES = 4
-"""Number of cached trees. Hits come session by session, so few are needed at once."""
+"""Maximum number of cached trees; few are enough, because hits come session by session."""
 
 
 class LabelledEntry(Struct, frozen=True):
@@ -49,7 +49,7 @@ class SessionTree:
         return ids[index] if index < len(ids) else None
 
     def text_places(self) -> list[tuple[int, int, int]]:
-        """Return index, offset and size of all entries but tool results, the last one first."""
+        """Return the index, offset and size of all entries except tool results, in reverse file order."""
         session = self.session
         return [
             (index, session.offsets[index], session.sizes[index])
@@ -58,7 +58,7 @@ class SessionTree:
         ]
 
     def labels(self) -> list[LabelledEntry]:
-        """Return the labelled entries, the last one first."""
+        """Return the labelled entries, in reverse file order."""
         session = self.session
         return [
             LabelledEntry(
@@ -75,7 +75,7 @@ class SessionTree:
 class SessionTreeCache:
     """Reads trees from the index, or from session files that are not in it.
 
-    Labels are kept until their session changes, also those of `before`, the cache of an earlier search.
+    Labels stay cached until their session changes; those in `before`, the cache of an earlier search, are reused.
     """
 
     def __init__(self, index: Index | None, before: SessionTreeCache | None = None) -> None:
@@ -98,12 +98,12 @@ class SessionTreeCache:
         return tree
 
     def knows_labels(self, summary: Summary) -> bool:
-        """Whether the labels of the unchanged session are cached."""
+        """Return True if the labels of the session are cached and the session has not changed since."""
         known = self._labels.get(summary.path)
         return known is not None and known[0] == version_of(summary)
 
     def labels(self, summary: Summary) -> list[LabelledEntry]:
-        """Return the labelled entries of a session, the last one first."""
+        """Return the labelled entries of a session, in reverse file order."""
         known = self._labels.get(summary.path)
         if known is not None and known[0] == version_of(summary):
             return known[1]
@@ -118,5 +118,5 @@ def _milliseconds(stamp: str | float | None) -> float | None:
 
 
 def version_of(summary: Summary) -> object:
-    """Return a value that differs once the session file has changed."""
+    """Return a value that changes whenever the session file changes."""
     return (summary.bytes, summary.modified, summary.mtime_ns, summary.labels)

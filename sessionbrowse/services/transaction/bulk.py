@@ -1,4 +1,4 @@
-"""Make one kind of change to many items, one after another, with progress and a stop; one undo takes all back."""
+"""Apply one kind of change to many items, with progress and cancellation; one undo takes all changes back."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ T = TypeVar("T")
 C = TypeVar("C", bound=ChangeResult)
 
 ReportProgress = Callable[[int, int], object]
-"""Gets the number of finished items and the total: first (0, total), then after each item."""
+"""Callback with the number of finished items and the total: first (0, total), then once after each item."""
 Cancelled = Callable[[], bool]
-"""Is asked before each item: True stops there."""
+"""Callback before each item; True stops the bulk change."""
 
 
 class FailedItem(Struct, Generic[T], frozen=True):
-    """An item that could not be changed, and the error. The item is unchanged unless the error says otherwise."""
+    """An item whose change failed, and the error; the item is unchanged unless the error says otherwise."""
 
     item: T
     error: SessionBrowseError
 
 
 class Bulk(Struct, Generic[T, C], frozen=True, kw_only=True):
-    """The result for all items: changed, failed, or left because of a stop.
+    """The result for all items: changed, failed, or left out because the user stopped.
 
     `undo_id` takes all changes back at once; None if nothing can be undone.
     """
@@ -54,9 +54,9 @@ def in_bulk(
     cancelled: Cancelled = lambda: False,
     group: str | None = None,
 ) -> Bulk[T, C]:
-    """Change items one after another; a failure does not stop the others and never raises.
+    """Change items one after another; a failed item does not stop the others and raises no error.
 
-    `group` is the group of an earlier change that these changes complete: one undo takes all back.
+    `group` adds the changes to the group of an earlier change, so that one undo takes all of them back.
 
     `change` gets an item, the change context, and the group to which its change belongs (None for a single item), as in
     `in_bulk(targets, lambda target, context, group: archive(target, context=context, group=group))`.

@@ -1,7 +1,7 @@
-"""The steps that every change of a session shares: lock, check for writers, journal, recovery.
+"""The steps that every change of a session shares: locking, the check for writers, the journal, recovery.
 
-A change is recorded in the journal, made, and recorded as made. If it is interrupted in between, the next change finds
-it in the journal, checks the file, and completes the record.
+A change is first recorded in the journal as pending, then made, then recorded as made. If it is interrupted in between,
+the next change finds it pending, checks the file, and completes the record.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ OMP_STOPS_SAVING = (
 
 
 class ChangeResult(Struct, frozen=True, kw_only=True):
-    """The result of every change: the verb, the file, the id for undo, notes for the user.
+    """The result of a change: the verb, the file, the id for undo, notes for the user.
 
     `undo_id` is None if nothing had to be changed.
     """
@@ -51,7 +51,7 @@ class ChangeResult(Struct, frozen=True, kw_only=True):
 
 
 class Origin(Struct, frozen=True, kw_only=True):
-    """The reason for a change: a verb, the group that one undo takes back, or the change that it undoes."""
+    """The origin of a change: its verb, its group for a common undo, and the change that it undoes."""
 
     verb: str
     group: str | None = None
@@ -59,20 +59,20 @@ class Origin(Struct, frozen=True, kw_only=True):
 
 
 def target_of(located: Located, reference: str) -> Target:
-    """Return the file that may be changed: the path that the user typed, else the session's path below its root."""
+    """Return the file to change: the path that the user typed, else the session's path, restricted to its root."""
     if looks_like_path(reference) or located.place is None:
         return Target(located.path, located.agent)
-    if located.place.kind == "registry":  # omp's registry names this file itself
+    if located.place.kind == "registry":  # omp's registry lists single files, so the folder of the file is its root
         return Target(located.path, located.agent, (os.path.dirname(located.path),))
     return Target(located.path, located.agent, (located.place.root,))
 
 
 @contextmanager
 def changing(context: ChangeContext) -> Iterator[None]:
-    """Hold the lock for changes, after recovering changes that were interrupted.
+    """Hold the lock for changes inside the `with` block; first recover changes that were interrupted.
 
     Raises:
-        WriteFailed: the disk failed in a way that the change does not handle itself.
+        WriteFailed: an I/O error that the change itself does not handle.
     """
     with only_one(context.state):
         for change in context.journal.pending():
@@ -88,14 +88,14 @@ def changing(context: ChangeContext) -> Iterator[None]:
 
 
 def finish_notes(context: ChangeContext) -> None:
-    """Recover interrupted changes, if there are any and no other sessionbrowse holds the lock."""
+    """Recover interrupted changes, unless there are none or another sessionbrowse process holds the lock."""
     if context.journal.pending():
         with suppress(SessionBrowseError), changing(context):
             pass
 
 
 def retried(attempt: Callable[[], T]) -> T:
-    """Call `attempt` and return its result; try again if the file changed while it was read."""
+    """Call `attempt` and return its result; repeat the call if the file changed while it was read."""
     for _ in range(_TRIES - 1):
         with suppress(ChangedMeanwhile):
             return attempt()
@@ -106,7 +106,7 @@ def retried(attempt: Callable[[], T]) -> T:
 
 
 def usage_of(file: OpenedFile, context: ChangeContext) -> FileUsage:
-    """Return the signs that a program may be writing this file; our own change does not count as recent."""
+    """Return the signs that a program may be writing this file; sessionbrowse's own changes do not count."""
     session = file.session
     return file_usage(
         file.path,
@@ -128,13 +128,13 @@ def _changed_ms(file: OpenedFile, context: ChangeContext) -> float:
 
 
 def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: bool, force: bool) -> tuple[str, ...]:
-    """Return notes for the user on a change that makes the file longer.
+    """Check that an entry may be appended to a file that may be in use, and return notes for the user.
 
-    omp loses data when another program appends to its open file, so any sign of a writer refuses the change. The
-    other programs go on saving; `asks` is for changes that a running program would ignore.
+    omp loses data when another program appends to its open file, so the change is refused at any sign of a writer. The
+    other programs continue to save; `asks` refuses a change that such a running program would ignore.
 
     Raises:
-        InUse: a program may be writing, and the change is not forced.
+        InUse: a program may be writing, and `force` is False.
     """
     agent = AGENTS[file.session.agent]
     reasons = "; ".join(used.reasons)
@@ -145,7 +145,7 @@ def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: boo
             raise InUse(f"{file.name} may be in use: {reasons}. {OMP_STOPS_SAVING} Quit it, and wait ten minutes.")
         return (f"Forced although {reasons}. {OMP_STOPS_SAVING}",)
     if not used.in_use:
-        # "recent" alone may be a program on another machine, which no list of processes shows.
+        # State "recent": the writer may run on another machine, where its process cannot be seen.
         return (f"Note that {reasons}.",) if asks and used.state == "recent" else ()
     if asks and not force:
         raise InUse(
@@ -167,11 +167,11 @@ def append(
     before: dict[str, Json],
     after: dict[str, Json],
 ) -> tuple[Change, writer.Appended]:
-    """Append an entry and record it in the journal; `after` gets the id of the entry.
+    """Append an entry and record it in the journal; the function `after` gets the id of the entry.
 
     Raises:
         RefusedWrite: nothing was changed.
-        WriteFailed: the disk refused; the journal says whether the entry is in the file.
+        WriteFailed: an I/O error occurred; the journal records if the entry is in the file.
     """
     agent = AGENTS[file.session.agent]
     entry_id = writer.unused_id(file.tail.ids, context.new_id)
@@ -201,7 +201,7 @@ def append(
 def begin(
     file: OpenedFile, context: ChangeContext, origin: Origin, *, before: dict[str, Json], plan: dict[str, Json]
 ) -> Change:
-    """Record in the journal what is about to be done to an open file."""
+    """Record in the journal a change that is about to be made to an open file."""
     return context.journal.begin(
         origin.verb,
         file.session.agent,
@@ -216,7 +216,7 @@ def begin(
 
 
 def carried_out(context: ChangeContext, change: Change, write: Callable[[], T]) -> T:
-    """Call `write` and return its result; if it fails, record the state of the change."""
+    """Call `write` and return its result; if it fails, record in the journal if the change was made."""
     try:
         return write()
     except (RefusedWrite, WriteFailed) as error:
@@ -228,7 +228,7 @@ def carried_out(context: ChangeContext, change: Change, write: Callable[[], T]) 
 
 
 def noted(context: ChangeContext, change: Change, after: dict[str, Json], left: Fingerprint | None) -> tuple[str, ...]:
-    """Record that a change was made; return a note for the user if the record could not be written."""
+    """Record in the journal that a change was made; return a note for the user if that record fails."""
     if context.journal.done(change, after, left):
         return ()
     return ("The change is made, but the journal could not record that; the next change finds it out by itself.",)

@@ -1,4 +1,4 @@
-"""The environment in which changes are made, as one value, so that tests bring their own."""
+"""The environment in which changes are made, as one value, so that tests can replace it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sessionbrowse.store.write.journal import Journal
 
 
 class ChangeContext(Struct, frozen=True, kw_only=True):
-    """Surroundings, state directory with the journal, clock in milliseconds, source of new ids, process directory."""
+    """The environment of a change: stores, state directory with the journal, clock in ms, id generator, `/proc`."""
 
     around: Surroundings
     state: str

@@ -13,11 +13,11 @@ Move = tuple[str, str]
 
 
 def move_all(moves: list[Move]) -> None:
-    """Move all files or none; the session comes last.
+    """Move all files or none of them; the session file is moved last.
 
     Raises:
-        RefusedWrite: something is in the way; nothing was moved.
-        WriteFailed: the disk refused; nothing was moved, or the error names the files that were.
+        RefusedWrite: a target file exists; nothing was moved.
+        WriteFailed: an I/O error occurred; nothing was moved, or the error names the files that were.
     """
     for _, target in moves:
         if os.path.lexists(target):
@@ -35,7 +35,7 @@ def move_all(moves: list[Move]) -> None:
 
 
 def bring_back(moves: list[Move]) -> list[str]:
-    """Undo moves, the last first; return a sentence for each file that could not be moved back."""
+    """Undo moves in reverse order; return a sentence for each file that could not be moved back."""
     sentences = []
     for source, target in reversed(moves):
         try:

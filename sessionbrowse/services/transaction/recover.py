@@ -23,7 +23,7 @@ from sessionbrowse.store.write.journal import Change
 def recover_change(
     context: ChangeContext, change: Change, reason: str = "it was cut short before it reached the file"
 ) -> None:
-    """Find out whether a pending change reached its file, and record the answer.
+    """Check if a pending change reached its file, and record the answer in the journal.
 
     If the file cannot be read now, the change stays pending.
     """
@@ -50,7 +50,7 @@ def _append_reached(context: ChangeContext, change: Change) -> bool:
     plan = msgspec.convert(change.plan["line"], AppendLine)
     is_last = index == len(session.ids) - 1
     if is_last and plan.parent_id is UNSET and session.parents[index] != index - 1 and session.agent != "omp":
-        # Another program wrote first, and the crash came before the check: its messages would stay off the branch.
+        # Another program appended just before us; our entry must hang below its messages to keep them on the branch.
         plan = msgspec.structs.replace(plan, parent_id=session.ids[index - 1])
         with writer.opened(Target(change.path, change.agent)) as file:
             made = writer.unused_id(file.tail.ids, context.new_id)
@@ -65,7 +65,7 @@ def _slot_reached(_: ChangeContext, change: Change) -> bool:
     if first in (old, new):
         return bool(first == new)
     if any(first == new[:at] + old[at:] for at in range(SLOT_BYTES)):
-        # The slot is half written, and no program could open the file.
+        # With a half-written slot no program could open the file.
         writer.mend_slot(change.path, first, old)
     return False
 
@@ -75,7 +75,7 @@ def _insert_reached(_: ChangeContext, change: Change) -> bool:
         reached = bool(file.read(SLOT_BYTES) == change.plan["new"].encode("latin-1"))
     temporary = change.plan["temporary"]
     with suppress(FileNotFoundError):
-        # After the swap this name holds the old version, to which another program may just have added lines.
+        # After the swap the temporary name is the old version, to which another program may just have added lines.
         if not reached or os.stat(temporary).st_size == change.plan["size"]:
             os.unlink(temporary)
     return reached

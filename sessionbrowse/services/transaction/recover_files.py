@@ -17,7 +17,7 @@ from sessionbrowse.store.write.journal import Change
 
 
 def create_reached(_: ChangeContext, change: Change) -> bool:
-    """Tell whether a new file got its name, and so is whole; else remove the folder made for it."""
+    """Tell whether a new file got its final name, which means that it is complete; else remove its new folder."""
     reached = os.path.lexists(change.path)
     if change.plan.get("temporary"):
         with suppress(OSError):
@@ -32,7 +32,7 @@ def create_reached(_: ChangeContext, change: Change) -> bool:
 
 
 def trash_reached(context: ChangeContext, change: Change) -> bool:
-    """Tell whether a session went to a trash; if not, bring back the files that belong to it."""
+    """Tell whether a session was moved to a trash; if not, move the files that belong to it back."""
     places = homes(context)
     gone = []
     for item in change.plan["items"]:
@@ -54,7 +54,7 @@ def trash_reached(context: ChangeContext, change: Change) -> bool:
 
 
 def remove_reached(_: ChangeContext, change: Change) -> bool:
-    """Tell whether a session is gone for good."""
+    """Tell whether a session was deleted permanently."""
     change.plan["after"] = {"into": "nowhere", "items": []}
     return not os.path.lexists(change.path)
 
@@ -140,7 +140,7 @@ def relocate_reached(_: ChangeContext, change: Change) -> bool:
 
 
 def _forget_trashing(original: str, found: trash.Trashed | None, context: ChangeContext) -> None:
-    """Remove the leftovers in a trash of an item that is still in its place."""
+    """Remove the incomplete trash record of an item that is still at its original path."""
     if found is not None:
         trash.forget_second(found)
     trash.forget_stray(original, homes(context))

@@ -1,4 +1,4 @@
-"""The trash directories of the system, and our own."""
+"""The trash directories of the system, and sessionbrowse's own trash."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from sessionbrowse.store.write.trash import NoTrash, Trashed
 
 
 def items_of(change: Change) -> list[Trashed]:
-    """Return the trashed items of a deletion: first the files that belong to the session, last the session."""
+    """Return the trashed items of a deletion: the files that belong to the session, then the session file."""
     return [msgspec.convert(item, Trashed) for item in change.after.get("items", ())]
 
 
 def own_trash(context: ChangeContext) -> str:
-    """Return our own trash folder, which has the form of the system's."""
+    """Return sessionbrowse's own trash folder, which has the same layout as the system's."""
     return str(data_dir(context.around.environ, Path(context.around.home)) / "trash")
 
 
 def own_name(change: Change, path: str) -> str:
-    """Return the name of a deletion's item in our own trash folder."""
+    """Return the name of a deleted item in sessionbrowse's own trash folder."""
     return f"{change.id}-{os.path.basename(path)}"
 
 
 def homes(context: ChangeContext) -> tuple[str, ...]:
-    """Return the trash directories in which a deleted session may lie."""
+    """Return the trash directories that may contain a deleted session."""
     named = context.around.environ.get("XDG_DATA_HOME", "")
     data_home = named if os.path.isabs(named) else os.path.join(context.around.home, ".local", "share")
     return (*trash.homes_of(data_home), own_trash(context))
 
 
 def put_aside(path: str, change: Change, context: ChangeContext) -> Trashed:
-    """Move a file that can be made again to the system's trash, or else to our own.
+    """Move a file that can be recreated to the system's trash, or else to sessionbrowse's own trash.
 
     Raises:
-        RefusedWrite: neither takes it; nothing was changed.
-        WriteFailed: the sentence says what is where.
+        RefusedWrite: neither trash can take it; nothing was changed.
+        WriteFailed: the disk failed; the message says where each file is.
     """
     try:
         return trash.put(path, homes(context))
@@ -51,5 +51,5 @@ def put_aside(path: str, change: Change, context: ChangeContext) -> Trashed:
 
 
 def deleted_at(context: ChangeContext) -> str:
-    """Return the current time in the form of a `.trashinfo`: local, without a zone."""
+    """Return the current time as a `.trashinfo` file has it: local time, without a time zone."""
     return datetime.fromtimestamp(context.now_ms() / 1000).strftime("%Y-%m-%dT%H:%M:%S")

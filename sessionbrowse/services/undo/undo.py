@@ -1,6 +1,6 @@
-"""Undo a change by another change of the same kind; no file gets shorter.
+"""Undo a change by making a new change of the same kind; no session file is ever shortened.
 
-The undo of a name or label appends an entry with the older one, the undo of a check out an entry at the older leaf.
+To undo a rename or a label, an entry with the older text is appended; to undo a check out, an entry at the older leaf.
 omp's title slot gets exactly its older bytes back, `updatedAt` included.
 """
 
@@ -34,10 +34,10 @@ _GOES_ON = "The next undo takes back the change before."
 
 
 class Undone(ChangeResult, frozen=True, kw_only=True):
-    """The result of an undo: the verb, and the files of all changes of the group that were undone.
+    """The result of an undo: the verb, and the files of all undone changes of the group.
 
-    `undo_id` is the id of the undone change. `failed` has a sentence for each change that could not be undone, `left`
-    the files of changes that a stop left for another undo.
+    `undo_id` is the id of the undone change. `failed` has a sentence for each change that could not be undone. If the
+    user stopped the undo, `left` has the files of the changes that are not undone yet.
     """
 
     verb: str
@@ -49,7 +49,7 @@ class Undone(ChangeResult, frozen=True, kw_only=True):
 class Undoable(Struct, frozen=True, kw_only=True):
     """One row of the list of changes that can be undone; times are ISO 8601.
 
-    The `count` changes of one command are one row, which describes the last of them; `undo_id` takes all back.
+    All `count` changes of one command share one row, which describes the last of them; `undo_id` undoes all.
     """
 
     undo_id: str
@@ -70,14 +70,14 @@ def undo(
     on_progress: ReportProgress = lambda finished, total: None,
     cancelled: Cancelled = lambda: False,
 ) -> Undone:
-    """Undo a change with its whole group: the one with this id, or the last one that can be undone.
+    """Undo a change and its whole group: the change with the given id, or the last one that can be undone.
 
     The changes of a group are undone one after another, the newest first; `cancelled` is asked before each.
 
     Raises:
         CannotUndo: there is no such change, or it cannot be undone any more; the error says what can be done instead.
-        InUse: the file may be in use, and this is not forced.
-        WriteFailed: the disk refused; the sentence says what the file holds now.
+        InUse: the file may be in use, and `force` is not set.
+        WriteFailed: an I/O error occurred; the message says what the file contains now.
     """
     context = context or ChangeContext.real()
     with changing(context):
@@ -125,7 +125,7 @@ def _undone(
 
 
 def _sentences(failed: Sequence[FailedItem[Change]]) -> tuple[str, ...]:
-    """Return the sentences for changes that could not be undone; a reason that several share is given once."""
+    """Return sentences for the changes that could not be undone, with one sentence for each common reason."""
     lost = Counter(one.error.of_several for one in failed if isinstance(one.error, LostForGood))
     said: dict[str, None] = {}
     for one in failed:
@@ -162,7 +162,7 @@ def _choose(context: ChangeContext, change_id: str | None) -> list[Change]:
     changes = context.journal.changes()
     open_changes = [change for change in changes.values() if change.can_be_tried and change.verb in UNDOERS]
     if change_id is None:
-        # A lost change is tried again only by its id: the disk of its trash may be there again.
+        # A lost change is retried only if the user gives its id: the disk with its trash may be mounted again.
         open_changes = [change for change in open_changes if change.lost is None]
         if not open_changes:
             raise CannotUndo("There is nothing to undo.")
@@ -194,7 +194,7 @@ def _take_back(change: Change, context: ChangeContext, force: bool) -> ChangeRes
         try:
             return UNDOERS[change.verb].take_back(change, context, force)
         except LostForGood as error:
-            # Otherwise it would stay the last change for ever, and no earlier change could be undone.
+            # Without this mark it would stay the last change for ever, and block the undo of earlier changes.
             context.journal.lost(change, error.sentence)
             raise
 
@@ -218,7 +218,7 @@ def _undo_rename(change: Change, context: ChangeContext, force: bool) -> ChangeR
 
 
 def _older_slot(change: Change, context: ChangeContext) -> bytes:
-    """Return the bytes of the older slot; if the slot was inserted, one with the header's title."""
+    """Return the bytes of the older slot; if the slot was inserted, a slot with the header's title."""
     slot = change.before.get("slot")
     if slot is not None and len(slot) == SLOT_BYTES:
         return bytes(slot.encode("latin-1"))
@@ -257,7 +257,7 @@ def _undo_checkout(change: Change, context: ChangeContext, force: bool) -> Chang
 
 
 def _stands_on(session: Session, entry_id: str) -> bool:
-    """Tell whether nothing but labels, names and the like was added below an entry since."""
+    """Return True if no message was added below an entry: only labels, names and the like."""
     index = ROOT if session.leaf is None else session.leaf
     while index != ROOT and session.ids[index] != entry_id and session.kind(index).type not in _SAID:
         index = session.parents[index]

@@ -1,4 +1,4 @@
-"""Undo changes of whole files: a fork goes to the trash, deleted and moved sessions come back."""
+"""Undo changes of whole files: move a fork to the trash, restore deleted sessions, move sessions back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean
 
 TakeBack = Callable[[Change, ChangeContext, bool], ChangeResult]
-"""Undoes a change; the last argument forces it although the session may be in use."""
+"""A function that undoes a change; if its last argument is True, even while the session may be in use."""
 
 
 def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
@@ -58,7 +58,7 @@ def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
 
 
 def _with(take_back: Callable[[Change, ChangeContext], ChangeResult]) -> TakeBack:
-    """Return an undo that needs no consent."""
+    """Return an undo function that ignores the `force` argument."""
     return lambda change, context, _: take_back(change, context)
 
 
