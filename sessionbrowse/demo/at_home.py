@@ -28,11 +28,7 @@ def first_steps(world: World) -> None:
     s = world.story("pi", "dotfiles", "372d", "v1", version=1)
     s.header_extra = {"provider": "anthropic", "modelId": "claude-sonnet-4-5", "thinkingLevel": "off"}
     s.user("Why does zsh need 1.2 seconds to start?")
-    s.use(
-        "bash",
-        {"command": "zsh -i -c exit -x 2>&1 | ts -i '%.s' | sort -rn | head -3"},
-        "0.81 nvm.sh\n0.19 compinit\n0.05 starship init",
-    )
+    s.run("zsh -i -c exit -x 2>&1 | ts -i '%.s' | sort -rn | head -3", "0.81 nvm.sh\n0.19 compinit\n0.05 starship init")
     s.say("Nearly all of it is nvm. Load it when `node` is first called.")
     kept = s.user("Do that, and cache compinit")
     s.compact("The user wants zsh to start faster; nvm is loaded lazily.", kept)
@@ -57,7 +53,7 @@ def editor(world: World) -> None:
     s = world.story("indusagi", "dotfiles", "151d", "nvim", model="kimi/kimi-k2", thinking="off")
     s.user("Set up the Neovim language server for Go and Python")
     s.note("todo", {"todos": [{"text": "gopls", "done": True}, {"text": "basedpyright", "done": False}]})
-    s.use("write", {"path": "nvim/lsp.lua", "content": 'vim.lsp.enable({ "gopls" })'}, "Wrote nvim/lsp.lua")
+    s.write("nvim/lsp.lua", 'vim.lsp.enable({ "gopls" })', "Wrote nvim/lsp.lua")
     s.say("gopls works; basedpyright needs `uv tool install basedpyright` first.")
     s.name("Neovim LSP")
     orphan = s.user("And format on save")
@@ -71,7 +67,7 @@ def csv_encoding(world: World) -> None:
     """Write a session of the project that has moved away."""
     s = world.story("pi", MOVED_PROJECT, "95d", "csv")
     s.user("Excel shows Ã¼ instead of ü in the exported CSV")
-    s.use("bash", {"command": "head -c 3 export.csv | xxd"}, "00000000: 4e61 6d                  Nam")
+    s.run("head -c 3 export.csv | xxd", "00000000: 4e61 6d                  Nam")
     s.say("It is UTF-8 without a byte order mark, which Excel reads as Latin-1. CSV files get the mark now.")
     s.name("CSV export encoding")
     world.save(s)
@@ -81,7 +77,7 @@ def remove_jquery(world: World) -> None:
     """Write a second session of the project that has moved away."""
     s = world.story("pi", MOVED_PROJECT, "124d", "jquery")
     s.user("Remove jQuery, page by page, smallest first")
-    s.use("bash", {"command": "grep -rlc '\\$(' static | wc -l"}, "37")
+    s.run("grep -rlc '\\$(' static | wc -l", "37")
     page = s.say("37 files use it. I begin with the six that only toggle a class.")
     s.label(page, "plan")
     s.user("Go on")

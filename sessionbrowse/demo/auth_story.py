@@ -93,12 +93,12 @@ def refactor_auth(world: World) -> Story:
         "src/shop/mail.py:31: from shop.auth import SECRET\n"
         "tests/test_auth.py:9: from shop.auth import SECRET"
     )
-    s.use("grep", {"pattern": r"\bSECRET\b", "path": "."}, uses)
+    s.grep(r"\bSECRET\b", ".", uses)
     plan = s.say(AUTH_PLAN)
     s.label(plan, "two-ways")
 
     s.user("Try JWT first, I want to see how it feels")
-    s.use("write", {"path": "src/shop/tokens.py", "content": "import jwt\n…"}, "Successfully wrote 812 bytes")
+    s.write("src/shop/tokens.py", "import jwt\n…", "Successfully wrote 812 bytes")
     s.edit(
         "src/shop/auth.py",
         14,
@@ -106,16 +106,11 @@ def refactor_auth(world: World) -> Story:
         ["        payload = tokens.decode(cookie, keys.current())"],
         say="The cookie now holds a token that names its key.",
     )
-    s.use(
-        "bash",
-        {"command": "pytest -q tests/test_auth.py"},
-        "..........                       [100%]\n10 passed in 1.42s",
-    )
+    s.run("pytest -q tests/test_auth.py", "..........                       [100%]\n10 passed in 1.42s")
     jwt = s.say("Done, all 10 tests pass. What is lost: a stolen token stays valid until it ends.")
     s.label(jwt, "jwt-works")
-    s.use(
-        "bash",
-        {"command": "hey -n 2000 -c 20 http://localhost:8000/account"},
+    s.run(
+        "hey -n 2000 -c 20 http://localhost:8000/account",
         "Summary:\n  Requests/sec:\t1183.4021\n  Average:\t0.0168 secs\n\n"
         "Latency distribution:\n  50% in 0.0151 secs\n  95% in 0.0298 secs\n  99% in 0.0412 secs",
     )
@@ -130,15 +125,10 @@ def refactor_auth(world: World) -> Story:
     )
     s.user("Use server sessions. Here is how the account page looks today.", image=True)
     s.pause(150, tokens=118_000)
-    s.use(
-        "write",
-        {"path": "migrations/0042_session.sql", "content": "create table session (\n…"},
-        "Successfully wrote 391 bytes",
-    )
-    s.use("write", {"path": "src/shop/sessions.py", "content": SESSIONS_PY}, "Successfully wrote 2,204 bytes")
-    s.use(
-        "bash",
-        {"command": "pytest -q"},
+    s.write("migrations/0042_session.sql", "create table session (\n…", "Successfully wrote 391 bytes")
+    s.write("src/shop/sessions.py", SESSIONS_PY, "Successfully wrote 2,204 bytes")
+    s.run(
+        "pytest -q",
         "....................F...........                                         [100%]\n"
         "=================================== FAILURES ===================================\n"
         "_________________________ test_old_cookie_is_replaced __________________________\n"
@@ -157,7 +147,7 @@ def refactor_auth(world: World) -> Story:
             "        cookie = await replace_cookie(old, response)",
         ],
     )
-    s.use("bash", {"command": "pytest -q"}, "................................        [100%]\n32 passed in 5.88s")
+    s.run("pytest -q", "................................        [100%]\n32 passed in 5.88s")
     half = s.say("Old cookies are now replaced on the first request; all 32 tests pass.")
     s.label(half, "green")
     keep = s.user("Good. Now add “sign out of all devices” to the account page")
@@ -220,9 +210,8 @@ def fix_flaky_test(world: World, auth: Story) -> None:
     label = next(entry for entry in auth.session.get_entries() if entry.get("label") == "jwt-works")
     s.continue_from(auth, label["targetId"])
     s.user("Before we go on: test_expired_token fails about once in thirty runs. Why?")
-    s.use(
-        "bash",
-        {"command": "for i in $(seq 60); do pytest -q -x -k test_expired_token || break; done"},
+    s.run(
+        "for i in $(seq 60); do pytest -q -x -k test_expired_token || break; done",
         "…\n1 passed in 0.31s\n1 passed in 0.30s\nF\nE   assert 1786601999 < 1786601999\n1 failed in 0.33s",
         failed=True,
     )
@@ -232,7 +221,7 @@ def fix_flaky_test(world: World, auth: Story) -> None:
         ["    now = time.time()"],
         ["    now = clock.now()  # not the wall clock: it can stand still"],
     )
-    s.use("bash", {"command": "pytest -q --count 300 tests/test_auth.py"}, "300 passed in 41.17s")
+    s.run("pytest -q --count 300 tests/test_auth.py", "300 passed in 41.17s")
     s.say("Two readings of the wall clock can be equal, and the test compared them. 300 runs pass now.")
     s.name("fix flaky test")
     world.save(s)

@@ -20,12 +20,8 @@ def deploy_script(world: World) -> None:
     s = world.story("pi", "infra", "20s", "deploy")
     s.user("Write a deploy script for staging that rolls back by itself")
     s.use("ls", {"path": "scripts"}, "build.sh\nmigrate.sh\nsmoke.sh")
-    s.use(
-        "write",
-        {"path": "scripts/deploy.sh", "content": "#!/usr/bin/env bash\nset -euo pipefail\n…"},
-        "Successfully wrote 1310 bytes",
-    )
-    s.use("bash", {"command": "shellcheck scripts/deploy.sh"}, "(no output)")
+    s.write("scripts/deploy.sh", "#!/usr/bin/env bash\nset -euo pipefail\n…", "Successfully wrote 1310 bytes")
+    s.run("shellcheck scripts/deploy.sh", "(no output)")
     s.say("`scripts/deploy.sh` deploys, runs the smoke tests for two minutes and rolls back if one fails.")
     s.name("deploy script")
     s.user("Also post the result to the team channel")
@@ -42,9 +38,8 @@ def terraform_drift(world: World) -> None:
     )
     s.bash("terraform plan -no-color | tail -8", plan)
     s.user("Somebody changed this by hand. Who, and what breaks if I apply?")
-    s.use(
-        "bash",
-        {"command": "aws cloudtrail lookup-events --start-time $(date -d yesterday +%F) | jq '.Events[0]'"},
+    s.run(
+        "aws cloudtrail lookup-events --start-time $(date -d yesterday +%F) | jq '.Events[0]'",
         '{"Username": "on-call", "EventTime": "02:41:09Z", "EventName": "AuthorizeEgress"}',
     )
     s.bash("vault status | head -1", "Sealed    false", excluded=True)
@@ -73,7 +68,7 @@ def postgres_upgrade(world: World) -> None:
         ("extensions", "pg_stat_statements and postgis need new versions; both are in the image."),
         ("slots", "One logical slot; it has to be made again after the switch."),
     ):
-        s.use("bash", {"command": f"psql -Atc 'select * from check_{check}()'"}, f"{check}: ok, 2 rows")
+        s.run(f"psql -Atc 'select * from check_{check}()'", f"{check}: ok, 2 rows")
         s.say(answer)
     s.pause(25, tokens=131_000)
     first = s.user("And collations?")
@@ -81,11 +76,7 @@ def postgres_upgrade(world: World) -> None:
     known = "## Known\nTwo extensions, one slot, 41 GB of indexes."
     s.compact(f"## Goal\nPostgres 15 → 17, less than a minute of downtime.\n\n{known}", first)
     s.user("Write the runbook")
-    s.use(
-        "write",
-        {"path": "runbooks/postgres-17.md", "content": "# Postgres 17\n\n1. Build the replica\n…"},
-        "Successfully wrote 4812 bytes",
-    )
+    s.write("runbooks/postgres-17.md", "# Postgres 17\n\n1. Build the replica\n…", "Successfully wrote 4812 bytes")
     runbook = s.say("The runbook has nine steps; steps 6 to 8 are the 40 seconds of downtime.")
     s.label(runbook, "runbook v1")
     s.pause(60 * 24, tokens=142_000)
@@ -118,11 +109,7 @@ def helm_chart(world: World) -> None:
     s.add(s.session.append_mode_change, "plan")
     s.say("Plan: one template, a list `queues` in the values, one deployment for each, shared config map.")
     s.add(s.session.append_mode_change, "none")
-    s.use(
-        "write",
-        {"path": "charts/worker/values.yaml", "content": "queues:\n  - name: mail\n…"},
-        "Wrote 41 lines",
-    )
+    s.write("charts/worker/values.yaml", "queues:\n  - name: mail\n…", "Wrote 41 lines")
     s.pause(15, tokens=88_000)
     kept = s.user("Add autoscaling by queue length")
     s.compact(
@@ -132,7 +119,7 @@ def helm_chart(world: World) -> None:
         tokens_after=9_800,
         method="soft",
     )
-    s.use("bash", {"command": "helm template charts/worker | kubeconform -strict -"}, "6 resources, 6 valid")
+    s.run("helm template charts/worker | kubeconform -strict -", "6 resources, 6 valid")
     scaled = s.say("Each deployment scales from 1 to 8 pods, one for every 200 waiting messages.")
     s.label(scaled, "autoscaling works")
     s.name("Helm chart for the worker")
@@ -158,6 +145,6 @@ def backups(world: World) -> None:
     """Write a session of indusagi's first generation."""
     s = world.story("indusagi", "infra", "148d", "backups", model="kimi/kimi-k2", thinking="off")
     s.user("Are last night's backups complete?")
-    s.use("bash", {"command": "restic snapshots --latest 1 --compact"}, "9f2c1e  db-1  /var/backups  41.2 GiB")
+    s.run("restic snapshots --latest 1 --compact", "9f2c1e  db-1  /var/backups  41.2 GiB")
     s.say("One of two: `db-1` has a snapshot, `db-2` has none since Tuesday. Its disk is full.")
     world.save(s)

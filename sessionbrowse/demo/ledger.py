@@ -19,9 +19,9 @@ def idempotency_keys(world: World) -> Story:
     """Write a session with a long tool result."""
     s = world.story("pi", "ledger", "20h", "idempotency", thinking="high")
     s.user("Payments are booked twice when a client retries. Add idempotency keys.")
-    s.use(
-        "grep",
-        {"pattern": "func .*Book", "path": "internal"},
+    s.grep(
+        "func .*Book",
+        "internal",
         "internal/booking/book.go:47: func (s *Store) Book(ctx context.Context, p Payment) error {",
     )
     question = s.say("Two places could hold the key: the payments table, with a unique index, or a table of its own.")
@@ -39,11 +39,7 @@ def idempotency_keys(world: World) -> Story:
         ],
     )
     runs = [f"=== RUN   TestBook/{n:03d}\n--- PASS: TestBook/{n:03d} (0.0{n % 9}s)\n" for n in range(200)]
-    s.use(
-        "bash",
-        {"command": "go test ./internal/booking -run TestBook -v"},
-        "".join(runs) + "PASS\nok  \tledger/internal/booking\t4.812s",
-    )
+    s.run("go test ./internal/booking -run TestBook -v", "".join(runs) + "PASS\nok  \tledger/internal/booking\t4.812s")
     done = s.say("200 cases pass, among them retries in parallel. A duplicate now returns the first result.")
     s.label(done, "works")
     s.name("Idempotency keys")
@@ -58,11 +54,7 @@ def idempotency_again(world: World, source: Story) -> None:
     noisy = next(entry["id"] for entry in s.session.get_entries() if "TestBook/199" in str(entry.get("message")))
     s.add(s.session.append_context_edit, noisy, {"content": "200 cases pass."})
     s.user("Second try: a table of its own, so that keys can end after 24 hours")
-    s.use(
-        "write",
-        {"path": "migrations/0009_idempotency.sql", "content": "create table idempotency_key (\n…"},
-        "Successfully wrote 240 bytes",
-    )
+    s.write("migrations/0009_idempotency.sql", "create table idempotency_key (\n…", "Successfully wrote 240 bytes")
     s.say("Done; an hourly job deletes what is older than 24 hours. It costs 0.2 ms more per payment.")
     s.name("Idempotency keys")
     world.save(s)
@@ -105,7 +97,7 @@ def _stage(world: World, stage: str, ago: str, task: str, answer: str) -> None:
         "workflow": {"runId": RUN_ID, "stageId": _stage_id(stage), "stageName": stage},
     }
     s.user(task)
-    s.use("bash", {"command": f"ledgerctl {stage} --month last"}, "4,812 bookings, 1 difference")
+    s.run(f"ledgerctl {stage} --month last", "4,812 bookings, 1 difference")
     s.say(answer)
     world.save(s)
 

@@ -39,10 +39,9 @@ def offline_sync(world: World) -> None:
     s.label(plan, "crdt plan")
     s.note("plan-mode", {"active": False, "todos": []})
     s.user("Build the smallest version that could work 🙂")
-    s.use("write", {"path": "src/sync/ops.ts", "content": "export type Op = …"}, "Successfully wrote 3090 bytes")
-    s.use(
-        "bash",
-        {"command": "npm test -- --run sync"},
+    s.write("src/sync/ops.ts", "export type Op = …", "Successfully wrote 3090 bytes")
+    s.run(
+        "npm test -- --run sync",
         "✓ sync/merge (24)\n✓ sync/tombstones (7)\n\nTest Files  2 passed (2)\nTests  31 passed (31)",
     )
     s.say("`src/sync` merges two devices in any order; 31 tests, one of them with 10,000 random edits.")
@@ -93,7 +92,7 @@ def export_to_pdf(world: World) -> None:
     s = world.story("atomic", "notes-app", "6d", "pdf", model="openai/gpt-5.2")
     s.user("Export a note as PDF, with its images")
     s.name("PDF export")
-    s.use("bash", {"command": "npm ls pdf-lib"}, "notes-app@2.4.0\n└── pdf-lib@1.17.1")
+    s.run("npm ls pdf-lib", "notes-app@2.4.0\n└── pdf-lib@1.17.1")
     s.say("pdf-lib is there already. Text, headings, lists and images are exported; tables come next.")
     s.name("")
     world.save(s)

@@ -39,27 +39,15 @@ def write_transcript(world: World, project: str, days_ago: float, turns: list[tu
 
 
 def _message(role: str, text: str, at_ms: int) -> dict[str, Any]:
-    content = [{"type": "text", "text": text}]
+    message: dict[str, Any] = {"role": role}
     if role == "tool":
-        return {
-            "role": "toolResult",
-            "toolCallId": "call_1",
-            "toolName": "bash",
-            "content": content,
-            "isError": False,
-            "timestamp": at_ms,
-        }
-    if role == "assistant":
-        return {
-            "role": "assistant",
-            "content": content,
-            "api": "openai-completions",
-            "provider": "kimi",
-            "model": "kimi-k2",
-            "stopReason": "stop",
-            "timestamp": at_ms,
-        }
-    return {"role": role, "content": content, "timestamp": at_ms}
+        message = {"role": "toolResult", "toolCallId": "call_1", "toolName": "bash"}
+    message["content"] = [{"type": "text", "text": text}]
+    if role == "tool":
+        message["isError"] = False
+    elif role == "assistant":
+        message |= {"api": "openai-completions", "provider": "kimi", "model": "kimi-k2", "stopReason": "stop"}
+    return message | {"timestamp": at_ms}
 
 
 def _ulid(time_ms: int, source: random.Random) -> str:

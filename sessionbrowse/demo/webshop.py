@@ -38,12 +38,7 @@ def openapi_docs(world: World) -> None:
     s.use("find", {"pattern": "**/orders*.py", "path": "src"}, "src/shop/orders.py\nsrc/shop/api/orders.py")
     route = '@router.post("/orders", status_code=201)'
     s.use("read", {"path": "src/shop/api/orders.py"}, f"{route}\nasync def place(order: NewOrder) -> Order: …")
-    s.edit(
-        "src/shop/api/orders.py",
-        12,
-        [route],
-        [f'{route[:-1]}, responses=EXAMPLES, summary="Place an order")'],
-    )
+    s.edit("src/shop/api/orders.py", 12, [route], [f'{route[:-1]}, responses=EXAMPLES, summary="Place an order")'])
     s.say("Every order endpoint now has a summary and examples for 201, 409 (sold out) and 422.")
     world.save(s)
 
@@ -52,11 +47,7 @@ def off_by_one_cent(world: World) -> None:
     """Write a session that the provider broke off."""
     s = world.story("pi", "webshop", "2.1d", "cent")
     s.user("Why is the checkout total sometimes off by one cent?")
-    s.use(
-        "grep",
-        {"pattern": "round\\(", "path": "src/shop"},
-        "src/shop/cart.py:88:     return round(total * (1 + rate), 2)",
-    )
+    s.grep("round\\(", "src/shop", "src/shop/cart.py:88:     return round(total * (1 + rate), 2)")
     s.say(
         "`cart.py:88` rounds a binary float once for the whole cart; the invoice rounds each line. "
         "With three lines at 19.99 and 7 % both differ by a cent. I propose `Decimal` and one rule for both."
@@ -70,9 +61,8 @@ def upgrade_framework(world: World) -> None:
     """Write a session that the user stopped, then went on with another model."""
     s = world.story("pi", "webshop", "4d", "fastapi")
     s.user("Upgrade FastAPI and fix what breaks")
-    s.use(
-        "bash",
-        {"command": "uv lock --upgrade-package fastapi && pytest -q"},
+    s.run(
+        "uv lock --upgrade-package fastapi && pytest -q",
         "Updated fastapi\n214 passed, 11 failed in 38.20s\n\nCommand exited with code 1",
         failed=True,
     )
@@ -82,7 +72,7 @@ def upgrade_framework(world: World) -> None:
     causes = ("lifespan instead of on_event", "Annotated dependencies", "stricter response models")
     for number, cause in enumerate(causes, 1):
         commit = f"git commit -qam 'Use {cause}' && git rev-parse --short HEAD"
-        s.use("bash", {"command": commit}, f"{0x3F2A1 * number:07x}")
+        s.run(commit, f"{0x3F2A1 * number:07x}")
     s.say("Three commits, 225 tests pass. Two deprecation warnings are left; they come from a plugin.")
     s.name("Upgrade FastAPI")
     world.save(s)
@@ -101,7 +91,7 @@ def product_feed(world: World) -> None:
     s = world.story("pi", "webshop", "2.6d", "feed")
     s.user("Import the product feed of the new supplier, 40,000 rows, nightly")
     for part in ("download", "parse", "match", "write"):
-        s.use("bash", {"command": f"python -m shop.feed {part} --dry-run"}, f"{part}: 40,000 rows, 12 skipped")
+        s.run(f"python -m shop.feed {part} --dry-run", f"{part}: 40,000 rows, 12 skipped")
     s.say("All four steps work on the sample. Twelve rows have no price; they are skipped and reported.")
     s.name("Import the product feed")
     s.user("The names contain broken umlauts")
@@ -130,15 +120,15 @@ def port_to_uv(world: World) -> None:
         "Scout: 4 places call poetry: Makefile, Dockerfile, two CI jobs.",
     )
     for package in PACKAGES:
-        s.use("bash", {"command": f"uv add {package} && uv lock --check"}, f"Resolved 61 packages\n + {package}")
-        s.use("bash", {"command": "pytest -q -x"}, "225 passed in 31.02s")
+        s.run(f"uv add {package} && uv lock --check", f"Resolved 61 packages\n + {package}")
+        s.run("pytest -q -x", "225 passed in 31.02s")
     code = "import tomllib\nlen(tomllib.loads(lock)['package'])"
     ran = {"code": code, "output": "61", "exitCode": 0, "cancelled": False, "truncated": False}
     s.message("pythonExecution", ran, "")
     done = s.say("All eight packages are ported, 61 locked. The image builds in 48 s instead of 2 min 10 s.")
     s.label(done, "ported")
     s.user("Remove poetry from the Dockerfile and CI")
-    s.use("bash", {"command": "docker build ."}, "[output truncated, full output: artifact://0]\nDONE 48.2s")
+    s.run("docker build .", "[output truncated, full output: artifact://0]\nDONE 48.2s")
     s.say("Done; nothing mentions poetry any more.")
     s.note("session_exit", {"reason": "dispose", "kind": "normal", "recordedAt": ""})
     path = world.save(s).path
@@ -177,11 +167,7 @@ def cleared_context(world: World) -> None:
     s.say("Five states: cart, paying, paid, shipped, returned. Only *paying* can go back.")
     s.add(s.session.append_reset_boundary)
     s.user("Now something else: write a test that buys out of stock goods")
-    s.use(
-        "write",
-        {"path": "tests/test_stock.py", "content": "async def test_sold_out(client): …"},
-        "Wrote 22 lines",
-    )
+    s.write("tests/test_stock.py", "async def test_sold_out(client): …", "Wrote 22 lines")
     s.say("The test fails as it should: the shop sells what it does not have. Shall I fix that too?")
     s.note("session_exit", {"reason": "dispose", "kind": "normal", "recordedAt": ""})
     world.save(s)
@@ -191,14 +177,10 @@ def accessibility(world: World) -> None:
     """Write a session of atomic that was compacted its way: a transcript with lines filtered out."""
     s = world.story("atomic", "webshop", "2.4d", "audit", model="anthropic/claude-opus-4-5")
     s.user("Audit the checkout for screen readers")
-    s.use(
-        "bash",
-        {"command": "npx pa11y http://localhost:8000/checkout"},
-        "• Error: form element has no label (7×)",
-    )
+    s.run("npx pa11y http://localhost:8000/checkout", "• Error: form element has no label (7×)")
     s.say("Seven fields have no label, the error summary is not announced, and the focus is lost after “Pay”.")
     kept = s.user("Fix the labels first")
-    s.use("bash", {"command": "npx pa11y http://localhost:8000/checkout"}, "No issues found!")
+    s.run("npx pa11y http://localhost:8000/checkout", "No issues found!")
     s.say("All seven fields have labels.")
     boundary = s.compact(
         "[User]: Audit the checkout for screen readers\n\n(filtered 3 lines)\n\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -47,21 +48,11 @@ class World(Struct, frozen=True):
         around = Surroundings(home=str(self.home), environ={}, cwd=str(self.target))
         return AGENTS[agent].folder_of(str(self.home / project), around)
 
-    def story(
-        self,
-        agent: str,
-        project: str,
-        ago: str,
-        title: str,
-        *,
-        model: str = "anthropic/claude-sonnet-4-5",
-        thinking: str = "medium",
-        version: int = 3,
-    ) -> Story:
-        """Begin a session that ends `ago` (`40s`, `5m`, `2h`, `3d`) before now; `title` seeds its ids."""
+    def story(self, agent: str, project: str, ago: str, title: str, **options: Any) -> Story:
+        """Begin a session that ends `ago` (`40s`, `5m`, `2h`, `3d`) before now; see `Story` for the rest."""
         ends_ms = self.now_ms - int(float(ago[:-1]) * _UNITS_MS[ago[-1]])
         root = self.agent_directory(agent)
-        return Story(agent, root, self.home / project, ends_ms, title, model=model, thinking=thinking, version=version)
+        return Story(agent, root, self.home / project, ends_ms, title, **options)
 
     def save(self, story: Story) -> Story:
         """Write a session into its project's folder."""

@@ -125,6 +125,18 @@ class Story:
             body["details"] = details
         return self.message("toolResult", {**body, "isError": failed}, output)
 
+    def run(self, command: str, output: str, *, failed: bool = False) -> str:
+        """The assistant runs a command."""
+        return self.use("bash", {"command": command}, output, failed=failed)
+
+    def grep(self, pattern: str, path: str, output: str) -> str:
+        """The assistant searches files."""
+        return self.use("grep", {"pattern": pattern, "path": path}, output)
+
+    def write(self, path: str, content: str, output: str) -> str:
+        """The assistant writes a file."""
+        return self.use("write", {"path": path, "content": content}, output)
+
     def edit(self, path: str, line: int, old: Sequence[str], new: Sequence[str], *, say: str = "") -> str:
         """The assistant replaces the lines `old`, from `line` on, by `new`."""
         edits = [{"oldText": "\n".join(old), "newText": "\n".join(new)}]
