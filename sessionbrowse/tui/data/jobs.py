@@ -13,6 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from sessionbrowse.errors import SessionBrowseError
+
 PATIENCE_SECONDS = 2.0
 """How long a cancelled job may go on before the next one starts beside it."""
 
@@ -25,6 +27,11 @@ class Outcome(Struct, frozen=True):
     value: Any = None
     error: Exception | None = None
     last: bool = True
+
+    @property
+    def sentence(self) -> str:
+        """The reason for the error, in words for the user; a defect of the program shows its exception."""
+        return str(self.error) if isinstance(self.error, SessionBrowseError) else repr(self.error)
 
 
 class Job:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sessionbrowse.tui.layout.parts import Part, TextPart, text_cuts
+from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.paint.spans import Line, fit, line_width
 
 CLOSED, OPEN = "▸ ", "▾ "
@@ -79,10 +79,3 @@ def more_label(source: str, start: int) -> str:
     if lines < SMALLEST_REST:
         return f"{len(source) - start:,} more characters"
     return f"{lines:,} more lines"
-
-
-def rest_of_text(source: str, start: int, *, roles: str = "", prefix: Line | None = None) -> list[Part]:
-    """Return the parts of a text from a place on."""
-    if source.startswith("\n", start):
-        start += 1
-    return [TextPart(source, begin, end, roles=roles, prefix=prefix) for begin, end in text_cuts(source, start)]

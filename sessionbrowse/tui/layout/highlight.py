@@ -7,11 +7,12 @@ colour. Long texts and texts with very long lines have no colours.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 
 from pygments.lexer import Lexer
 from pygments.lexers import find_lexer_class_by_name, find_lexer_class_for_filename
-from pygments.token import Token, _TokenType
+from pygments.token import Token
 from pygments.util import ClassNotFound
 
 from sessionbrowse.text import clean_lines
@@ -30,7 +31,7 @@ FARTHEST_JUMP = 300
 LINES_OF_A_PART = 24
 LONGEST_LANGUAGE = 40
 
-_ROLES: dict[_TokenType, str] = {
+_ROLES: dict[Any, str] = {
     Token.Keyword: "keyword",
     Token.Name.Function: "name",
     Token.Name.Class: "name",
@@ -134,15 +135,10 @@ class Code:
         yield line
 
 
-def _role_of(kind: _TokenType) -> str:
-    at: _TokenType | None = kind
-    while at is not None:
-        roles = _ROLES.get(at)
-        if roles is not None:
-            _ROLES[kind] = roles
-            return roles
-        at = at.parent
-    return ""
+@cache
+def _role_of(kind: Any) -> str:
+    """Return the role of a kind of token, or of the nearest kind above it."""
+    return next(_ROLES[above] for above in reversed(kind.split()) if above in _ROLES)
 
 
 class CodePart:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from textual.timer import Timer
 
-from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.data.jobs import Job, Outcome
@@ -116,8 +115,7 @@ class Preview:
         from sessionbrowse.tui.reading.documents import rule
 
         if outcome.error is not None:
-            sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
-            reason = LinePart([("✗ ", "error"), (clean(sentence), "error")])
+            reason = LinePart([("✗ ", "error"), (clean(outcome.sentence), "error")])
             self._view.show([*self._facts(summary), rule(), reason])
             return
         parts = [*self._facts(summary), *outcome.value]

@@ -21,6 +21,13 @@ TERMINAL = "sessionbrowse-terminal"
 NAMES = {"dark": DARK, "light": LIGHT, "high-contrast": HIGH_CONTRAST, "ansi": TERMINAL}
 """Name in the settings file → Textual's name of the theme."""
 
+
+def _scroll_bar(thumb: str, hovered: str, dragged: str, background: str) -> dict[str, str]:
+    """Return the colours of a theme's scroll bars; the background is always the same."""
+    colours = {"scrollbar": thumb, "scrollbar-hover": hovered, "scrollbar-active": dragged}
+    return colours | {f"scrollbar-background{state}": background for state in ("", "-hover", "-active")}
+
+
 THEMES = (
     Theme(
         name=DARK,
@@ -41,12 +48,7 @@ THEMES = (
             "sb-border": "#3a4050",
             "sb-cursor": "#2b3448",
             "sb-cursor-blurred": "#222732",
-            "scrollbar": "#3a4050",
-            "scrollbar-hover": "#4a5266",
-            "scrollbar-active": "#7fb0f5",
-            "scrollbar-background": "#14161c",
-            "scrollbar-background-hover": "#14161c",
-            "scrollbar-background-active": "#14161c",
+            **_scroll_bar("#3a4050", "#4a5266", "#7fb0f5", "#14161c"),
             "input-selection-background": "#7fb0f5 35%",
         },
     ),
@@ -69,12 +71,7 @@ THEMES = (
             "sb-border": "#cdc9be",
             "sb-cursor": "#dbe6fa",
             "sb-cursor-blurred": "#eceae4",
-            "scrollbar": "#cdc9be",
-            "scrollbar-hover": "#b5b1a6",
-            "scrollbar-active": "#2a62c4",
-            "scrollbar-background": "#fcfbf8",
-            "scrollbar-background-hover": "#fcfbf8",
-            "scrollbar-background-active": "#fcfbf8",
+            **_scroll_bar("#cdc9be", "#b5b1a6", "#2a62c4", "#fcfbf8"),
             "input-selection-background": "#2a62c4 25%",
         },
     ),
@@ -101,12 +98,7 @@ THEMES = (
             "sb-cursor-blurred-text": "#ffffff",
             # Matches need another colour than the cursor's row, which is yellow here.
             "sb-match-background": "#5ce1ff",
-            "scrollbar": "#b0b0b0",
-            "scrollbar-hover": "#ffffff",
-            "scrollbar-active": "#ffffff",
-            "scrollbar-background": "#000000",
-            "scrollbar-background-hover": "#000000",
-            "scrollbar-background-active": "#000000",
+            **_scroll_bar("#b0b0b0", "#ffffff", "#ffffff", "#000000"),
         },
     ),
     Theme(
@@ -130,18 +122,7 @@ THEMES = (
             "border-blurred": "ansi_bright_black",
             "block-cursor-foreground": "ansi_default",
             "block-cursor-background": "ansi_bright_black",
-            "sb-dim": "ansi_default",
             "sb-dim-style": "dim",
-            "sb-faint": "ansi_bright_black",
-            "sb-border": "ansi_bright_black",
-            "sb-cursor": "ansi_default",
-            "sb-cursor-text": "ansi_default",
-            "sb-cursor-style": "reverse",
-            "sb-cursor-blurred": "ansi_default",
-            "sb-cursor-blurred-style": "underline",
-            "sb-selection": "ansi_bright_black",
-            "sb-match": "ansi_black",
-            "sb-match-background": "ansi_yellow",
             "input-cursor-background": "ansi_default",
             "input-cursor-foreground": "ansi_default",
             "input-cursor-text-style": "reverse",
@@ -149,12 +130,7 @@ THEMES = (
             "input-selection-foreground": "ansi_default",
             "screen-selection-background": "ansi_blue",
             "screen-selection-foreground": "ansi_default",
-            "scrollbar": "ansi_bright_black",
-            "scrollbar-hover": "ansi_default",
-            "scrollbar-active": "ansi_blue",
-            "scrollbar-background": "ansi_default",
-            "scrollbar-background-hover": "ansi_default",
-            "scrollbar-background-active": "ansi_default",
+            **_scroll_bar("ansi_bright_black", "ansi_default", "ansi_blue", "ansi_default"),
             "scrollbar-corner-color": "ansi_default",
         },
     ),

@@ -31,6 +31,7 @@ from sessionbrowse.format.entries import (
 from sessionbrowse.format.entry_types import type_name, unknown_keys
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import ROOT, Session
+from sessionbrowse.model.tree.tool_callers import caller_of
 from sessionbrowse.text import clean
 from sessionbrowse.tui.layout.json_style import style_json
 from sessionbrowse.tui.layout.markdown import markdown_parts
@@ -279,21 +280,13 @@ def find_result(session: Session, index: int, call_id: str) -> ToolResultMessage
 
 
 def find_call(session: Session, index: int, call_id: str) -> ToolCallBlock | None:
-    """Return the tool call above the tool result at `index` that it answers."""
-    above = session.parents[index]
-    for _ in range(RESULT_DISTANCE):
-        if above == ROOT:
-            return None
-        if session.kind(above).role == "assistant" and call_id in session.envelopes[above].tool_calls:
-            entry = session.entry(above)
-            message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
-            content = message.content if isinstance(message, AssistantMessage) else None
-            for block in content if isinstance(content, tuple) else ():
-                if isinstance(block, ToolCallBlock) and block.id == call_id:
-                    return block
-            return None
-        above = session.parents[above]
-    return None
+    """Return the tool call that the tool result at `index` answers."""
+    caller = caller_of(session, index, call_id)
+    entry = session.entry(caller) if caller is not None else None
+    message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
+    content = message.content if isinstance(message, AssistantMessage) else None
+    calls = [block for block in content if isinstance(block, ToolCallBlock)] if isinstance(content, tuple) else []
+    return next((call for call in calls if call.id == call_id), None)
 
 
 # ---- the raw line ---------------------------------------------------------------------------------------------

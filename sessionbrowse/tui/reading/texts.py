@@ -12,7 +12,7 @@ from pygments.lexer import Lexer
 
 from sessionbrowse.format.entries import ToolResultMessage
 from sessionbrowse.text import clean, json_exact
-from sessionbrowse.tui.layout.folds import SMALLEST_REST, Fold, cut_at, more_label, rest_of_text
+from sessionbrowse.tui.layout.folds import SMALLEST_REST, Fold, cut_at, more_label
 from sessionbrowse.tui.layout.highlight import code_parts
 from sessionbrowse.tui.layout.json_style import style_json
 from sessionbrowse.tui.layout.markdown import markdown_parts
@@ -47,11 +47,11 @@ class Detail(Struct, frozen=True, kw_only=True):
 def said_parts(source: str, detail: Detail, *, roles: str = "", prefix: Line | None = None) -> list[Part]:
     """Return the parts of a message's text, which is Markdown."""
     place, opening = markdown_cut(source, detail.lines)
-    parts = markdown_parts(source[:place], roles=roles, prefix=prefix)
-    if place < len(source):
-        rest = opening + source[place:].removeprefix("\n")
-        parts += more(detail, source, place, lambda: markdown_parts(rest, roles=roles, prefix=prefix), prefix=prefix)
-    return parts
+
+    def shown(text: str) -> list[Part]:
+        return markdown_parts(text, roles=roles, prefix=prefix)
+
+    return _cut_parts(source, place, shown, detail, prefix, opening)
 
 
 def markdown_cut(source: str, lines: int | None) -> tuple[int, str]:
@@ -87,25 +87,24 @@ def output_parts(
             return code_parts(text, lexer, prefix=prefix)
         return text_parts(text, roles=roles, prefix=prefix)
 
-    parts = shown(source[:place])
-    if place < len(source):
-        if lexer is not None:
-            parts += more(detail, source, place, lambda: shown(source[place:].removeprefix("\n")), prefix=prefix)
-        else:
-            parts += more(
-                detail, source, place, lambda: rest_of_text(source, place, roles=roles, prefix=prefix), prefix=prefix
-            )
-    return parts
+    return _cut_parts(source, place, shown, detail, prefix)
 
 
-def more(
-    detail: Detail, source: str, place: int, rest: Callable[[], Sequence[Part]], *, prefix: Line | None = None
+def _cut_parts(
+    source: str, place: int, make: Callable[[str], list[Part]], detail: Detail, prefix: Line | None, opening: str = ""
 ) -> list[Part]:
-    """Return the rest of a text from a place on, as a fold or as a line that counts it."""
-    return [_rest(detail, more_label(source, place), rest, prefix)]
+    """Return the parts of a text up to a place, then the rest, which begins with `opening`."""
+    if place == len(source):
+        return make(source)
+
+    def rest() -> list[Part]:
+        return make(opening + source[place:].removeprefix("\n"))
+
+    return [*make(source[:place]), _rest(detail, more_label(source, place), rest, prefix)]
 
 
 def _rest(detail: Detail, label: str, rest: Callable[[], Sequence[Part]], prefix: Line | None) -> Part:
+    """Return the rest of a text as a fold, or as a line that counts it."""
     if detail.foldable:
         return Fold([(label, "dim")], rest, prefix=prefix)
     return LinePart([*(prefix or []), (f"… {label}", "faint")])
@@ -132,11 +131,7 @@ def value_parts(value: Any, detail: Detail, *, prefix: Line | None = None) -> li
         return output_parts(value, detail, prefix=prefix)
     shown = pretty_json(json_exact(value).encode("utf-8", "replace"))
     place = cut_at(shown, detail.output_lines) if detail.output_lines is not None else len(shown)
-    parts = text_parts(shown[:place], prefix=prefix, styler=style_json)
-    if place < len(shown):
-        rest = shown[place:].removeprefix("\n")
-        parts += more(detail, shown, place, lambda: text_parts(rest, prefix=prefix, styler=style_json), prefix=prefix)
-    return parts
+    return _cut_parts(shown, place, lambda json: text_parts(json, prefix=prefix, styler=style_json), detail, prefix)
 
 
 def folded_value(label: str, value: Any) -> Part:

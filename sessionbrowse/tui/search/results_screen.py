@@ -13,7 +13,7 @@ from textual.containers import Container
 from textual.message import Message
 from textual.timer import Timer
 
-from sessionbrowse.errors import NoSuchEntry, SessionBrowseError
+from sessionbrowse.errors import NoSuchEntry
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.search_messages import SearchAnswer
 from sessionbrowse.tui.commands.command import Here
@@ -255,8 +255,7 @@ class ResultsScreen(CommandScreen[None]):
     def take_preview(self, outcome: Outcome) -> None:
         """Show the entry from its first match."""
         if outcome.error is not None:
-            sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
-            self.text_view.show([], empty=one_line(sentence))
+            self.text_view.show([], empty=one_line(outcome.sentence))
             return
         shown: PreviewDocument = outcome.value
         self.text_view.show(shown.parts, marks=self._marks.of(shown.query))

@@ -8,7 +8,6 @@ from typing import Any
 
 from textual.content import Content
 
-from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.text import clean
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.layout.parts import Part
@@ -82,8 +81,7 @@ class EntryPane:
         """Show the document of the entry under the cursor."""
         self.show_title()
         if outcome.error is not None:
-            sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
-            self.text.show([], empty=one_line(sentence))
+            self.text.show([], empty=one_line(outcome.sentence))
             return
         tree = self._tree
         now = (self.view, tree.index, tree.entry_id, tree.marked, tree.state.query)

@@ -8,7 +8,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
-from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree.tool_callers import learn_calls
@@ -176,10 +175,9 @@ class SessionScreen(PanedScreen):
     def take_open(self, outcome: Outcome) -> None:
         """Show the session, or why it cannot be read."""
         if outcome.error is not None:
-            sentence = str(outcome.error) if isinstance(outcome.error, SessionBrowseError) else repr(outcome.error)
-            self.tree_pane.row_list.set_rows([], empty=one_line(sentence))
+            self.tree_pane.row_list.set_rows([], empty=one_line(outcome.sentence))
             self.entry_pane.text.show([], empty="There is no entry to show.")
-            self.browser.say(sentence, "error")
+            self.browser.say(outcome.sentence, "error")
             return
         # A cursor at the leaf follows it, as `tail -f` does; an entry that is being read stays.
         self.tree_pane.open(outcome.value, self._left_folded, follows_leaf=self.pane == "tree")

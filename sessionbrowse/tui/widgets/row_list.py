@@ -15,9 +15,8 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from sessionbrowse.text import width as cell_width
-from sessionbrowse.tui.paint.spans import Line, wrap_words
-from sessionbrowse.tui.widgets.span_view import SpanView
+from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.widgets.span_view import RowsView
 
 GUTTER = 2
 """Cells before every row: the bar of the cursor and the sign of a marked row."""
@@ -35,7 +34,22 @@ RenderRow = Callable[[int, int, RowState], Line]
 """Renders a row: position, width in cells, state → spans of at most that width."""
 
 
-class RowList(SpanView, can_focus=True):
+class RowMessage(Message):
+    """A message of a list, with the position and the key of the row under its cursor."""
+
+    def __init__(self, row_list: RowList) -> None:
+        super().__init__()
+        self.row_list = row_list
+        self.index = row_list.cursor
+        self.key = row_list.key
+
+    @property
+    def control(self) -> RowList:
+        """The list, for `@on(…, selector)`."""
+        return self.row_list
+
+
+class RowList(RowsView, can_focus=True):
     """A list with a cursor that stays on its row when other rows are added or removed."""
 
     ALLOW_SELECT = False
@@ -43,49 +57,18 @@ class RowList(SpanView, can_focus=True):
 
     cursor: reactive[int] = reactive(0, repaint=False)
 
-    class Highlighted(Message):
+    class Highlighted(RowMessage):
         """The cursor moved to another row; `key` is None if there are no rows."""
-
-        def __init__(self, row_list: RowList, index: int, key: Hashable | None) -> None:
-            super().__init__()
-            self.row_list = row_list
-            self.index = index
-            self.key = key
-
-        @property
-        def control(self) -> RowList:
-            """The list, for `@on(…, selector)`."""
-            return self.row_list
 
         def can_replace(self, message: Message) -> bool:
             """When keys come fast, only the last position matters."""
             return isinstance(message, RowList.Highlighted) and message.row_list is self.row_list
 
-    class Entered(Message):
+    class Entered(RowMessage):
         """A row was double-clicked, which opens it."""
 
-        def __init__(self, row_list: RowList, index: int, key: Hashable) -> None:
-            super().__init__()
-            self.row_list = row_list
-            self.index = index
-            self.key = key
-
-        @property
-        def control(self) -> RowList:
-            """The list, for `@on(…, selector)`."""
-            return self.row_list
-
-    class Marked(Message):
+    class Marked(RowMessage):
         """Rows were marked or unmarked."""
-
-        def __init__(self, row_list: RowList) -> None:
-            super().__init__()
-            self.row_list = row_list
-
-        @property
-        def control(self) -> RowList:
-            """The list, for `@on(…, selector)`."""
-            return self.row_list
 
     def __init__(
         self,
@@ -102,7 +85,7 @@ class RowList(SpanView, can_focus=True):
         `showing` is called with the visible positions before they are first painted. `wraps` lets `go_up` and
         `go_down` move between the first row and the last.
         """
-        super().__init__(id=id, classes=classes)
+        super().__init__(empty=empty, id=id, classes=classes)
         self._render_row = render_row
         self._showing = showing
         self._wraps = wraps
@@ -115,7 +98,6 @@ class RowList(SpanView, can_focus=True):
         self._marks_before: set[Hashable] = set()
         self.marks_range = False
         self.has_keys = False
-        self.empty = empty
 
     @property
     def looks_focused(self) -> bool:
@@ -194,14 +176,9 @@ class RowList(SpanView, can_focus=True):
         if key != self._announced:
             self._announced = key
             # Posted to the screen directly: through the panes its bars would be painted one frame later.
-            (self.screen if self.is_attached else self).post_message(self.Highlighted(self, self.cursor, key))
+            (self.screen if self.is_attached else self).post_message(self.Highlighted(self))
 
     # -- moving -------------------------------------------------------------------------------------------------
-
-    @property
-    def page(self) -> int:
-        """The number of rows a page key moves."""
-        return max(1, self.size.height - 1)
 
     def move(self, delta: int, *, wrap: bool = False) -> None:
         """Move the cursor by some rows; `wrap` lets it move from the last row to the first and back."""
@@ -233,14 +210,6 @@ class RowList(SpanView, can_focus=True):
     def go_down(self) -> None:
         """Move to the row below."""
         self.move(1, wrap=self._wraps)
-
-    def page_up(self) -> None:
-        """Move up by a page."""
-        self.move(-self.page)
-
-    def page_down(self) -> None:
-        """Move down by a page."""
-        self.move(self.page)
 
     def go_first(self) -> None:
         """Move to the first row."""
@@ -373,14 +342,14 @@ class RowList(SpanView, can_focus=True):
         if event.ctrl:
             self.toggle_mark()
         elif event.chain == 2:
-            self.post_message(self.Entered(self, index, self._keys[index]))
+            self.post_message(self.Entered(self))
 
     def render_line(self, y: int) -> Strip:
         """Paint the line `y` of the visible rows."""
         width = self.room
         index = self.scroll_offset.y + y
         if index >= self.count:
-            return self._render_empty(y, width) if not self._keys else self.paint([], width)
+            return self.render_empty(y, width) if not self._keys else self.paint([], width)
         at_cursor = index == self.cursor
         marked = self._keys[index] in self.marks
         focused = self.looks_focused
@@ -392,11 +361,3 @@ class RowList(SpanView, can_focus=True):
         ]
         over = ("cursor" if focused else "cursor-blurred") if at_cursor else "mark" if marked else ""
         return self.paint(line, width, over)
-
-    def _render_empty(self, y: int, width: int) -> Strip:
-        rows = wrap_words(self.empty, max(1, width - 4))
-        top = max(0, (self.size.height - len(rows)) // 3)
-        if not top <= y < top + len(rows):
-            return self.paint([], width)
-        text = rows[y - top]
-        return self.paint([(" " * max(0, (width - cell_width(text)) // 2), ""), (text, "dim")], width)

@@ -6,6 +6,8 @@ not Textual's component classes because thirty of them in a dozen widgets cost 7
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Region
@@ -14,7 +16,7 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
 from sessionbrowse.tui.paint import theme
-from sessionbrowse.tui.paint.spans import Line, line_width
+from sessionbrowse.tui.paint.spans import Line, line_width, wrap_words
 from sessionbrowse.tui.paint.textual_compat import CompatScrollView
 
 
@@ -102,3 +104,37 @@ class SpanView(CompatScrollView):
         if not self._styles_by_role:
             self._styles_by_role = theme.role_styles(self.app.theme_variables)
         return self._styles_by_role[role]
+
+
+class RowsView(SpanView):
+    """A view of many rows, moved through by row and by page; without rows it shows the sentence `empty`."""
+
+    def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.empty = empty
+
+    @abstractmethod
+    def move(self, delta: int) -> None:
+        """Move by some rows."""
+
+    @property
+    def page(self) -> int:
+        """The number of rows a page key moves."""
+        return max(1, self.size.height - 1)
+
+    def page_up(self) -> None:
+        """Move up by a page."""
+        self.move(-self.page)
+
+    def page_down(self) -> None:
+        """Move down by a page."""
+        self.move(self.page)
+
+    def render_empty(self, y: int, width: int) -> Strip:
+        """Paint the line `y` of a view without rows."""
+        rows = wrap_words(self.empty, max(1, width - 4))
+        top = max(0, (self.size.height - len(rows)) // 3)
+        if not top <= y < top + len(rows):
+            return self.paint([], width)
+        line: Line = [(rows[y - top], "dim")]
+        return self.paint([(" " * max(0, (width - line_width(line)) // 2), ""), *line], width)

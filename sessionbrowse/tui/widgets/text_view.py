@@ -6,7 +6,7 @@ scrolls by the difference, so that the visible text does not move.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
 from textual import events
@@ -18,8 +18,8 @@ from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.heights import DocumentLayout
 from sessionbrowse.tui.layout.images import ImagePart
 from sessionbrowse.tui.layout.parts import FactPart, Part, overlay
-from sessionbrowse.tui.paint.spans import Line, line_width, wrap_words
-from sessionbrowse.tui.widgets.span_view import SpanView
+from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.widgets.span_view import RowsView
 
 FindMatches = Callable[[str], list[tuple[int, int]]]
 """Returns the places to mark in a row's text, in order, without overlaps."""
@@ -30,7 +30,7 @@ Spot = Fold | ImagePart
 """A row that the user can open: a fold or an image."""
 
 
-class TextView(SpanView, can_focus=True):
+class TextView(RowsView, can_focus=True):
     """A scrolling document of parts."""
 
     ALLOW_SELECT = True
@@ -39,8 +39,7 @@ class TextView(SpanView, can_focus=True):
         """The width of the pane changed."""
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
-        self.empty = empty
+        super().__init__(empty=empty, id=id, classes=classes)
         self._document = DocumentLayout((), 1)
         self._width = 0
         self._settling = False
@@ -200,11 +199,6 @@ class TextView(SpanView, can_focus=True):
 
     # -- moving -------------------------------------------------------------------------------------------------
 
-    @property
-    def page(self) -> int:
-        """The number of rows a page key moves."""
-        return max(1, self.size.height - 1)
-
     def move(self, delta: int) -> None:
         """Scroll by some rows."""
         self._settle(self.scroll_offset.y + delta)
@@ -216,14 +210,6 @@ class TextView(SpanView, can_focus=True):
     def go_down(self) -> None:
         """Scroll down by a row."""
         self.move(1)
-
-    def page_up(self) -> None:
-        """Scroll up by a page."""
-        self.move(-self.page)
-
-    def page_down(self) -> None:
-        """Scroll down by a page."""
-        self.move(self.page)
 
     def go_first(self) -> None:
         """Scroll to the beginning."""
@@ -250,15 +236,9 @@ class TextView(SpanView, can_focus=True):
 
     def _spots(self, top: int, bottom: int) -> list[int]:
         """Return the part indexes of the folds and images between two rows."""
-        document = self._document
-        found: list[int] = []
-        index = bisect_right(document.tops, top - 1)
-        for at in range(index, len(document.parts)):
-            if document.tops[at] >= bottom:
-                break
-            if isinstance(document.parts[at], Spot):
-                found.append(at)
-        return found
+        parts, tops = self._document.parts, self._document.tops
+        shown = range(bisect_left(tops, top), min(bisect_left(tops, bottom), len(parts)))
+        return [index for index in shown if isinstance(parts[index], Spot)]
 
     def shown_image(self) -> ImagePart | None:
         """Return the marked image, else the first visible one."""
@@ -347,7 +327,7 @@ class TextView(SpanView, can_focus=True):
         """Paint the line `y` of the visible rows."""
         width = self.room
         if not self.has_parts:
-            return self._render_empty(y, width)
+            return self.render_empty(y, width)
         row = self.scroll_offset.y + y
         line = self.line_at(row)
         if self._marks is not None and line:
@@ -365,14 +345,6 @@ class TextView(SpanView, can_focus=True):
         if not self.has_focus or index >= len(document.parts) or document.tops[index] != row:
             return False
         return isinstance(document.parts[index], Spot) and self._spot_index() == index
-
-    def _render_empty(self, y: int, width: int) -> Strip:
-        rows = wrap_words(self.empty, max(1, width - 4))
-        top = max(0, (self.size.height - len(rows)) // 3)
-        if not top <= y < top + len(rows):
-            return self.paint([], width)
-        line: Line = [(rows[y - top], "dim")]
-        return self.paint([(" " * max(0, (width - line_width(line)) // 2), ""), *line], width)
 
     # -- copying with the mouse ---------------------------------------------------------------------------------
 
