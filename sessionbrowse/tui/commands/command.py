@@ -17,7 +17,7 @@ GROUPS = (MOVE, OPEN, FIND, SHOW, TREE_GROUP, CHANGE, PROGRAM, CUSTOM)
 """The groups of help and README, in order."""
 
 
-class Here(Struct, frozen=True, kw_only=True):
+class CommandContext(Struct, frozen=True, kw_only=True):
     """What a command may ask of the place it is given in, to say why it cannot work."""
 
     has_rows: bool = True
@@ -38,7 +38,7 @@ class Here(Struct, frozen=True, kw_only=True):
     has_entry_id: bool = False
 
 
-Reason = Callable[[Here], str | None]
+Reason = Callable[[CommandContext], str | None]
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -55,9 +55,9 @@ class Command(Struct, frozen=True, kw_only=True):
     group: str = ""
     reason: Reason | None = None
 
-    def unavailable(self, here: Here) -> str | None:
+    def unavailable(self, context: CommandContext) -> str | None:
         """Return why the command cannot work here, as a sentence; None if it can."""
-        return self.reason(here) if self.reason is not None else None
+        return self.reason(context) if self.reason is not None else None
 
 
 def row(id: str, keys: str, title: str, help: str, contexts: tuple[str, ...], reason: Reason | None = None) -> Command:

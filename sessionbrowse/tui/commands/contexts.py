@@ -23,7 +23,7 @@ DIALOG = "dialog"  # a question over a screen
 PROMPT = "prompt"  # the line of a dialog is focused
 WORKING = "working"  # changes under way
 
-PLACES = {
+CONTEXT_NAMES = {
     EVERYWHERE: "everywhere",
     LIST: "lists",
     PROJECTS: "projects",
@@ -46,7 +46,7 @@ PLACES = {
 }
 """Each place and how a person calls it."""
 
-TOGETHER = (
+CONTEXT_STACKS = (
     (PROJECTS, LIST, EVERYWHERE),
     (SESSIONS, LIST, EVERYWHERE),
     (PREVIEW, LIST, EVERYWHERE),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from sessionbrowse.tui.commands.command import GROUPS, Command
-from sessionbrowse.tui.commands.contexts import PLACES, TOGETHER
+from sessionbrowse.tui.commands.contexts import CONTEXT_NAMES, CONTEXT_STACKS
 from sessionbrowse.tui.commands.table import BY_ID, COMMANDS
 
 
@@ -29,15 +29,15 @@ class Keys:
                 unknown.append(f"There is no command named {command_id!r}.")
         chosen |= {command.id: tuple([key_name(key) for key in command.keys]) for command in own}
         self._keys = {command.id: chosen.get(command.id, command.keys) for command in self.commands}
-        self._by_place: dict[str, dict[str, Command]] = {place: {} for place in PLACES}
+        self._by_context: dict[str, dict[str, Command]] = {context: {} for context in CONTEXT_NAMES}
         clashes: list[str] = []
         # The user's own choices come first, so that they win over the defaults of others.
         for command in sorted(self.commands, key=lambda command: command.id not in chosen):
-            for place in command.where:
+            for context in command.where:
                 for key in self._keys[command.id]:
-                    taken = self._by_place[place].setdefault(key, command)
+                    taken = self._by_context[context].setdefault(key, command)
                     if taken is not command:
-                        clashes.append(_clash(key, taken, command, place))
+                        clashes.append(_clash(key, taken, command, context))
         clashes += self._hidden(chosen)
         self.clashes: tuple[str, ...] = tuple(unknown + list(dict.fromkeys(clashes)))
 
@@ -45,17 +45,17 @@ class Keys:
         """Return the command's keys, by Textual's names."""
         return self._keys[command.id]
 
-    def find(self, key: str, places: Iterable[str]) -> Command | None:
-        """Return the command that a key means in the given places, the nearest place first."""
-        for place in places:
-            command = self._by_place[place].get(key)
+    def find(self, key: str, contexts: Iterable[str]) -> Command | None:
+        """Return the command that a key means in the given contexts, the nearest context first."""
+        for context in contexts:
+            command = self._by_context[context].get(key)
             if command is not None:
                 return command
         return None
 
-    def at(self, places: Sequence[str]) -> list[Command]:
-        """Return the commands that can be given in the given places, in the table's order."""
-        return [command for command in self.commands if any(place in places for place in command.where)]
+    def at(self, contexts: Sequence[str]) -> list[Command]:
+        """Return the commands that can be given in the given contexts, in the table's order."""
+        return [command for command in self.commands if any(context in contexts for context in command.where)]
 
     def shown(self, command: Command, *, all_keys: bool = False) -> str:
         """Return the command's key as people read it: the first, or all of them."""
@@ -67,20 +67,21 @@ class Keys:
         return self.shown(BY_ID[command_id])
 
     def _hidden(self, chosen: Mapping[str, tuple[str, ...]]) -> list[str]:
-        """Return a sentence for each chosen key that takes a key from a command of a wider or narrower place."""
+        """Return a sentence for each chosen key that takes a key from a command of a wider or narrower context."""
         clashes: list[str] = []
-        for places in TOGETHER:
+        for contexts in CONTEXT_STACKS:
             nearest: dict[str, tuple[Command, str]] = {}
-            for place in places:
-                for key, command in self._by_place[place].items():
-                    earlier, near = nearest.setdefault(key, (command, place))
+            for context in contexts:
+                for key, command in self._by_context[context].items():
+                    earlier, near = nearest.setdefault(key, (command, context))
                     if earlier is not command and (earlier.id in chosen or command.id in chosen):
                         clashes.append(_clash(key, earlier, command, near))
         return clashes
 
 
-def _clash(key: str, taken: Command, command: Command, place: str) -> str:
-    return f"{key_label(key)} means both {taken.title!r} and {command.title!r} in {PLACES[place]}; the first is used."
+def _clash(key: str, taken: Command, command: Command, context: str) -> str:
+    where = CONTEXT_NAMES[context]
+    return f"{key_label(key)} means both {taken.title!r} and {command.title!r} in {where}; the first is used."
 
 
 _NAMES = {
@@ -148,7 +149,7 @@ def key_table() -> str:
         for command in COMMANDS:
             if command.group == group:
                 shown = " ".join([f"`{_escaped(key_label(key))}`" for key in keys.of(command)])
-                where = ", ".join([PLACES[place] for place in command.where])
+                where = ", ".join([CONTEXT_NAMES[context] for context in command.where])
                 lines.append(f"| {shown} | {command.help} | {where} |")
     return "\n".join(lines)
 

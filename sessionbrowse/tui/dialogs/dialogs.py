@@ -14,7 +14,6 @@ from textual.content import Content
 from textual.widgets import Input
 
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import DIALOG, PROMPT
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
@@ -45,6 +44,8 @@ class Choice(Struct, frozen=True):
 
 class Dialog(CommandScreen[Result]):
     """A window over a screen: text at the top, what is asked below; as high as it needs and as there is room."""
+
+    CONTEXTS = (DIALOG,)
 
     def __init__(self, title: str, parts: Sequence[Part]) -> None:
         super().__init__(name="dialog")
@@ -81,14 +82,6 @@ class Dialog(CommandScreen[Result]):
     @abstractmethod
     def lay_out_question(self, room: int, text: int) -> int:
         """Give what is asked its height, of `room` rows that it shares with `text` rows; return how many it took."""
-
-    def nearest_places(self) -> tuple[str, ...]:
-        """Only the window's own keys."""
-        return (DIALOG,)
-
-    def here(self) -> Here:
-        """Nothing to ask."""
-        return Here()
 
     def do_cancel(self) -> None:
         """Go back without an answer."""
@@ -156,7 +149,7 @@ class PromptScreen(Dialog[str | None]):
     `hint` says below the line what taking it would do. Moving puts a suggestion into the line.
     """
 
-    TYPED_IN: ClassVar[str] = PROMPT
+    TYPING_CONTEXT: ClassVar[str] = PROMPT
 
     def __init__(
         self,

@@ -1,11 +1,11 @@
-"""Every key that works here, by group, with the reason where one cannot work now."""
+"""The help screen: every key of the screen below it, with the reason if its command is unavailable now."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sessionbrowse.tui.commands.command import GROUPS, Command, Here
-from sessionbrowse.tui.commands.contexts import OVERLAY, PLACES
+from sessionbrowse.tui.commands.command import GROUPS, Command, CommandContext
+from sessionbrowse.tui.commands.contexts import CONTEXT_NAMES, OVERLAY
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.dialogs.text_window import TextWindow
 from sessionbrowse.tui.layout.parts import LinePart, Part
@@ -16,46 +16,42 @@ KEY_CELLS = 20
 
 
 class HelpScreen(TextWindow):
-    """The keys of the places below it."""
+    """The keys that work on the screen below, by group."""
 
-    def __init__(self, places: tuple[str, ...], here: Here) -> None:
+    def __init__(self, contexts: tuple[str, ...], context: CommandContext) -> None:
         super().__init__("Keys that work here", name="help")
-        self._places = places
-        self._below = here
+        self._contexts = contexts
+        self._command_context = context
 
     def parts(self) -> list[Part]:
         """Return the keys."""
-        return help_parts(self.browser.keys, self._places, self._below)
+        return help_parts(self.browser.keys, self._contexts, self._command_context)
 
 
 def do_help(screen: CommandScreen[Any]) -> None:
     """Show the keys that work on a screen now."""
-    screen.browser.push_screen(HelpScreen(screen.places(), screen.here()))
+    screen.browser.push_screen(HelpScreen(screen.active_contexts(), screen.command_context()))
 
 
-def help_parts(keys: Keys, places: tuple[str, ...], here: Here) -> list[Part]:
-    """Return the help for the commands of the given places."""
+def help_parts(keys: Keys, contexts: tuple[str, ...], context: CommandContext) -> list[Part]:
+    """Return a line for each command of the given contexts."""
     parts: list[Part] = []
     for group in GROUPS:
-        commands = [command for command in keys.commands if command.group == group and _holds(command, places)]
+        commands = [command for command in keys.at(contexts) if command.group == group]
         if not commands:
             continue
         if parts:
             parts.append(LinePart([]))
         parts.append(LinePart([(group, "accent strong")]))
         for command in commands:
-            parts.append(_help_part(command, keys, here))
-    elsewhere = [place for place in PLACES if place not in places and place != OVERLAY]
-    sentence = f"Other places have more keys: {', '.join([PLACES[place] for place in elsewhere])}."
+            parts.append(_help_part(command, keys, context))
+    elsewhere = [context for context in CONTEXT_NAMES if context not in contexts and context != OVERLAY]
+    sentence = f"Other places have more keys: {', '.join([CONTEXT_NAMES[context] for context in elsewhere])}."
     return [*parts, LinePart([]), LinePart([(sentence, "dim")])]
 
 
-def _holds(command: Command, places: tuple[str, ...]) -> bool:
-    return any(place in places for place in command.where)
-
-
-def _help_part(command: Command, keys: Keys, here: Here) -> Part:
-    reason = command.unavailable(here)
+def _help_part(command: Command, keys: Keys, context: CommandContext) -> Part:
+    reason = command.unavailable(context)
     shown: Line = pad([(keys.shown(command, all_keys=True), "key" if reason is None else "faint")], KEY_CELLS)
     line: Line = [("  ", ""), *shown, (command.help, "" if reason is None else "dim")]
     if reason is not None:

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from sessionbrowse.model.listing.picker import fuzzy
-from sessionbrowse.tui.commands.command import MOVE, Command, Here
+from sessionbrowse.tui.commands.command import MOVE, Command, CommandContext
 from sessionbrowse.tui.commands.contexts import OVERLAY
 from sessionbrowse.tui.paint.spans import Line, sides
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -21,11 +21,13 @@ from sessionbrowse.tui.widgets.row_list import RowList, RowState
 class PaletteScreen(CommandScreen[str | None]):
     """The commands of the screen below it; the chosen one's id is its result."""
 
-    def __init__(self, commands: list[Command], here: Here) -> None:
+    CONTEXTS = (OVERLAY,)
+
+    def __init__(self, commands: list[Command], context: CommandContext) -> None:
         super().__init__(name="palette")
         # Nobody opens it to move by a row.
         self._commands = sorted(commands, key=lambda command: command.group == MOVE)
-        self._here = here
+        self._command_context = context
         self._shown = self._commands
         self._text = ""
 
@@ -40,14 +42,6 @@ class PaletteScreen(CommandScreen[str | None]):
         self.query_one("#palette-window").border_title = "Commands"
         self._show("")
         self.set_focus(self.query_one(Input))
-
-    def nearest_places(self) -> tuple[str, ...]:
-        """Only the window's own keys."""
-        return (OVERLAY,)
-
-    def here(self) -> Here:
-        """Nothing to ask."""
-        return Here()
 
     @property
     def rows(self) -> RowList:
@@ -75,7 +69,7 @@ class PaletteScreen(CommandScreen[str | None]):
 
     def _render_command(self, index: int, width: int, state: RowState) -> Line:
         command = self._shown[index]
-        reason = command.unavailable(self._here)
+        reason = command.unavailable(self._command_context)
         name: Line = [(f"{command.title:<15}", "title" if reason is None else "faint")]
         name.append((reason or command.help, "dim" if reason is None else "warning"))
         return sides(name, [(self.browser.keys.shown(command), "key")], width)
@@ -102,13 +96,13 @@ class PaletteScreen(CommandScreen[str | None]):
 def do_palette(screen: CommandScreen[Any]) -> None:
     """Choose one of a screen's commands by its name and run it there."""
     browser = screen.browser
-    commands = [command for command in browser.keys.at(screen.places()) if screen.can_give(command)]
+    commands = [command for command in browser.keys.at(screen.active_contexts()) if screen.find_handler(command.id)]
 
     def chosen(command_id: str | None) -> None:
         if command_id is not None:
             screen.give(browser.keys.by_id[command_id])
 
-    browser.push_screen(PaletteScreen(commands, screen.here()), chosen)
+    browser.push_screen(PaletteScreen(commands, screen.command_context()), chosen)
 
 
 def _score(words: list[str], command: Command) -> float | None:

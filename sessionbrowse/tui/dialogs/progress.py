@@ -9,7 +9,6 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import WORKING
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit
@@ -19,6 +18,8 @@ from sessionbrowse.tui.widgets.text_view import TextView
 
 class ProgressScreen(CommandScreen[None]):
     """A window that stays until the work is done; whoever opened it closes it."""
+
+    CONTEXTS = (WORKING,)
 
     def __init__(self, title: str, stop: Callable[[], None]) -> None:
         super().__init__(name="progress")
@@ -72,14 +73,6 @@ class ProgressScreen(CommandScreen[None]):
         parts: list[Part] = [FittedPart(bar), LinePart([]), FittedPart(lambda width: fit([(now, "")], width))]
         for view in self.query(TextView):  # none before the screen is laid out
             view.show(parts)
-
-    def nearest_places(self) -> tuple[str, ...]:
-        """Only the window's own key."""
-        return (WORKING,)
-
-    def here(self) -> Here:
-        """Nothing to ask."""
-        return Here()
 
     def do_stop(self) -> None:
         """Stop after what is at work now."""

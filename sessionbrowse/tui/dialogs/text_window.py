@@ -8,7 +8,6 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
-from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import OVERLAY
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -17,6 +16,8 @@ from sessionbrowse.tui.widgets.text_view import TextView
 
 class TextWindow(CommandScreen[None]):
     """A title and text that scrolls; any of the closing keys goes back."""
+
+    CONTEXTS = (OVERLAY,)
 
     def __init__(self, title: str, *, name: str) -> None:
         super().__init__(name=name)
@@ -39,14 +40,6 @@ class TextWindow(CommandScreen[None]):
     def parts(self) -> Sequence[Part]:
         """Return the text."""
         return ()
-
-    def nearest_places(self) -> tuple[str, ...]:
-        """Only the window's own keys."""
-        return (OVERLAY,)
-
-    def here(self) -> Here:
-        """Nothing to ask."""
-        return Here()
 
     def do_close(self) -> None:
         """Go back."""

@@ -8,7 +8,6 @@ from textual.containers import Vertical
 from sessionbrowse import text
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.command import Here
 from sessionbrowse.tui.commands.contexts import WELCOME
 from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.layout.parts import LinePart, Part
@@ -21,6 +20,8 @@ from sessionbrowse.tui.widgets.text_view import TextView
 
 class WelcomeScreen(CommandScreen[None]):
     """The first screen of a machine without sessions."""
+
+    CONTEXTS = (WELCOME,)
 
     def __init__(self) -> None:
         super().__init__(name=WELCOME)
@@ -40,14 +41,14 @@ class WelcomeScreen(CommandScreen[None]):
         self.update_footer()
         roots = [place.root for place in self.browser.source.places]
         exists_many = self.browser.source.exists_many
-        self.lane("places").ask(lambda job: exists_many(roots))
+        self.lane("places", self._take_places).ask(lambda job: exists_many(roots))
 
     def on_screen_resume(self) -> None:
         """Go if sessions came while the help stood above."""
         if len(self.browser.library):
             self.dismiss(None)
 
-    def take_places(self, outcome: Outcome) -> None:
+    def _take_places(self, outcome: Outcome) -> None:
         """Mark the places that are missing."""
         if isinstance(outcome.value, dict):
             self._exists = outcome.value
@@ -79,14 +80,6 @@ class WelcomeScreen(CommandScreen[None]):
                 line: Line = [("  ", ""), agent_span(agent), (f" {agent:<9}", ""), (shown, "dim"), *missing]
                 parts.append(LinePart(line, indent=14))
         self.query_one(TextView).show(parts, keep_place=True)
-
-    def nearest_places(self) -> tuple[str, ...]:
-        """Only this screen."""
-        return (WELCOME,)
-
-    def here(self) -> Here:
-        """Nothing to ask."""
-        return Here()
 
     def do_demo(self) -> None:
         """Open made-up sessions."""

@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.remembered_views import ListView
-from sessionbrowse.tui.commands.command import Here
+from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import LIST, PREVIEW, PROJECTS, SESSIONS
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.data.lazy_rows import LazyRows
@@ -112,16 +112,16 @@ class BrowseScreen(PanedScreen):
         """The list that is or was filtered last."""
         return self.projects_list if self.state.filtered == "projects" else self.sessions_list
 
-    def nearest_places(self) -> tuple[str, ...]:
+    def contexts(self) -> tuple[str, ...]:
         """The pane, then the screen."""
         return ({"projects": PROJECTS, "sessions": SESSIONS, "preview": PREVIEW}[self.pane], LIST)
 
-    def here(self) -> Here:
+    def command_context(self) -> CommandContext:
         """Return what commands may ask."""
         pane = self.pane
         rows = self.projects_list.count if pane == "projects" else self.sessions_list.count
         row = self._sessions[self.sessions_list.cursor] if self._sessions else None
-        return Here(
+        return CommandContext(
             has_rows=rows > 0,
             has_session=self.subject is not None,
             has_family=row is not None and bool(row.family or row.prefix) and not self.state.is_flat,

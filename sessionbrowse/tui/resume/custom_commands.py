@@ -17,9 +17,10 @@ from sessionbrowse.services.resume.custom_commands import (
 )
 from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.command import CUSTOM, CUSTOM_ID, Command, Here, Reason
+from sessionbrowse.tui.commands.command import CUSTOM, CUSTOM_ID, Command, CommandContext, Reason
 from sessionbrowse.tui.commands.contexts import LIST, SESSION
 from sessionbrowse.tui.data.jobs import Job, Lane, Outcome
+from sessionbrowse.tui.resume.resume import reload
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 _WHERE = {"everywhere": (LIST, SESSION), "lists": (LIST,), "session": (SESSION,)}
@@ -50,10 +51,10 @@ def _shown(command: CustomCommand) -> str:
 def _reason(command: CustomCommand) -> Reason:
     needed = placeholders_of(command)
 
-    def reason(here: Here) -> str | None:
-        if needed and not here.has_session:
+    def reason(context: CommandContext) -> str | None:
+        if needed and not context.has_session:
             return "There is no session under the cursor."
-        if "entry" in needed and not here.has_entry:
+        if "entry" in needed and not context.has_entry:
             return "There is no entry with an id under the cursor: it is for a session's tree."
         return None
 
@@ -76,7 +77,7 @@ def run_custom_command(screen: CommandScreen[None], command_id: str) -> None:
         return
     directory = directory_for(values["cwd"], browser.home)
     browser.lend_terminal(ResumeCommand(clean(command.name), words, directory, variables_of(values)))
-    screen.reload()
+    reload(screen)
 
 
 def _run_quietly(screen: CommandScreen[None], command: CustomCommand, values: dict[str, str]) -> None:

@@ -113,7 +113,7 @@ def _plan(screen: CommandScreen[None], summary: Summary, way: ResumeIn, director
 def _ask_directory(screen: CommandScreen[None], summary: Summary, way: ResumeIn, error: DirectoryMissing) -> None:
     screen = screen
     choices = [Choice("elsewhere", "Resume in another directory …")]
-    if screen.can_give(BY_ID["relocate"]):
+    if screen.find_handler("relocate") is not None:
         choices.append(Choice("relocate", "It was moved: tell all sessions of it …"))
     choices.append(Choice("fork", "Fork into another directory, and resume there …"))
     parts: list[Part] = [LinePart([(clean(screen.browser.in_short(error.sentence)), "warning")]), LinePart([])]
@@ -194,7 +194,7 @@ def _start(screen: CommandScreen[None], command: ResumeCommand, way: ResumeIn) -
     match way:
         case "here":
             browser.lend_terminal(command)
-            screen.reload()
+            reload(screen)
         case "tmux-window" | "tmux-split":
             split = way == "tmux-split"
             where = "beside the browser" if split else "in a new tmux window"
@@ -208,6 +208,12 @@ def _start(screen: CommandScreen[None], command: ResumeCommand, way: ResumeIn) -
                 lambda context: start_command(command, template, environ),
                 lambda _: browser.say(" ".join([f"Started {template[0]}.", *command.notes])),
             )
+
+
+def reload(screen: CommandScreen[None]) -> None:
+    """Read the files again: the program that ran may have changed them."""
+    if screen.find_handler("reload") is not None:
+        screen.give(BY_ID["reload"])
 
 
 def _copy(screen: CommandScreen[None], summary: Summary) -> None:

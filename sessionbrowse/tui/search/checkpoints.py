@@ -16,7 +16,7 @@ from sessionbrowse.services.background.search_messages import (
 )
 from sessionbrowse.services.search.hits import Checkpoint
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.command import Here
+from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import CHECKPOINTS, FOUND, RESULTS_VIEW
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import one_line, plural
@@ -60,14 +60,14 @@ class CheckpointsScreen(ResultsScreen):
         self.do_search_again()
         self.update_footer()
 
-    def nearest_places(self) -> tuple[str, ...]:
+    def contexts(self) -> tuple[str, ...]:
         """The pane, then what all panes share."""
         return (RESULTS_VIEW if self.focused is self.text_view else CHECKPOINTS, FOUND)
 
-    def here(self) -> Here:
+    def command_context(self) -> CommandContext:
         """Return what commands may ask."""
         found = self.found_entry
-        return Here(
+        return CommandContext(
             has_rows=bool(self._rows),
             has_session=found is not None,
             has_filter=bool(self.query_text),

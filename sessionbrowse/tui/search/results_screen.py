@@ -16,7 +16,7 @@ from textual.timer import Timer
 from sessionbrowse.errors import NoSuchEntry
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.search_messages import SearchAnswer
-from sessionbrowse.tui.commands.command import Here
+from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.layout.parts import Part
@@ -158,9 +158,9 @@ class ResultsScreen(CommandScreen[None]):
     def take_answer(self, answer: SearchAnswer | None) -> None:
         """Show an answer of the search; None: it ended by itself."""
 
-    def here(self) -> Here:
+    def command_context(self) -> CommandContext:
         """Return what commands may ask."""
-        return Here(has_rows=self.rows_list.count > 0, has_session=self.found_entry is not None)
+        return CommandContext(has_rows=self.rows_list.count > 0, has_session=self.found_entry is not None)
 
     def moving(self) -> RowList | TextView | None:
         """The preview if it is focused, else the list, also while the query is typed."""
@@ -220,7 +220,7 @@ class ResultsScreen(CommandScreen[None]):
         if self._preview_timer is not None:
             self._preview_timer.stop()
         self._preview_due = False
-        self.lane("preview").cancel()
+        self.lane("preview", self._take_preview).cancel()
         if found is None:
             self._previewed = None
             self.text_view.show([], empty="")
@@ -250,9 +250,9 @@ class ResultsScreen(CommandScreen[None]):
             parts = entry_document(session, index, now_ms)
             return PreviewDocument(parts, query)
 
-        self.lane("preview").ask(load)
+        self.lane("preview", self._take_preview).ask(load)
 
-    def take_preview(self, outcome: Outcome) -> None:
+    def _take_preview(self, outcome: Outcome) -> None:
         """Show the entry from its first match."""
         if outcome.error is not None:
             self.text_view.show([], empty=one_line(outcome.sentence))

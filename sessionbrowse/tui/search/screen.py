@@ -16,7 +16,7 @@ from sessionbrowse.services.background.search_messages import (
 )
 from sessionbrowse.services.search.hits import Hit
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.command import Here
+from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import FOUND, RESULTS, RESULTS_VIEW, SEARCHING
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import one_line, plural
@@ -36,7 +36,7 @@ ROOM_FOR_FILTERS = 114
 class SearchScreen(ResultsScreen):
     """The search over all sessions."""
 
-    TYPED_IN = SEARCHING
+    TYPING_CONTEXT = SEARCHING
 
     def __init__(self) -> None:
         super().__init__(name="search")
@@ -74,13 +74,13 @@ class SearchScreen(ResultsScreen):
         self._show_state()
         self.update_footer()
 
-    def nearest_places(self) -> tuple[str, ...]:
+    def contexts(self) -> tuple[str, ...]:
         """The pane, then what all panes share."""
         return (RESULTS_VIEW if self.focused is self.text_view else RESULTS, FOUND)
 
-    def here(self) -> Here:
+    def command_context(self) -> CommandContext:
         """Return what commands may ask."""
-        return Here(
+        return CommandContext(
             has_rows=bool(self._hits) or not self.query_text.strip() or self._is_unanswered,
             has_session=self.found_entry is not None,
             is_searching=self._is_searching,

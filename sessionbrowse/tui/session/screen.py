@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree.tool_callers import learn_calls
-from sessionbrowse.tui.commands.command import Here
+from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import SESSION, TREE, VIEW
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.data.source import SessionUpdates
@@ -92,14 +92,14 @@ class SessionScreen(PanedScreen):
 
     # -- what commands ask --------------------------------------------------------------------------------------
 
-    def nearest_places(self) -> tuple[str, ...]:
+    def contexts(self) -> tuple[str, ...]:
         """The pane, then the screen."""
         return (TREE if self.pane == "tree" else VIEW, SESSION)
 
-    def here(self) -> Here:
+    def command_context(self) -> CommandContext:
         """Return what commands may ask."""
         tree, row, session, text = self.tree_pane, self.tree_pane.row, self.session, self.entry_pane.text
-        return Here(
+        return CommandContext(
             has_rows=bool(tree.rows),
             has_session=True,
             has_filter=bool(tree.state.query),
@@ -169,10 +169,10 @@ class SessionScreen(PanedScreen):
             learn_calls(session, before)
             return session
 
-        lane = self.lane("open")
+        lane = self.lane("open", self._take_open)
         (lane.follow if follows else lane.ask)(load)
 
-    def take_open(self, outcome: Outcome) -> None:
+    def _take_open(self, outcome: Outcome) -> None:
         """Show the session, or why it cannot be read."""
         if outcome.error is not None:
             self.tree_pane.row_list.set_rows([], empty=one_line(outcome.sentence))

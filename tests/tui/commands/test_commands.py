@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.tui.commands.command import GROUPS, Here
+from sessionbrowse.tui.commands.command import GROUPS, CommandContext
 from sessionbrowse.tui.commands.contexts import (
     CHECKPOINTS,
+    CONTEXT_NAMES,
+    CONTEXT_STACKS,
     DIALOG,
     FOUND,
     LIST,
     OVERLAY,
-    PLACES,
     PREVIEW,
     PROJECTS,
     PROMPT,
@@ -22,7 +23,6 @@ from sessionbrowse.tui.commands.contexts import (
     SEARCHING,
     SESSION,
     SESSIONS,
-    TOGETHER,
     TREE,
     TYPING,
     VIEW,
@@ -107,11 +107,11 @@ def test_every_command_is_described_as_the_style_asks(command) -> None:
     assert 1 <= len(command.title.replace(",", "").split()) <= 2
     assert not command.help.endswith(".")
     assert command.group in GROUPS
-    assert set(command.where) <= set(PLACES)
+    assert set(command.where) <= set(CONTEXT_NAMES)
 
 
 def test_every_place_belongs_to_some_screen() -> None:
-    assert {place for places in TOGETHER for place in places} == set(PLACES) == set(SCREENS)
+    assert {place for places in CONTEXT_STACKS for place in places} == set(CONTEXT_NAMES) == set(SCREENS)
 
 
 def test_no_screen_has_a_command_that_the_table_lacks() -> None:
@@ -178,14 +178,14 @@ def test_the_readme_has_the_table_as_it_is() -> None:
 def test_help_shows_every_command_of_a_place_and_says_what_cannot_work() -> None:
     keys = Keys()
     places = (TREE, SESSION, "everywhere")
-    shown = "\n".join([part.plain() for part in help_parts(keys, places, Here(has_session=True))])
+    shown = "\n".join([part.plain() for part in help_parts(keys, places, CommandContext(has_session=True))])
     for command in keys.at(places):
         assert command.help in shown
     assert "Not now: No entry of this session has a label." in shown
 
 
 def test_each_reason_is_a_sentence() -> None:
-    nothing = Here(has_rows=False, has_folder=False)
+    nothing = CommandContext(has_rows=False, has_folder=False)
     reasons = [reason for command in COMMANDS if (reason := command.unavailable(nothing)) is not None]
     assert len(reasons) > 8
     assert all(reason.endswith(".") for reason in reasons)
