@@ -10,7 +10,7 @@ def needs_session(context: CommandContext) -> str | None:
 
 
 def needs_rows(context: CommandContext) -> str | None:
-    return None if context.has_rows else "There is nothing to open context."
+    return None if context.has_rows else "There is nothing to open here."
 
 
 def needs_filter(context: CommandContext) -> str | None:
