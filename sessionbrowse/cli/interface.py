@@ -1,6 +1,6 @@
 """The commands that open the interface: `demo`, `pick`, and no command at all.
 
-The background program that reads the sessions starts before the interface is imported, so that both happen at once.
+Without saved first rows the disk monitor is started before the interface is imported, so that both happen at once.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _open_interface(
     demo: str | None = None,
     pick: Callable[[str], None] | None = None,
 ) -> int:
-    from sessionbrowse.services.background.programs import start_monitor
+    from sessionbrowse.services.background.first_rows import saved_first_rows
     from sessionbrowse.tui.data.options import BrowseOptions
 
     if isinstance(sys.stderr, io.TextIOWrapper):
@@ -87,7 +87,13 @@ def _open_interface(
     options = BrowseOptions(
         roots=roots, agents=agents, settings=settings, problems=problems, home=home, demo=demo, pick=pick
     )
-    monitor = start_monitor(options.request())
+    request = options.request()
+    first_rows = saved_first_rows(request)
+    monitor = None
+    if first_rows is None:
+        from sessionbrowse.services.background.programs import start_monitor
+
+        monitor = start_monitor(request)
     gc.disable()
     try:
         from sessionbrowse.tui.app import run
@@ -97,7 +103,7 @@ def _open_interface(
         for name in ("SIGHUP", "SIGTERM"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), _end)
-        return run(options, monitor)
+        return run(options, monitor, first_rows)
     finally:
         if monitor is not None:
             monitor.kill()

@@ -15,9 +15,7 @@ from textual.app import SuspendNotSupported
 from textual.screen import Screen
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.background.channel import Channel
 from sessionbrowse.services.background.monitor_messages import FirstRows, MonitorEvent, Painted, Rescan
-from sessionbrowse.services.background.programs import listen_to_monitor, start_monitor
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.commands.contexts import WELCOME
 from sessionbrowse.tui.commands.keymap import Keys
@@ -37,6 +35,7 @@ from sessionbrowse.tui.shell.view_memory import ViewMemory
 if TYPE_CHECKING:
     from sessionbrowse.config import Settings
     from sessionbrowse.model.session.session import Session
+    from sessionbrowse.services.background.channel import Channel
     from sessionbrowse.services.background.pattern_worker import PatternWorker
     from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.tui.changes.change_runner import ChangeRunner
@@ -74,7 +73,11 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
     NOTIFICATION_TIMEOUT = 6.0
 
     def __init__(
-        self, options: BrowseOptions, source: Source | None = None, monitor: Channel[MonitorEvent] | None = None
+        self,
+        options: BrowseOptions,
+        source: Source | None = None,
+        monitor: Channel[MonitorEvent] | None = None,
+        first_rows: FirstRows | None = None,
     ) -> None:
         self.options = options
         self.memory = ViewMemory(options)
@@ -90,6 +93,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         if source is not None:
             self.source = source
         self.monitor = monitor
+        self._first_rows = first_rows
         self.home = options.home
         self.demo_directory: Path | None = None
         self._has_picked = False
@@ -146,7 +150,9 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         """Return the first screen, with the rows that are there already."""
         from sessionbrowse.tui.lists.screen import BrowseScreen
 
-        if self.monitor is not None:
+        if self._first_rows is not None:
+            self.library.open(self._first_rows)
+        elif self.monitor is not None:
             first = self.monitor.receive(OPENING_S if self.options.has_index else 0)
             if isinstance(first, FirstRows):
                 self.library.open(first)
@@ -156,7 +162,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Start the scan, and say what is wrong with the settings."""
-        if self.monitor is None:
+        if self.monitor is None and self._first_rows is None:
             self.start_scan()
         self.screen.call_after_refresh(self._painted)
         for problem in self._problems[:MOST_PROBLEMS]:
@@ -174,9 +180,10 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         gc.freeze()
         gc.set_threshold(YOUNG_OBJECTS)
         self.read_styles()
-        if self.monitor is not None:
-            self.monitor.send(Painted())
-            listen_to_monitor(self.monitor, self._take_event)
+        if self._first_rows is not None:
+            self._start_monitor()
+        elif self.monitor is not None:
+            self._listen_to_monitor(self.monitor)
         threading.Thread(target=_import_the_rest, name="sessionbrowse-imports", daemon=True).start()
 
     def read_styles(self) -> None:
@@ -225,12 +232,24 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         """Start another disk monitor; without one a thread scans the disk."""
         if self.monitor is not None:
             self.monitor.kill()
-            self.monitor = start_monitor(self.options.request())
-        if self.monitor is not None:
-            self.monitor.send(Painted())
-            listen_to_monitor(self.monitor, self._take_event)
+            self._start_monitor()
         else:
             self.start_scan()
+
+    def _start_monitor(self) -> None:
+        from sessionbrowse.services.background.programs import start_monitor
+
+        self.monitor = start_monitor(self.options.request())
+        if self.monitor is not None:
+            self._listen_to_monitor(self.monitor)
+        else:
+            self.start_scan()
+
+    def _listen_to_monitor(self, monitor: Channel[MonitorEvent]) -> None:
+        from sessionbrowse.services.background.programs import listen_to_monitor
+
+        monitor.send(Painted())
+        listen_to_monitor(monitor, self._take_event)
 
     def open_session(self, path: str, agent: str | None) -> Session:
         """Return a session; read it only if its file changed. For background threads."""
@@ -361,7 +380,8 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self.pop_screen()
 
     def _keep_view(self) -> None:
-        """Save how every screen is left. A view that cannot be saved is no reason to stay."""
+        """Save how every screen is left, and the first rows. What cannot be saved is no reason to stay."""
+        from sessionbrowse.services.background.first_rows import first_order, save_first_rows
         from sessionbrowse.tui.lists.screen import BrowseScreen
 
         for screen in self.screen_stack:
@@ -371,6 +391,9 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             for screen in self.screen_stack:
                 if isinstance(screen, BrowseScreen):
                     self.memory.save(screen.view, self.theme)
+        request = self.options.request()
+        if self.options.demo is None and (first_rows := self.library.first_rows(first_order(request))) is not None:
+            save_first_rows(request, first_rows)
 
     def leave(self) -> None:
         """End the program when the change at work is made; what only reads in the background is left behind.
@@ -398,10 +421,13 @@ def _custom_rows(settings: Settings) -> tuple[Command, ...]:
     return custom_rows(settings.commands)
 
 
-def run(options: BrowseOptions, monitor: Channel[MonitorEvent] | None = None) -> int:
+def run(
+    options: BrowseOptions, monitor: Channel[MonitorEvent] | None = None, first_rows: FirstRows | None = None
+) -> int:
     """Open the browser, wait until the user leaves it, and return the exit status.
 
-    `monitor` reads the disk for it; without one a thread does.
+    `monitor` reads the disk for it; without one a thread does. With `first_rows` a monitor is started after the first
+    paint.
 
     Raises:
         NotFound: a root is no directory, or an agent none of the four.
@@ -412,7 +438,7 @@ def run(options: BrowseOptions, monitor: Channel[MonitorEvent] | None = None) ->
         from sessionbrowse.tui.data.sources import source_of
 
         source = source_of(options)
-    app = BrowseApp(options, source, monitor)
+    app = BrowseApp(options, source, monitor, first_rows)
     try:
         app.run()
         return app.return_code or 0

@@ -21,9 +21,14 @@ from sessionbrowse.errors import NotFound
 from sessionbrowse.model.listing.picker import ordered
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.channel import Channel
+from sessionbrowse.services.background.first_rows import (
+    FIRST_ROWS,
+    count_directories,
+    first_order,
+    make_first_rows,
+)
 from sessionbrowse.services.background.indexer import IndexFiles, start_indexing
 from sessionbrowse.services.background.monitor_messages import (
-    DirectoryCount,
     FirstRows,
     IndexProgress,
     IndexRead,
@@ -44,12 +49,9 @@ from sessionbrowse.store.find.discover import FoundFile, Skipped, is_session_nam
 from sessionbrowse.store.find.parent_links import link_parents
 from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings, scan_passes
 from sessionbrowse.store.index.rows import ListRow
-from sessionbrowse.store.own.remembered_views import recall, scope_key
 from sessionbrowse.store.watch import Watcher
 from sessionbrowse.store.write.sessions_in_use import sessions_in_use
 
-FIRST_ROWS = 120
-"""Number of sessions in the first message: enough for the screen of any terminal."""
 SLICE = 400
 """Maximum number of sessions in one message, so that the browser can process it between two key presses."""
 BATCH_SECONDS = 0.05
@@ -119,7 +121,7 @@ class DiskMonitor:
         """
         self._places = places_of(self._scope)
         is_listed = _listed(self._places)
-        order = self._first_order()
+        order = first_order(self._request)
         are_sent = order == "recent" and self._send_newest(is_listed)
         if are_sent:
             self._wait_for_paint()
@@ -130,19 +132,10 @@ class DiskMonitor:
         known.update({summary.path: summary for summary in link_parents(summaries)})
         in_order = ordered(known.values(), order)
         if not are_sent:
-            self._send(FirstRows(tuple(in_order[:FIRST_ROWS]), _directories(in_order), len(in_order)))
+            self._send(make_first_rows(known.values(), order))
             self._wait_for_paint()
         self._send_changed(in_order)
         self._send(IndexRead())
-
-    def _first_order(self) -> str:
-        """Return the sort order in which the browser was left, unless the settings have changed since."""
-        order = self._request.sort
-        if self._request.state is not None:
-            view, _ = recall(self._request.state, scope_key(self._request.roots, self._request.agents))
-            order = view.sort if view is not None and view.holds("sort", order) else order
-        # The newest thread holds the newest session, and relevance sorts only hits: both become "recent" here.
-        return "recent" if order in ("threaded", "relevance") else order
 
     def _send_newest(self, is_listed: Callable[[str], bool]) -> bool:
         """Send the newest rows and the counts without reading all summaries; return False if there are none."""
@@ -150,7 +143,7 @@ class DiskMonitor:
         newest = sorted(listed, key=lambda row: (-(row.modified or 0), -row.mtime_ns))[:FIRST_ROWS]
         rows = self._summaries.summaries(newest)
         if rows:
-            self._send(FirstRows(tuple(rows), _directories(listed), len(listed)))
+            self._send(FirstRows(tuple(rows), count_directories(listed), len(listed)))
         return bool(rows)
 
     def _wait_for_paint(self) -> None:
@@ -381,24 +374,6 @@ def _listed(places: Sequence[Place]) -> Callable[[str], bool]:
         return folder in flat or os.path.dirname(folder) in deep
 
     return listed
-
-
-def _directories(summaries: Sequence[Summary] | Sequence[ListRow]) -> tuple[DirectoryCount, ...]:
-    by_cwd: dict[str, list[Summary | ListRow]] = {}
-    for summary in summaries:
-        by_cwd.setdefault(summary.cwd, []).append(summary)
-    return tuple(
-        [
-            DirectoryCount(
-                cwd,
-                len(own),
-                sum([summary.name is not None for summary in own]),
-                max([summary.modified or 0 for summary in own]),
-                tuple(sorted({summary.agent for summary in own})),
-            )
-            for cwd, own in by_cwd.items()
-        ]
-    )
 
 
 def run_monitor(channel: Channel[MonitorRequest]) -> None:

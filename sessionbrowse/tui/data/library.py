@@ -26,6 +26,7 @@ from sessionbrowse.model.listing.picker import (
 from sessionbrowse.model.listing.picker_words import PickerText, PickerTexts
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import BadPattern, is_in
+from sessionbrowse.services.background.first_rows import make_first_rows
 from sessionbrowse.services.background.monitor_messages import FirstRows
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.data.lazy_rows import LazyRows
@@ -113,6 +114,10 @@ class Library:
         self._families: dict[str, int] | None = None
         self._summaries: dict[str, Summary] = {}
         self._opening: FirstRows | None = None
+        # The first rows that did not come again: they may be gone.
+        self._unconfirmed: set[str] = set()
+        self.is_complete = False
+        """Whether all sessions of the index, or of the disk, are here."""
         # The list last asked for (project, named only, hidden too, archived), and the hits of the filter typed in it.
         self._asked: tuple[str | None, bool, bool, bool] | None = None
         self._chosen: list[Summary] = []
@@ -132,21 +137,31 @@ class Library:
         """Add summaries; they replace older ones of the same files."""
         for summary in batch:
             self._summaries[summary.path] = summary
+            self._unconfirmed.discard(summary.path)
         self._forget_all()
 
     def open(self, opening: FirstRows) -> None:
         """Take the first rows and the counts of all sessions, until the other rows come."""
         self.add(opening.summaries)
+        self._unconfirmed = {summary.path for summary in opening.summaries}
         self._opening = opening
 
     def opened(self) -> None:
-        """Note that all sessions are here."""
+        """Note that all sessions are here: first rows that did not come again are gone."""
         self._opening = None
+        gone, self._unconfirmed = self._unconfirmed, set()
+        self.replace((), gone)
 
     @property
     def is_opening(self) -> bool:
         """Whether only the first rows are here."""
         return self._opening is not None
+
+    def first_rows(self, order: str) -> FirstRows | None:
+        """Return the first rows of a start with these sessions; None while files are read that no index has."""
+        if self._opening is not None or not self.is_complete:
+            return self._opening
+        return make_first_rows([each for each in self._summaries.values() if not (each.hidden or each.archived)], order)
 
     def keep_only(self, paths: Iterable[str]) -> None:
         """Remove the sessions that a complete scan did not find."""

@@ -108,13 +108,19 @@ class ScanUpdates:
             case SessionsFound(summaries, done, total):
                 self._advance("reading", done, total)
                 self._take_found(summaries)
+                if total and screen.state.library.is_opening:
+                    # Files are read: the index could not be used.
+                    screen.state.library.opened()
+                    self._refresh_soon()
             case IndexRead():
                 screen.state.library.opened()
+                screen.state.library.is_complete = True
                 self._refresh_soon()
             case SessionsGone(paths):
                 self.throttle.add((), paths)
             case ScanComplete(skipped):
                 screen.state.library.opened()
+                screen.state.library.is_complete = True
                 self._complete(skipped)
             case IndexProgress(done, total):
                 self._advance("indexing", done, total)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.background.disk_monitor import FIRST_ROWS
+from sessionbrowse.services.background.first_rows import FIRST_ROWS
 from sessionbrowse.services.background.monitor_messages import (
     DirectoryCount,
     FirstRows,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.story_support import StoryHome
+from tests.support.story_support import StoryHome, quit_browser
 from tests.support.terminal import Screen, Terminal
 
 # Begins the browser and writes down what is imported before the first frame stands there: then, and not before, it
@@ -53,6 +53,21 @@ def test_the_first_rows_import_few_modules_of_ours_and_none_that_read_sessions(i
 def test_what_takes_long_to_import_waits_until_the_first_rows_stand_there(imported: set[str]) -> None:
     assert "textual.app" in imported
     assert not imported & {"argparse", "json", "sqlite3", "markdown_it", "pygments"}
+
+
+def test_the_browser_opens_with_the_rows_it_was_left_with_until_the_disk_is_read(tmp_path: Path) -> None:
+    home = StoryHome(tmp_path / "home")
+    home.session(home.project("webshop"), ["The first of all"])
+    gone = home.session(home.project("webshop"), ["Soon deleted"])
+    with home.browser() as terminal:
+        terminal.wait("Soon deleted")
+        terminal.until_quiet()
+        quit_browser(terminal)
+    gone.unlink()
+    with home.browser() as terminal:
+        terminal.wait("Soon deleted")
+        terminal.wait(lambda screen: "Soon deleted" not in screen.text())
+        assert "The first of all" in terminal.screen.text()
 
 
 def test_the_first_frame_has_the_panes_that_there_is_room_for(tmp_path: Path) -> None:
