@@ -1,7 +1,7 @@
-"""The lines of a fork, as bytes: of a whole session, or of the path to one entry.
+"""The lines of a fork as bytes: those of a whole session, or those of the path to one entry.
 
-Kept lines are the source's own bytes; only parents, a compaction's first kept entry, and what a migration to version 3
-changes are spliced. Rules of pi 1.5.2: `forkFrom` and `createBranchedSession`.
+Kept lines are copied byte for byte from the source; only parents, a compaction's first kept entry, and keys that a
+migration to version 3 changes are replaced. Rules of pi 1.5.2: `forkFrom` and `createBranchedSession`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from sessionbrowse.model.session.records import first_of_fused
 from sessionbrowse.model.session.session import Session
 
 ReadLine = Callable[[int, int], bytes]
-"""Reads `size` bytes at `offset` of the source, whole, however large the line is."""
+"""Reads `size` bytes at `offset` of the source; even a huge line is read whole."""
 
 _MARGIN = b" \t\r\n\xef\xbb\xbf"
 _BLANKS = b" \t\r\n"
 
 
 def generation_of(session: Session) -> int:
-    """Return the source's version as the programs compare it: 1, 2, or 3 for everything newer or not a number."""
+    """Return the source's format version: 1, 2, or 3; the programs treat a newer version, or no number, as 3."""
     try:
         number = float(session.version)
     except (TypeError, ValueError):
@@ -40,15 +40,16 @@ def whole_lines(session: Session, read: ReadLine) -> Iterator[bytes]:
 
 
 def kept_path(session: Session, index: int) -> list[int]:
-    """Return the entries of the path to an entry that a fork keeps: all but labels, which are set anew behind them."""
+    """Return the entries on the path to `index` that a fork keeps: all but labels, which are set anew after them."""
     return [at for at in session.branch(index) if session.kind(at).type != "label"]
 
 
 def path_lines(session: Session, index: int, read: ReadLine, new_id: Callable[[set[str]], str]) -> Iterator[bytes]:
     """Yield the path from the root to an entry, then one fresh label entry for each label that is set on it.
 
-    Entries that hung on a label hang on the kept entry before it (pi 0.79.2, where older programs left them without a
-    parent), and a compaction that kept from a label on keeps from the next entry (pi 0.85).
+    An entry whose parent was a label gets the kept entry before the label as its parent (pi 0.79.2; older programs
+    left it without a parent). If the first kept entry of a compaction was a label, it becomes the next entry (pi
+    0.85).
     """
     generation = generation_of(session)
     replaced: dict[str | None, str | None] = {}
@@ -100,7 +101,7 @@ def _line(session: Session, index: int, read: ReadLine) -> bytes:
 
 
 def _migrated(session: Session, index: int, line: bytes, generation: int) -> bytes:
-    """Bring a line of version 1 or 2 to version 3 as the programs do on opening."""
+    """Convert a line of version 1 or 2 to version 3 as the programs do when they open a session."""
     if generation == 3 or not line.startswith(b"{"):
         return line
     envelope = session.envelopes[index]
@@ -144,5 +145,5 @@ def _text(value: str | None) -> bytes:
 
 
 def has_answer(session: Session, path: list[int]) -> bool:
-    """Tell whether there is an answer of the model among these entries."""
+    """Tell whether one of these entries is an answer of the model."""
     return any(session.kind(at).type == "message" and session.kind(at).role == "assistant" for at in path)

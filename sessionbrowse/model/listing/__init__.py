@@ -1,1 +1,1 @@
-"""What a list knows of a session without holding it: summaries, families, ages, the picker of pi."""
+"""The model of lists of sessions: summaries, families, age groups, pi's picker, search in titles."""

@@ -10,12 +10,12 @@ from sessionbrowse.text import is_time
 
 
 class AgeGroups(Struct, frozen=True):
-    """The beginnings of the groups at one moment, latest first: milliseconds since 1970, and what they are called."""
+    """The beginnings of the groups at one moment, latest first: milliseconds since 1970, and the group's name."""
 
     starts: tuple[tuple[float, str], ...]
 
     def of(self, time_ms: float | None) -> str:
-        """Return the group of a time; "" for what has none."""
+        """Return the name of the group of a time; "" without a time."""
         if time_ms is None or not is_time(time_ms):
             return ""
         for start, name in self.starts:
@@ -24,12 +24,12 @@ class AgeGroups(Struct, frozen=True):
         return "Older"
 
     def start(self, group: str) -> float:
-        """Return when a group begins; before all time for what has none."""
+        """Return the beginning of a group; minus infinity for a name that is no group."""
         return next((start for start, name in self.starts if name == group), float("-inf"))
 
 
 def age_groups(now_ms: float) -> AgeGroups:
-    """Return the groups as this machine's clock sees them; weeks begin on Monday."""
+    """Return the groups in this machine's time zone; weeks begin on Monday."""
     today = datetime.fromtimestamp(now_ms / 1000).replace(hour=0, minute=0, second=0, microsecond=0)
     monday = today - timedelta(days=today.weekday())
     month = today.replace(day=1)
@@ -42,7 +42,8 @@ def age_groups(now_ms: float) -> AgeGroups:
         ((month - timedelta(days=1)).replace(day=1), "Last month"),
         (today.replace(month=1, day=1), "This year"),
     ]
-    # On Monday and Tuesday the week is over before yesterday; on the first days of a month, so is the month.
+    # On Monday and Tuesday "this week" has no day before yesterday, so it is dropped; so is "this month" on its first
+    # days.
     kept: list[tuple[float, str]] = []
     for start, name in starts:
         milliseconds = start.timestamp() * 1000

@@ -1,4 +1,4 @@
-"""Decode ordinary lines in blocks, and sum up the facts that a list needs of them.
+"""Decode ordinary lines in blocks, and collect the facts that a list of sessions needs.
 
 A Python statement for each line would cost more than decoding the line, so all functions here take whole blocks.
 """
@@ -23,7 +23,7 @@ OTHER, USER, ANSWER, RESULT = range(4)
 
 
 class DecodedLines(Struct):
-    """Consecutive lines, each with its newline, with what they decode to.
+    """Consecutive lines, each with its newline, and their decoded entries.
 
     `kinds` has one byte for each line: `OTHER`, `USER`, `ANSWER` or `RESULT`. A line that the decoder refused has
     `REFUSED` as its entry and its number in `refused`; an entry that is no message has None in `messages`.
@@ -36,7 +36,7 @@ class DecodedLines(Struct):
     refused: list[int]
 
     def part(self, begin: int, end: int) -> DecodedLines:
-        """Return the lines `begin` to `end`, none of which was refused."""
+        """Return the lines from `begin` to `end`; none of them was refused."""
         here = slice(begin, end)
         return DecodedLines(self.lines[here], self.entries[here], self.messages[here], self.kinds[here], [])
 
@@ -70,9 +70,9 @@ def messages_only(kinds: bytes) -> bytes:
 def odd_lines(block: DecodedLines, *, cut_at_separators: bool) -> list[int]:
     """Return the numbers of the odd lines, which the reader must decode in full.
 
-    These are refused lines; lines that are not UTF-8, which the decoder does not check where it skips; with
-    `cut_at_separators` lines that node's readline, and so pi's list, would cut; and results of omp's subagents, whose
-    details hold their usage.
+    These are refused lines; lines that are not UTF-8, which the decoder does not check in values that it skips; with
+    `cut_at_separators` lines that Node's readline, and so pi's list, would cut; and results of omp's subagents, whose
+    `details` contain their usage.
     """
     lines = block.lines
     odd = [number for number in beyond_ascii(lines) if _is_odd_text(lines[number], cut_at_separators)]
@@ -84,7 +84,7 @@ def odd_lines(block: DecodedLines, *, cut_at_separators: bool) -> list[int]:
 
 
 def ordinary_runs(block: DecodedLines, *, cut_at_separators: bool) -> Iterator[tuple[int, int, bool]]:
-    """Yield a block's runs of ordinary lines, and each odd line, in order: first line, line behind, is it ordinary."""
+    """Yield runs of ordinary lines, and each odd line alone, in order: first line, line after the last, is_ordinary."""
     begin = 0
     for odd in odd_lines(block, cut_at_separators=cut_at_separators):
         if begin < odd:
@@ -96,7 +96,7 @@ def ordinary_runs(block: DecodedLines, *, cut_at_separators: bool) -> Iterator[t
 
 
 def newest_message_ms(block: DecodedLines) -> float:
-    """Return the time of the newest user or assistant message in milliseconds, 0 where there is none."""
+    """Return the time of the newest user or assistant message in milliseconds, 0 if there is none."""
     newest = 0.0
     for kind in (ANSWER, USER):
         if kind in block.kinds:
@@ -106,7 +106,7 @@ def newest_message_ms(block: DecodedLines) -> float:
 
 
 def last_moment(entries: Sequence[Any], messages: Sequence[Any]) -> float:
-    """Return the latest time of messages, in milliseconds: their own, else their entries'; 0 where there is none."""
+    """Return the latest time of messages in milliseconds, else 0; a message without a time has that of its entry."""
     own: list[float | None] = [message.timestamp for message in messages]
     try:
         return max([0, *own])  # type: ignore[type-var, return-value]
@@ -118,7 +118,7 @@ def last_moment(entries: Sequence[Any], messages: Sequence[Any]) -> float:
 
 
 def tokens_of(used: Sequence[OrdinaryUsage]) -> int:
-    """Return the tokens of calls, each summed up as pi does."""
+    """Return the total tokens of each call of a model, added up as pi does."""
     sums = [usage.input + usage.output + usage.cacheRead + usage.cacheWrite for usage in used]
     try:
         return sum(map(int, sums))
@@ -127,12 +127,12 @@ def tokens_of(used: Sequence[OrdinaryUsage]) -> int:
 
 
 def add_costs(cost: float, costs: Sequence[float]) -> float:
-    """Return the cost with others added one by one: another order would change the last bits of the sum."""
+    """Add costs to a sum one by one, because another order would change the last bits of the sum."""
     return reduce(add, costs, cost)
 
 
 def answers_by_model(block: DecodedLines) -> dict[str, list[int]]:
-    """Return the numbers of the answers by `provider/model`: mostly, all are of one."""
+    """Return the numbers of the answers by `provider/model`; mostly there is only one model."""
     answers, numbers = (
         of_kind(block.messages, block.kinds, ANSWER),
         of_kind(range(len(block.kinds)), block.kinds, ANSWER),
@@ -157,7 +157,7 @@ def _is_odd_text(line: bytes, cut_at_separators: bool) -> bool:
 
 
 class _Kinds(dict[type, int]):
-    """What lines are by the struct of their message, whose tag is its role."""
+    """Maps the struct of a line's message to the kind of the line, by the struct's tag, which is the role."""
 
     def __missing__(self, struct: type[Struct]) -> int:
         kind = self[struct] = _ROLES.index(struct.__struct_config__.tag)

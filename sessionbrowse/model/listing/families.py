@@ -1,6 +1,7 @@
 """Families of sessions that a list can fold: forks, copies, runs of subagents, one-message stubs.
 
-A family stands where its first own member stands in the order of the list; the others fold under it.
+The list shows a family in the position of its first member that is no subagent's run and no stub; the others fold
+under it.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ def is_stub(summary: Summary) -> bool:
 
 
 def families(summaries: Sequence[Summary]) -> dict[str, int]:
-    """Return the number of its family by the path of every session that has one of two members or more.
+    """Return the number of the family of each session, by path; only families with two or more members count.
 
-    Together are a fork and its parent, forks of one parent that is gone, a subagent's run and the session that
-    started it, files that begin with the same header, and the stubs of one directory.
+    Members of one family are a fork and its parent, forks of one parent that is gone, a subagent's run and the session
+    that started it, files that begin with the same header, and the stubs of one directory.
     """
     number_of_path = {summary.path: number for number, summary in enumerate(summaries)}
     above = list(range(len(summaries)))
@@ -54,7 +55,7 @@ def families(summaries: Sequence[Summary]) -> dict[str, int]:
         elif is_stub(summary):
             join(number, ("stubs", summary.cwd))
         if summary.id is not None and summary.created is not None:
-            # Other sessions may share the id: only a copy has the same creation time too.
+            # Different sessions may have the same id; only copies also have the same creation time.
             join(number, (summary.id, summary.created))
     tops = [top(number) for number in range(len(summaries))]
     members: dict[int, int] = {}
@@ -64,9 +65,9 @@ def families(summaries: Sequence[Summary]) -> dict[str, int]:
 
 
 def folded(ordered: Sequence[Summary], family_of: Mapping[str, int]) -> list[tuple[Summary, Sequence[Summary]]]:
-    """Return each family of a list in one place: who stands for it, and the others in the order of the list.
+    """Return the sessions to show, each with the other members of its family, in the order of the list.
 
-    The first in the list that is no subagent's run and no stub stands for its family.
+    The first member that is no subagent's run and no stub is shown; the others are folded under it.
     """
     alone: Sequence[Summary] = ()
     members: dict[int, list[Summary]] = {}

@@ -8,10 +8,10 @@ from sessionbrowse.model.session.stranded_messages import is_left_behind
 
 
 class Lineage:
-    """The entries of one file by index: ids, parents' ids, which are messages, and which name a model.
+    """The entries of one file by index: ids, parents' ids, and flags for messages.
 
-    `models` holds for an entry the model that it names, and whether the choice is explicit; `moves` are the entries
-    that going elsewhere in the tree leaves.
+    `models` has, by entry, the model that the entry names and a flag for an explicit choice. `moves` are the entries
+    that mark a deliberate move in the tree, such as branch summaries.
     """
 
     def __init__(self) -> None:
@@ -26,17 +26,17 @@ class Lineage:
         self._index_by_id: dict[str | None, int] | None = None
 
     def append(self, entry_id: str | None, parent_id: str | None, is_message: bool) -> None:
-        """Take the next entry."""
+        """Add the next entry."""
         self.ids.append(entry_id)
         self.parents.append(parent_id)
         self.is_message.append(is_message)
 
     def known(self, entry_ids: Collection[str]) -> list[str]:
-        """Return which of these ids an entry has."""
+        """Return those of the given ids that belong to an entry."""
         return list(filter(self._by_id().__contains__, entry_ids)) if entry_ids else []
 
     def leaf_model(self, *, explicit_first: bool) -> str | None:
-        """Return the nearest model named at or above the leaf; with `explicit_first` an explicit choice outranks."""
+        """Return the nearest model named on the path to the leaf; with `explicit_first` prefer explicit choices."""
         nearest: str | None = None
         index = len(self.ids) - 1
         for _ in range(len(self.ids)):
@@ -51,7 +51,7 @@ class Lineage:
         return nearest
 
     def branches(self) -> int:
-        """Count messages without a message below them, at least 1."""
+        """Return the number of branches: messages without a message below them, at least 1."""
         if self._is_chain():
             return 1
         above = bytearray(len(self.ids))
@@ -59,20 +59,21 @@ class Lineage:
             if not self.is_message[start]:
                 continue
             index = self._parent(start)
-            # Everything above an entry that is already marked is marked too.
+            # All entries above a marked entry are marked already.
             while index >= 0 and not above[index]:
                 above[index] = 1
                 index = self._parent(index)
         return max(1, sum(1 for index, taken in enumerate(above) if self.is_message[index] and not taken))
 
     def is_left_behind(self) -> bool:
-        """Tell whether the path to the leaf, which is the last entry, misses the newest message."""
+        """Tell whether the newest message is not on the path to the leaf, which is the last entry."""
         newest = self.is_message.rfind(1)
         if newest < 0:
             return False
         index = len(self.ids) - 1
         passed: set[str | None] = {None}
-        # Parents of entries behind the newest message are mostly the entry before: then no id is looked up.
+        # Most entries after the newest message have the entry before them as parent; this loop follows them without
+        # looking up ids.
         while index > newest and index not in self.moves:
             passed.add(self.ids[index])
             above = self.ids[index - 1]

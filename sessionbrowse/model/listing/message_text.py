@@ -1,4 +1,4 @@
-"""A message's text as the lists of sessions show it."""
+"""The text of a message as the agents' lists of sessions show it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_FIRST_MESSAGE_BYTES = 64 * 1024
 
 
 def joined_text(raw: bytes) -> str:
-    """Return a message line's text as the lists join it: text blocks with one blank between."""
+    """Return the text of a message line as the lists show it: text blocks with one blank between them."""
     try:
         value = loads(raw)
     except BadJson:
@@ -26,13 +26,13 @@ def joined_text(raw: bytes) -> str:
 
 
 def first_message_of(raw: bytes) -> tuple[str | None, bool]:
-    """Return a message line's text as far as a list shows it, and whether there is more."""
+    """Return the beginning of a message line's text that a list shows, and True if the text is longer."""
     text = joined_text(reduce_line(raw) if len(raw) > MAX_LISTED_LINE_BYTES else raw)
     return cut_to_bytes(text) if text else (None, False)
 
 
 def cut_to_bytes(text: str) -> tuple[str, bool]:
-    """Return a text as far as a list shows it, and whether there is more."""
+    """Return the beginning of a text that a list shows, and True if the text is longer."""
     if len(text) <= MAX_FIRST_MESSAGE_BYTES // 4:
         return text, False
     encoded = text.encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""The grammar, ranking and orders of pi's session picker (pi 1.5.2 `/resume`), over summaries.
+"""The query grammar, ranking and sort orders of pi's session picker (pi 1.5.2 `/resume`), for summaries.
 
 A query is words that must all match, `"phrases"`, or `re:pattern`. Each word is scored by the best field it matches;
 a lower score is better.
@@ -34,12 +34,12 @@ class Query(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether everything matches."""
+        """True if the query matches every session."""
         return not self.words and not self.phrases and self.pattern is None
 
 
 class Fields(Struct, frozen=True):
-    """The searched fields of a session: each is matched by itself."""
+    """The searched fields of a session; each field is matched separately."""
 
     name: str
     id: str
@@ -74,7 +74,7 @@ def parse_query(text: str) -> Query:
 
 
 def score(query: Query, fields: Fields, pattern_is_in: PatternIsIn = is_in) -> float | None:
-    """Return how well the fields match, lower is better; None if they do not.
+    """Return the score of the match, lower is better; None if the fields do not match.
 
     `pattern_is_in` tells whether the query's pattern matches in a text.
     """
@@ -112,9 +112,10 @@ def fields_of(summary: Summary, text: str | None = None) -> Fields:
 
 
 def fuzzy(query: str, text: str) -> float | None:
-    """Return the score of the query's letters found in this order in the text, lower is better; None if not found.
+    """Return the score of a text that has the query's letters in this order, lower is better; None if it has not.
 
-    The better of the leftmost letters and of every contiguous place; `abc12` is also tried as `12abc`.
+    The best score counts: of the leftmost letters, or of a place where they are contiguous; `abc12` is also tried as
+    `12abc`.
     """
     query, text = query.lower(), text.lower()
     found = _fuzzy_both_ways(query, text)
@@ -126,10 +127,10 @@ def fuzzy(query: str, text: str) -> float | None:
 
 
 def scattered(query: str) -> re.Pattern[str]:
-    """Return a pattern that matches a text in lower case if, and only if, `fuzzy` has a score for it."""
+    """Return a pattern that matches a text in lower case if, and only if, `fuzzy` returns a score for it."""
     query = query.lower()
     ways = [query, _swapped(query)]
-    # The text before each letter's first place does not hold the letter, so backtracking finds nothing: `*+`.
+    # `*+` forbids backtracking, which could find nothing: the text before a letter's first place has no such letter.
     return re.compile("|".join(["".join([f"[^{re.escape(a)}]*+{re.escape(a)}" for a in way]) for way in ways if way]))
 
 
@@ -140,7 +141,7 @@ def filtered(
     text_of: Callable[[Summary], str | None] | None = None,
     pattern_is_in: PatternIsIn = is_in,
 ) -> list[Summary]:
-    """Return the matching summaries in the order that `sort` names; `recent` and no query keep the given order."""
+    """Return the matching summaries in the order of `sort`; `recent` and an empty query keep the given order."""
     scores: dict[int, float] = {}
     matching: list[Summary] = []
     for summary in summaries:
@@ -172,8 +173,9 @@ def ordered(summaries: Iterable[Summary], sort: str) -> list[Summary]:
 def threads(summaries: Sequence[Summary]) -> list[tuple[Summary, tuple[bool, ...]]]:
     """Return the summaries as pi's threaded view: children below their parent, newest activity of a thread first.
 
-    Beside each stands for every level from the top whether that ancestor (last: the row itself) is the last of its
-    siblings. Sessions whose parents form a loop, which pi drops, begin threads of their own.
+    Each summary comes with one flag per level from the top, True if the ancestor at that level is the last of its
+    siblings; the last flag is for the summary itself. Sessions whose parents form a loop, which pi drops, begin
+    threads of their own.
     """
     index_by_path = {summary.path: index for index, summary in enumerate(summaries)}
     parents = [index_by_path.get(summary.parent_path or "", ROOT) for summary in summaries]
@@ -219,7 +221,7 @@ def _literal(value: str, fields: Fields) -> float | None:
 
 
 def _swapped(query: str) -> str:
-    """Return `12abc` for `abc12` and the other way round, nothing for others."""
+    """Return `12abc` for `abc12` and the other way round, "" for other words."""
     parts = _SWAPPABLE.fullmatch(query)
     return "".join(reversed([part for part in parts.groups() if part])) if parts is not None else ""
 
@@ -250,7 +252,7 @@ def _leftmost(query: str, text: str) -> float | None:
 
 
 def _points(places: Iterable[int], text: str) -> float:
-    """Reward runs and word starts, punish gaps and late places."""
+    """Score matched letters: runs and starts of words make a score better, gaps and late positions worse."""
     points = 0.0
     previous = -1
     run = 0

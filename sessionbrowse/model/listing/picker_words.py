@@ -1,4 +1,4 @@
-"""Find the sessions that have all typed words, without the scores of `picker.score`, which take longer."""
+"""Find the sessions that have all typed words, without the scores of `picker.score`, which take longer to compute."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PickerTexts:
 
     def __init__(self) -> None:
         self._held: dict[str, PickerText] = {}
-        # Many sessions lie in the same few directories.
+        # Many sessions share the same few directories.
         self._directories: dict[str, str] = {}
 
     def hold(self, summaries: Iterable[Summary]) -> list[PickerText]:
@@ -36,14 +36,14 @@ class PickerTexts:
         if known is not None and known.summary is summary:
             return known
         fields = fields_of(summary)
-        # Words hold no blanks, so no word matches across two fields.
+        # Words have no blanks or line ends, so no word matches across two fields.
         text = "\n".join((fields.name, fields.id, fields.text, fields.cwd)).lower()
         self._directories[fields.cwd] = fields.cwd.lower()
         held = self._held[summary.path] = PickerText(summary, text, fields.name.lower(), fields.cwd)
         return held
 
     def matching(self, among: list[PickerText], words: tuple[str, ...]) -> list[PickerText]:
-        """Return the sessions that have every word, in their order: exactly those that `score` has a score for."""
+        """Return the sessions that have every word, in their order: exactly those for which `score` returns a score."""
         for word in words:
             lowered, is_in = word.lower(), scattered(word).match
             near = {cwd for cwd, directory in self._directories.items() if is_in(directory)}

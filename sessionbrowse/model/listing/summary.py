@@ -41,17 +41,17 @@ class Summary(Struct, frozen=True, kw_only=True):
 
     @property
     def label_count(self) -> int:
-        """How many entries bear a label."""
+        """Number of entries that have a label."""
         return len(self.labels)
 
     @property
     def title(self) -> str:
-        """The text of a row: the name, else the first message, else nothing. Not sanitised."""
+        """The text of the session's row: its name, else its first message, else "". It is not sanitised."""
         return self.name or self.first_message or ""
 
 
 class SummaryProgress(Struct, frozen=True, array_like=True):
-    """The sums of a `SummaryBuilder`, stored so that it can continue later; first messages may be cut."""
+    """The state of a `SummaryBuilder`, stored so that it can continue later; the first message may be cut."""
 
     messages: int
     name: str | None

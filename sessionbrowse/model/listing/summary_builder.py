@@ -43,10 +43,10 @@ SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 
 
 class SummaryBuilder:
-    """Sums up the records of one file as its `Summary`. A subclass may take more from ordinary lines."""
+    """Collects the `Summary` of one file from its entries. A subclass may use more of the ordinary lines."""
 
     decode: Callable[[bytes], Any] = staticmethod(decode_ordinary)
-    """Decodes an ordinary line into what has the fields of the structs of `ordinary_line`."""
+    """Decodes an ordinary line into a value with the fields of the structs of `ordinary_line`."""
 
     def __init__(self, reader: Reader, *, texts: list[str] | None = None) -> None:
         self._reader = reader
@@ -69,11 +69,11 @@ class SummaryBuilder:
 
     @property
     def first_at(self) -> tuple[int, int] | None:
-        """Offset and size of the line that holds the first message, None where there is no such message."""
+        """Offset and size of the line with the first message, None if there is no message."""
         return self._first_at
 
     def progress(self) -> SummaryProgress:
-        """Return the sums so far, for `resume`; the caller keeps the entries themselves."""
+        """Return the state so far, for `resume`; the caller keeps the entries themselves."""
         return SummaryProgress(
             self._messages,
             self._name,
@@ -87,7 +87,7 @@ class SummaryBuilder:
         )
 
     def resume(self, progress: SummaryProgress, columns: Columns) -> None:
-        """Continue from `progress`, made behind these entries; the first message may stay cut."""
+        """Continue from `progress`, the state after `entries`; the first message may stay cut."""
         self._entries = len(columns)
         self._messages, self._name = progress.messages, progress.name
         self._first, self._first_of_others = progress.first, progress.first_of_others
@@ -108,7 +108,7 @@ class SummaryBuilder:
                 self._note_mark(index, envelope)
 
     def add(self, record: Record) -> None:
-        """Take the next entry."""
+        """Add the next entry."""
         envelope = record.envelope
         index = self._entries
         self._entries += 1
@@ -134,7 +134,7 @@ class SummaryBuilder:
             self._short_summary = _short_summary(record.raw) or self._short_summary
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
-        """Take whole lines, each with its newline; `offset` is where the first begins in the file.
+        """Add whole lines, each with its newline; `offset` is the position of the first in the file.
 
         Ordinary lines are decoded in blocks; the reader decodes every other line in full.
         """
@@ -155,7 +155,7 @@ class SummaryBuilder:
                 offset = self._add_line(lines[begin], offset)
 
     def add_ordinary(self, block: DecodedLines, offset: int) -> None:
-        """Take ordinary lines, the first one at `offset`."""
+        """Add ordinary lines, the first one at `offset`."""
         if self._first is None and USER in block.kinds:
             self._find_first(block, offset)
         lineage, index, kinds = self._lineage, self._entries, block.kinds
@@ -178,7 +178,7 @@ class SummaryBuilder:
         self._reader.bytes_read, self._reader.torn = offset + sum(map(len, block.lines)), False
 
     def add_block(self, block: LineBlock) -> None:
-        """Take lines that the reader decodes in full."""
+        """Add lines that the reader decodes in full."""
         for record in self._reader.read(block):
             self.add(record)
 
@@ -244,7 +244,7 @@ class SummaryBuilder:
         )
 
     def _find_first(self, block: DecodedLines, offset: int) -> None:
-        """Look for the first user message among ordinary lines that begin at `offset`."""
+        """Find the first user message among ordinary lines that begin at `offset`."""
         for number in of_kind(range(len(block.kinds)), block.kinds, USER):
             line = block.lines[number]
             text = joined_text(line)
@@ -254,7 +254,7 @@ class SummaryBuilder:
                 return
 
     def _note_other(self, index: int, entry: Any) -> None:
-        """Note an ordinary entry that is no message."""
+        """Add an ordinary entry that is not a message."""
         if entry.__class__ is OrdinaryModelChange:
             choice = self._choice(entry.provider, entry.modelId or entry.model, entry.role)
             if choice is not None:
@@ -264,7 +264,7 @@ class SummaryBuilder:
 
     @property
     def entries_read(self) -> int:
-        """How many entries were read, those before a `resume` included."""
+        """Number of entries read, including those before a `resume`."""
         return self._entries
 
     def _add_line(self, line: bytes, offset: int) -> int:
@@ -303,7 +303,7 @@ class SummaryBuilder:
             self._lineage.models[index] = model
 
     def _model_of(self, about: Envelope | Kind) -> tuple[str, bool] | None:
-        """The model that an entry names, and whether omp was told to change to it."""
+        """Return the model that an entry names, and True if the entry is omp's record of a change of the model."""
         if about.type == "model_change":
             return self._choice(about.provider, about.model, about.role)
         is_answer = about.role == "assistant" and about.type == "message" and about.model
@@ -330,14 +330,14 @@ def milliseconds_of(nanoseconds: int) -> int:
 
 
 def _slot_title(reader: Reader) -> str | None:
-    """omp's list: the slot's title, blank for none; the header's where there is no slot."""
+    """Return the title that omp's list shows: that of the slot, or without a slot that of the header."""
     if reader.slot is not None:
         return reader.slot.title if trim(reader.slot.title or "") else None
     return reader.header.title or None if reader.header is not None else None
 
 
 def _short_summary(raw: bytes) -> str | None:
-    """omp's list shows a compaction's short summary where there is no title."""
+    """Return a compaction's short summary, which omp's list shows for a session without a title."""
     try:
         value = loads(raw)
     except BadJson:

@@ -1,6 +1,6 @@
 """Search the titles of many sessions, with typing mistakes allowed; titles are prepared once for all typed letters.
 
-A title is the session's name, or how its first message begins. No disk, no index.
+A title is the session's name, or the beginning of its first message. This module reads no disk and no index.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ TITLE_CHARACTERS = 200
 
 
 class Titles:
-    """Looks for words in the names of sessions, and for nearly right words in their titles.
+    """Searches the names of sessions for words, and their titles for words that nearly match.
 
-    `first_messages` is asked for how sessions begin, by path, where the summaries do not tell.
+    `first_messages` returns first messages by path; it is called for sessions whose summary lacks it.
     """
 
     def __init__(
@@ -32,11 +32,11 @@ class Titles:
         self._letters: dict[str, int] = {}
 
     def title(self, summary: Summary) -> str:
-        """Return what a session is called, or how it begins."""
+        """Return a session's name, or the beginning of its first message."""
         return summary.name or (self._first_message(summary) or "")[:TITLE_CHARACTERS]
 
     def named(self, query: SearchQuery) -> Iterator[tuple[Summary, list[MatchSpan]]]:
-        """Yield the sessions in whose name the query's words are, in their order, and where the words are."""
+        """Yield the sessions whose name has the query's words, in the given order, with the positions of the words."""
         if self._names is None:
             self._names = [(each, literal(each.name)) for each in self._summaries if each.name]
         wanted = (*query.words, *query.phrases)
@@ -47,9 +47,9 @@ class Titles:
                     yield summary, spans
 
     def near(self, query: SearchQuery, cancelled: Callable[[], bool]) -> Iterator[Summary]:
-        """Yield the sessions in whose title every word is found nearly, but not exactly.
+        """Yield the sessions whose title nearly, but not exactly, matches every word.
 
-        One letter may be wrong from five letters on, two from nine.
+        One letter may be wrong in words of five letters or more, two in words of nine or more.
         """
         if query.phrases or query.pattern is not None or not query.words:
             return
@@ -88,11 +88,11 @@ class Titles:
 
 
 def is_near(word: str, other: str) -> bool:
-    """Tell whether a title's word, or its beginning, is the word that was typed, or nearly."""
+    """Tell whether a title's word, or its beginning, equals the typed word except for the allowed mistakes."""
     if other.startswith(word):
         return True
     allowed = _allowed(word)
-    # The title's word may go on: what was typed may be its beginning.
+    # The typed word may be only the beginning of the title's word.
     heads = {other[:length] for length in range(len(word) - allowed, len(word) + allowed + 1)}
     return allowed > 0 and any(_distance(word, head) <= allowed for head in heads)
 
@@ -102,7 +102,7 @@ def _allowed(word: str) -> int:
 
 
 def _letters_of(word: str) -> int:
-    """Return a number with a bit for each letter of a word; a few letters share theirs."""
+    """Return a number with one bit for each letter of a word; some letters share a bit."""
     bits = 0
     for letter in word:
         bits |= 1 << (ord(letter) % 61)

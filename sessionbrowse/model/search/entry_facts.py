@@ -21,7 +21,7 @@ class EntryFacts(Struct, frozen=True):
 
 
 def facts_of(raw: bytes, *, tools: bool) -> EntryFacts | None:
-    """Return the facts of an entry's line, None if it is no JSON object; `tools` adds tool calls and results."""
+    """Return the facts of an entry's line, None if it is not a JSON object; `tools` adds tool calls and results."""
     try:
         value: Json = loads(raw)
     except BadJson:

@@ -1,7 +1,8 @@
 """Regular expressions that users type (`re:pattern`): compile one, and find it in texts.
 
-A pattern such as `(a+)+x` may search a text for ever, and `re` lets no other thread run meanwhile. These functions are
-therefore for programs that end with Ctrl+C; others ask the pattern worker, which calls them in another process.
+Searching for a pattern such as `(a+)+x` may never end, and `re` lets no other thread run meanwhile. So only programs
+that the user can end with Ctrl+C call these functions directly; others use the pattern worker, which calls them in
+another process.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from functools import lru_cache
 from sessionbrowse.errors import SessionBrowseError
 
 MatchSpan = tuple[int, int]
-"""Where a match begins in a text, and where it ends."""
+"""The start and the end of a match in a text."""
 
 FindFirst = Callable[[str, Sequence[str], Callable[[], bool]], Sequence[MatchSpan | None]]
-"""Returns where a pattern first matches in each of some texts; asked whether it is cancelled, it may give up."""
+"""Returns the first match of a pattern in each text; its last argument tells when the search is cancelled."""
 
 
 class BadPattern(SessionBrowseError):
@@ -50,7 +51,7 @@ def is_in(pattern: str, text: str) -> bool:
 def first_spans(
     pattern: str, texts: Sequence[str], cancelled: Callable[[], bool] = lambda: False
 ) -> list[MatchSpan | None]:
-    """Return where a valid pattern first matches in each text, None where it does not."""
+    """Return the first match of a valid pattern in each text, None for a text without a match."""
     search = compiled(pattern).search
     return [found.span() if (found := search(text)) is not None else None for text in texts]
 

@@ -1,4 +1,4 @@
-"""The grammar of a search, and whether a text matches it. No disk, no index.
+"""The grammar of search queries, and matching texts with a query. This module reads no disk and no index.
 
 A query has words, each of which must begin a word of the text; `"phrases"`; `re:pattern` up to the end of the line;
 and filters such as `agent:pi` or `after:2026-08`. Texts are compared without case and diacritics.
@@ -25,7 +25,7 @@ class BadSearch(SessionBrowseError):
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True):
-    """A parsed query. Words and phrases are folded. Of each kind of filter one value must fit."""
+    """A parsed query. Words and phrases are folded. A match must fit one value of each kind of filter."""
 
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
@@ -43,21 +43,21 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
     @property
     def has_text(self) -> bool:
-        """Whether it has words, phrases or a pattern."""
+        """True if the query has words, phrases or a pattern."""
         return bool(self.words or self.phrases or self.pattern)
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has neither text nor filters."""
+        """True if the query has neither text nor filters."""
         return self == SearchQuery()
 
     @property
     def is_about_entries(self) -> bool:
-        """Whether it has filters that only entries can fit, not sessions."""
+        """True if the query has filters that apply to entries, not to sessions."""
         return bool(self.labels or self.roles or self.tools or self.models or self.states)
 
     def tokens(self) -> list[tuple[str, bool]]:
-        """Return the words that a matching text must have, and whether each may be a prefix of the text's word."""
+        """Return the words that a matching text must have, each with True if the beginning of a word is enough."""
         found = [(word, not is_cjk(word)) for word in self.words]
         for phrase in self.phrases:
             words = words_of(phrase)
@@ -69,9 +69,9 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
 
 def may_be_in(query: SearchQuery, line: bytes) -> bool:
-    """Tell, without decoding it, whether a line of a session file may have the query's words.
+    """Tell whether a line of a session file may contain the query's words, without decoding it.
 
-    Plain ASCII text stands in its line as it is, except for the case.
+    Plain ASCII text is written unchanged in its line, except for the case.
     """
     if not line.isascii() or b"\\u" in line:
         return True
@@ -90,7 +90,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
     pattern: str | None = None
     filters: dict[str, list[str]] = {key: [] for key in _FILTERS}
     if text.count('"') % 2:
-        # While a phrase is being typed its quote is unbalanced: its words are searched for until it is closed.
+        # A phrase that is still being typed has no closing quote; until then its words are searched.
         text = text.replace('"', " ")
     for found in _TERM.finditer(text):
         if found["pattern"] is not None:
@@ -133,7 +133,7 @@ def parse_question(text: str) -> SearchQuery:
 
 
 def word_spans(query: SearchQuery, text: str, folded: str | None = None) -> list[MatchSpan] | None:
-    """Return where the words and phrases of a query first match in a text; None if one does not.
+    """Return the first matches of a query's words and phrases in a text; None if one of them does not match.
 
     The pattern is not matched. `folded` is the text's `literal`, if known.
     """
@@ -266,7 +266,7 @@ def _earliest(moments: list[float]) -> float | None:
 
 
 def _in_original(text: str, folded: str, places: list[MatchSpan]) -> list[MatchSpan]:
-    """Map places in a folded text to places in the text itself."""
+    """Map positions in a folded text to positions in the original text."""
     if len(text) == len(folded) and text.isascii():
         return places
     wanted = sorted({offset for begin, end in places for offset in (begin, end - 1)})

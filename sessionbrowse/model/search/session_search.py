@@ -1,7 +1,7 @@
 """Search the entries of one session, tool calls and results included.
 
-An entry matches if each word is somewhere in its text. The agents' own tree searches look at the beginning of a text
-only; all that they find is found here too. Bytes are searched first, so that only likely lines are decoded.
+An entry matches if its text contains every word. The agents' own tree searches only search the beginning of a text;
+their hits are found here too. Bytes are searched first, so that only likely lines are decoded.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from sessionbrowse.model.tree.row_text import search_text_of
 
 _ESCAPED = re.compile(r'["\\/\x00-\x1f]')
 _ODD = (rb"\u", "\u0130".encode(), "\u212a".encode())
-"""Bytes of text that may match ASCII without holding it: an escape, and İ and the kelvin sign, lower case i and k."""
+"""Bytes that can match ASCII words in another form: escapes, and İ and the kelvin sign, which fold to i and k."""
 
 
 def search_session(
     session: Session, query: str, among: Sequence[int], cancelled: Callable[[], bool] = lambda: False
 ) -> Iterator[tuple[int, list[int]]]:
-    """Search the entries `among`, in file order; after each block yield how many were searched, and its hits.
+    """Search the entries `among`, in file order; after each block yield the number searched so far and its hits.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -39,7 +39,7 @@ def search_session(
         if cancelled():
             return
         searched += len(run)
-        # omp's own search also finds a word by some of its letters, which bytes do not show.
+        # omp's own search also matches a word by some of its letters, which a search of bytes cannot find.
         likely = run if is_own is not None or None in needles else _likely(session, run, block, needles)
         found = []
         for index, fields in session.fields_of_many(likely) if likely else ():
@@ -51,18 +51,18 @@ def search_session(
 
 
 def _needle(token: str) -> bytes | None:
-    """Return bytes that every line with the word must hold; None if there are none."""
-    # JSON may write the characters between in several ways.
+    """Return bytes that every line with the word must contain; None if there are none."""
+    # JSON may escape the characters between these parts in several ways.
     longest = max(_ESCAPED.split(token), key=len)
     return longest.encode("utf-8", "surrogatepass") or None
 
 
 def _likely(session: Session, run: Sequence[int], block: bytes, needles: Sequence[bytes | None]) -> list[int]:
-    """Return the entries of a block that may hold all needles, by their bytes."""
+    """Return the entries of a block whose bytes may contain all needles."""
     wanted = sorted([needle for needle in needles if needle is not None], key=len, reverse=True)
     begins = [session.offsets[index] - session.offsets[run[0]] for index in run]
     likely = set(_holding(block.lower(), wanted, begins, run))
-    # Bytes do not show escaped characters, nor the lower case of letters beyond ASCII: these lines must be decoded.
+    # A search of bytes misses escaped characters, and the case of letters beyond ASCII: such lines must be decoded.
     if all(needle.isascii() for needle in wanted):
         for odd in _ODD:
             likely.update(_holding(block, [odd], begins, run))
@@ -70,7 +70,7 @@ def _likely(session: Session, run: Sequence[int], block: bytes, needles: Sequenc
         likely.update(_holding(block, [_ODD[0]], begins, run))
         lines = zip(run, begins, strict=True)
         likely.update([index for index, at in lines if not block[at : at + session.sizes[index]].isascii()])
-    # Rows other than messages show text that is not in their line, such as rounded numbers; labels are other lines.
+    # Rows other than messages show text that is not in their line, such as rounded numbers; labels are on other lines.
     codes, kinds = session.columns.codes, session.columns.kinds.all
     others = {code for code, kind in enumerate(kinds) if kind.type != "message" or session.is_transcript}
     likely.update([index for index in run if codes[index] in others or index in session.labels])
@@ -78,7 +78,7 @@ def _likely(session: Session, run: Sequence[int], block: bytes, needles: Sequenc
 
 
 def _holding(lowered: bytes, wanted: Sequence[bytes], begins: list[int], run: Sequence[int]) -> list[int]:
-    """Return the entries of a block that hold all needles; each search begins behind the entry found last."""
+    """Return the entries of a block that contain all needles; each search begins after the entry found last."""
     found: list[int] = []
     first, rest = wanted[0], wanted[1:]
     at = lowered.find(first)

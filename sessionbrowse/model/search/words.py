@@ -1,6 +1,7 @@
-"""Words as the search compares them: runs of letters, digits or `_` without case and diacritics; each CJK character.
+"""Split text into the words that a search compares: runs of letters, digits or `_`, folded; and single CJK characters.
 
-Each character is folded by itself, so that text can be folded in pieces and index and files are folded alike.
+To fold is to remove case and diacritics. Each character is folded by itself, so text can be folded in pieces, and the
+index and the files are folded in the same way.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
-# 0-9, a-z, _ and all beyond ASCII, as a negated set: the positive one takes 2 ms to compile.
+# Runs of 0-9, a-z, _ and characters beyond ASCII, written as a negated set: the positive one takes 2 ms to compile.
 _WORD = re.compile(r"[^\x00-/:-^`{-\x7f]+")
-# Scripts without blanks between words: every character is a word, so that any substring is found. Each range is its
-# first character and the one behind its last; a regular expression of them takes 5 ms to compile.
+# Scripts without blanks between words: every character is a word, so that any substring is found. Each range has its
+# first character and the one after its last; a regular expression for them takes 5 ms to compile.
 _CJK_BOUNDS = (
     "\u0e00\u0f00\u1000\u10a0\u1780\u1800\u2e80\u2fe0\u3005\u3008\u3040\u3190\u31a0\u31c0\u31f0\u3200\u3400\u4dc0\u4e00\ua4d0"
     "\uac00\ud7b0\uf900\ufb00\uff66\uff9e\U0001b000\U0001b170\U00020000\U00040000"
@@ -63,9 +64,9 @@ def literal(text: str) -> str:
 
 
 def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
-    """Map sorted offsets in `literal(text)` to offsets in the text."""
+    """Map sorted offsets in `literal(text)` to offsets in the original text."""
     found: list[int] = []
-    # Offsets in both texts, which differ by a constant up to the next special run.
+    # These two offsets mean the same position in both texts; they grow alike up to the next special run.
     folded_at, at = _block_of(text, wanted[0]) if wanted else (0, 0)
     for special in _SPECIAL.finditer(text, at):
         begin, run = special.start(), special[0]
@@ -84,7 +85,7 @@ def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
 
 
 def _block_of(text: str, wanted: int) -> tuple[int, int]:
-    """Return the offsets, folded and in the text, of the block that holds `wanted`: whole blocks are folded fast."""
+    """Return the folded and original offsets of the block that contains `wanted`; folding whole blocks is fast."""
     folded_at = at = 0
     while True:
         end = at + _BLOCK

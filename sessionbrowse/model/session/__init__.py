@@ -1,1 +1,1 @@
-"""What a session is: entries by id, parents, leaf, labels, name and problems."""
+"""The model of one session: its entries, parents, leaf, labels, name and problems."""

@@ -28,7 +28,7 @@ def build_session(blocks: Iterable[LineBlock], rules: Rules, path: str, read_byt
 
 
 def session_read(lines: ColumnReader, path: str, read_bytes: ReadBytes) -> Session:
-    """Return the session of a file of which all lines were read."""
+    """Return the session of a file after all its lines were read."""
     lines.reader.finish()
     return session_of(lines.reader, lines.columns, lines.ordinals, path, read_bytes)
 
@@ -41,10 +41,10 @@ def session_of(
     read_bytes: ReadBytes,
     parents: list[int] | None = None,
 ) -> Session:
-    """Return the session of a reader that has finished, and of the entries it found.
+    """Build the session from a reader that has finished and the entries that it found.
 
-    Ordinals are each entry's place among all records, and needed for versions before 3 only. `parents` are given by
-    who knows that every parent stands once, and before its child.
+    `ordinals` are the entries' positions among all records; only versions before 3 need them. A caller may pass
+    `parents` only if no id repeats and every parent is before its child.
     """
     session = Session(reader, columns, path, read_bytes)
     if reader.generation < 3:
@@ -63,7 +63,7 @@ def session_of(
 
 
 def _migrate(session: Session, ordinals: list[int]) -> None:
-    """v1 → v2: ids and a linear chain; v2 → v3: role `hookMessage` becomes `custom`. In memory only."""
+    """Migrate entries to version 3 in memory: version 1 gets ids and parents, role `hookMessage` becomes `custom`."""
     taken: set[str] = set()
     migrated: list[Envelope] = []
     previous: str | None = None
@@ -84,7 +84,7 @@ def _migrate(session: Session, ordinals: list[int]) -> None:
 
 
 def _link(session: Session, reader: Reader) -> None:
-    """Find every entry's parent. What the file leaves open is closed so that the result is always a forest."""
+    """Find every entry's parent. Missing parents and loops are replaced by roots, so the result is always a forest."""
     ids, parent_ids = session.columns.ids, session.columns.parent_ids
     if is_chain(ids, parent_ids) and len(set(ids)) == len(ids):
         session.parents = list(range(-1, len(ids) - 1))
@@ -106,11 +106,11 @@ def _link(session: Session, reader: Reader) -> None:
             reason = f"the parent {parent_id or '(empty)'} is missing"
             reader.report(session.lines[index], session.offsets[index], reason)
     if all(map(lt, parents, range(len(parents)))):
-        # Every parent stands before its child: there is no loop.
+        # Every parent is before its child, so there is no loop.
         return
     for members in loops(parents):
         index = min(members)
-        # An id that was written again below its own child: the child means the entry that stood there before it.
+        # If an id occurs again after a child that names it, the child means the earlier entry with this id.
         doubles_before = [i for i in doubles.get(parent_ids[index] or "", []) if i < index]
         parents[index] = doubles_before[-1] if doubles_before else ROOT
         reader.report(session.lines[index], session.offsets[index], "its parents form a loop, which is cut here")
@@ -119,7 +119,7 @@ def _link(session: Session, reader: Reader) -> None:
 
 
 def _doubles(session: Session, reader: Reader, ids: list[str | None]) -> dict[str, list[int]]:
-    """Report ids that stand in the file more than once, and return their places."""
+    """Report ids that occur more than once in the file, and return the indexes of their entries."""
     places: dict[str, list[int]] = {}
     for index, entry_id in enumerate(ids):
         if entry_id is None:
@@ -141,7 +141,7 @@ def _find_leaf(session: Session, reader: Reader) -> None:
 
 
 def _find_transcript_leaf(session: Session, reader: Reader) -> None:
-    """indusagi 2: the last head's leaf; without a head the longest chain, the greater id where two are equal."""
+    """Find the leaf as indusagi 2 does: by the last head line, else by the longest chain, then by the greater id."""
     head = session._transcript_head
     if isinstance(head, dict) and "leaf" in head:
         named = head["leaf"]
@@ -167,7 +167,7 @@ def _find_transcript_leaf(session: Session, reader: Reader) -> None:
 
 
 def _find_labels(session: Session, reader: Reader) -> None:
-    """The last label entry of a target in file order wins, over all branches; empty or missing clears."""
+    """Find the labels: a target's last label entry in file order wins, on any branch; an empty label clears."""
     by_target: dict[str, LabelMark] = {}
     for index in sorted(session.columns.kept):
         envelope = session.columns.kept[index]

@@ -1,4 +1,4 @@
-"""Read lines into columns: ordinary messages in blocks, every other line through the reader."""
+"""Read lines into columns: ordinary messages in blocks, every other line with the `Reader`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ColumnReader:
         self.reader = reader
         self.columns = columns
         self.ordinals: list[int] = []
-        """The place of each entry among all records, except ordinary messages: only versions before 3 need it."""
+        """The position among all records of each entry that is no ordinary message; only versions before 3 need it."""
 
     def add_block(self, block: LineBlock) -> None:
         """Add the entries of the next block."""
@@ -38,7 +38,7 @@ class ColumnReader:
             self._read(LineBlock(block.offset + sum(map(len, whole)) + len(whole), block.lines[-1:], torn=True))
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
-        """Add the entries of whole lines, each with its newline; `offset` is where the first begins in the file."""
+        """Add the entries of whole lines, each with its newline; `offset` is the position of the first in the file."""
         begin = 0
         while begin < len(lines) and not self._takes_ordinary_lines():
             self._read(LineBlock(offset, [lines[begin][:-1]]))
@@ -84,7 +84,7 @@ class ColumnReader:
         reader.bytes_read, reader.torn = starts[-1], False
 
     def record(self, record: Record) -> None:
-        """Take any other entry."""
+        """Add an entry that is not an ordinary message."""
         self.columns.add(record.envelope, record.line, record.offset, record.size)
         self.ordinals.append(record.ordinal)
 

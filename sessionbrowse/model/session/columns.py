@@ -1,7 +1,4 @@
-"""A session's entries as columns of the facts that are needed of all entries; the rest is read when it is shown.
-
-To make an object for each of 100,000 entries takes longer than to read the file.
-"""
+"""A session's entries as columns: one list for each fact that all entries need. Other facts are read when needed."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from sessionbrowse.format.envelope import Envelope, is_more_than_dots
 from sessionbrowse.format.javascript import trim
 
 Time = str | float | None
-"""A timestamp as it stands in the file: ISO 8601, rarely milliseconds."""
+"""A timestamp as written in the file: ISO 8601, rarely milliseconds."""
 
 
 class Kind(Struct, frozen=True, gc=False, array_like=True):
@@ -48,7 +45,7 @@ class Kinds:
 
 
 class _Heard(dict[str, int]):
-    """The codes of messages whose kinds differ by role alone."""
+    """The codes of messages whose kinds differ only in the role, by role."""
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
@@ -59,10 +56,10 @@ class _Heard(dict[str, int]):
 
 
 class Columns:
-    """Consecutive entries in file order. `lines` are 1-based, `offsets` and `sizes` bytes of the file.
+    """Consecutive entries in file order. `lines` are 1-based; `offsets` and `sizes` are bytes of the file.
 
-    `kept` are the envelopes of entries that are no ordinary messages. `times` are all timestamps or none;
-    `some_times` those that are known without reading. `calls` are the ids of tool calls.
+    `kept` has, by index, the envelopes of entries that are no ordinary messages. `times` has all timestamps or none;
+    `some_times` has those that are known without reading the file. `calls` are the ids of tool calls.
     """
 
     def __init__(self, kinds: Iterable[Kind] = ()) -> None:
@@ -107,8 +104,9 @@ class Columns:
     ) -> None:
         """Add consecutive ordinary messages, decoded by `ordinary_line`.
 
-        `sizes` and `offsets` are those of their lines, the first one number `line` of the file. `others` are, by
-        number and ascending, those among them that are no ordinary messages, whatever stands in their place.
+        `sizes` and `offsets` belong to their lines; the first line has the number `line` in the file. `others` are the
+        envelopes of entries among them that are no ordinary messages, by position in `entries`, ascending; their items
+        in `entries` are placeholders.
         """
         first = len(self.sizes)
         self.ids += [entry.id for entry in entries]
@@ -125,18 +123,18 @@ class Columns:
         self._add_codes(entries[begin:] if begin else entries)
 
     def known_times(self, shift: int = 0) -> Iterator[tuple[int, Time]]:
-        """Yield the timestamps that are known without reading, by index and `shift`."""
+        """Yield the timestamps that are known without reading the file, each with its entry's index plus `shift`."""
         known = enumerate(self.times) if self.times else self.some_times.items()
         return ((index + shift, time) for index, time in known)
 
     @property
     def has_calls(self) -> bool:
-        """Whether there are tool calls."""
+        """True if an entry has tool calls."""
         return self._has_calls or bool(self.calls)
 
     @property
     def calls_repeat(self) -> bool:
-        """Whether a tool call's id is, or may be, in the file more than once."""
+        """True if the id of a tool call occurs, or may occur, more than once in the file."""
         if self._calls_repeat is None:
             self._calls_repeat = len(set(self.calls)) < len(self.calls)
         return self._calls_repeat
@@ -160,7 +158,7 @@ class Columns:
         self.calls += envelope.tool_calls
 
     def _answer(self, message: Any) -> int:
-        """Return the code of an answer, and note its calls."""
+        """Return the code of an answer, and record its tool calls."""
         content = message.content
         has_text = has_words = False
         if isinstance(content, str):
@@ -170,7 +168,7 @@ class Columns:
                 if block.type == "text":
                     text = block.text
                     if text and not has_words:
-                        # Most texts begin with a letter: then the answer is known.
+                        # Most texts begin with a letter, and so are neither blank nor dots.
                         is_plain = text[0].isalnum()
                         has_text = has_text or is_plain or trim(text) != ""
                         has_words = is_plain or is_more_than_dots(text)

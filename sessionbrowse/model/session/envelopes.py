@@ -14,7 +14,7 @@ from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import MARGIN, first_of_fused
 
 MAX_KEPT = 4096
-"""How many envelopes are cached, so that moving the cursor does not read them again."""
+"""Maximum number of cached envelopes, so that moving the cursor does not read them again."""
 MAX_RUN_BYTES = 1024 * 1024
 
 ReadBytes = Callable[[int, int], bytes]
@@ -22,10 +22,10 @@ ReadBytes = Callable[[int, int], bytes]
 
 
 class Envelopes(Sequence[Envelope]):
-    """All envelopes of a session in file order, each as `read_envelope` gives it.
+    """All envelopes of a session in file order, each as `read_envelope` returns it.
 
-    Ask `Session.ids` and `Session.kind` for what they hold: this reads the file. If the file
-    is gone or was changed meanwhile, the envelope holds only what the columns know of the entry.
+    Getting an envelope may read the file; `Session.ids` and `Session.kind` do not. If the file is gone or was changed
+    meanwhile, the envelope has only the facts that the columns have.
     """
 
     def __init__(self, columns: Columns, read_bytes: ReadBytes) -> None:
@@ -65,7 +65,7 @@ class Envelopes(Sequence[Envelope]):
             yield envelope
 
     def many(self, indexes: Sequence[int]) -> Iterator[tuple[int, Envelope]]:
-        """Yield entries, given in file order, as index and envelope; neighbours are read at once."""
+        """Yield the index and envelope of each entry, given in file order; adjacent entries are read at once."""
         kept = self._columns.kept
         for run in runs(indexes, self._columns):
             start, block = self._columns.offsets[run[0]], b""
@@ -96,7 +96,7 @@ class Envelopes(Sequence[Envelope]):
 
 
 def runs(indexes: Sequence[int], columns: Columns) -> Iterator[list[int]]:
-    """Yield entries, given in file order, in runs that lie within `MAX_RUN_BYTES`."""
+    """Yield entries, given in file order, in runs of at most `MAX_RUN_BYTES` of the file."""
     run: list[int] = []
     for index in indexes:
         if run and columns.offsets[index] + columns.sizes[index] - columns.offsets[run[0]] > MAX_RUN_BYTES:

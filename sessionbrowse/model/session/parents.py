@@ -9,18 +9,18 @@ ROOT = -1
 
 
 def is_chain(ids: Sequence[str | None], parent_ids: Sequence[str | None]) -> bool:
-    """Tell whether every entry names the one before it as its parent; compares whole lists, which is fast."""
+    """Tell whether every entry names the entry before it as its parent, by comparing whole lists, which is fast."""
     return parent_ids[1:] == ids[:-1] and parent_ids[:1] in ([], [None]) and None not in ids
 
 
 def is_chain_of(parents: Sequence[int]) -> bool:
-    """Tell whether the parent of every entry is the one before it."""
+    """Tell whether the parent of every entry is the entry before it."""
     return len(parents) > 0 and parents == list(range(ROOT, len(parents) - 1))
 
 
 def loops(parents: Sequence[int]) -> list[list[int]]:
-    """Return the loops that parents form, each as the indexes on it; linear in their number."""
-    state = bytearray(len(parents))  # 0 unseen, 1 on the walk of now, 2 done
+    """Return the loops that parents form, each as a list of its indexes; takes linear time."""
+    state = bytearray(len(parents))  # 0 unseen, 1 on the current walk, 2 done
     found: list[list[int]] = []
     for start in range(len(parents)):
         walk: list[int] = []

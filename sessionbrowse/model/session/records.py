@@ -20,7 +20,7 @@ from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES,
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MARGIN = b" \t\r\n" + BYTE_ORDER_MARK
-"""Bytes that may surround the record of a line."""
+"""Bytes that may be before or after the record on a line."""
 MAX_PROBLEMS = 1000
 
 
@@ -35,8 +35,9 @@ class Problem(Struct, frozen=True):
 class Record(Struct, frozen=True, gc=False):
     """One entry line: its 1-based line, byte offset, size in bytes without newline, envelope and the bytes.
 
-    `ordinal` counts the records the program parsed, headers included, from 0: v1 compactions point with it. `raw` is
-    one record: of two fused on a line the first, of a line that is too large the reduced one.
+    `ordinal` is the number of the record among all that the program parsed, headers included, from 0; compactions of
+    version 1 refer to it. `raw` is one record: the first of two fused on a line, the shortened one of a line that is
+    too large.
     """
 
     line: int
@@ -74,13 +75,13 @@ class Reader:
         self.problem_count = 0
         self.marks: set[str] = set()
         self.generation = 3
-        """The version as the programs compare it: 1, 2, or 3 for all that is newer, not a number, or has no header."""
+        """The version as the programs compare it: 1, 2, or 3, also for newer versions, no number, or no header."""
         self.bytes_read = 0
         self.torn = False
         self.refusal: str | None = None
-        """Why the program itself would not open the file, as the end of a sentence that begins with its name."""
+        """The reason why the program would not open the file, as the end of a sentence that begins with its name."""
         self.unlisted: str | None = None
-        """Why the program's own list does not show the file, likewise."""
+        """The reason why the program's own list does not show the file, worded in the same way."""
         self._lines = 0
         self._records = 0
         self._first_record_seen = False
@@ -110,7 +111,7 @@ class Reader:
         self.bytes_read = offset
 
     def _rescued(self, line: bytes, offset: int, size: int, torn: bool) -> Iterator[Record]:
-        """Yield the records that can be read from a line that is no JSON value, and report the problem."""
+        """Yield the records that can be read from a line that is not JSON, and report the problem."""
         if self._lines == 1 and line.startswith(BYTE_ORDER_MARK):
             line = line[len(BYTE_ORDER_MARK) :]
             self._note_byte_order_mark()
@@ -126,12 +127,12 @@ class Reader:
         self.report(1, 0, "starts with a byte order mark")
         if not self.rules.accepts_byte_order_mark:
             self.refusal = "refuses this file: it starts with a byte order mark"
-            # atomic's list reads through a decoder that drops the mark (fact sheet, section c).
+            # atomic's list reads with a decoder that drops the byte order mark.
             if self.rules.agent != "atomic":
                 self.unlisted = "does not list it: it starts with a byte order mark"
 
     def _lines_split_at_returns(self, line: bytes, offset: int, torn: bool) -> Iterator[Record]:
-        """A file whose lines end in lone carriage returns: the programs' lists read it, their openings do not."""
+        """Yield the records of lines that end in lone carriage returns; programs list such files but cannot open them."""
         self.report(self._lines, offset, "carriage returns where newlines belong")
         if self.header is None and self.rules.agent != "omp":
             verb = "would overwrite" if self.rules.overwrites_unreadable else "refuses"
@@ -144,7 +145,7 @@ class Reader:
             offset += len(part) + 1
 
     def progress(self) -> ReaderProgress:
-        """Return the state so far, without header, slot and heads: a resuming reader reads those again."""
+        """Return the state so far, without header, slot and transcript heads, which a resuming reader reads again."""
         problems = [(problem.line, problem.offset, problem.reason) for problem in self.problems]
         return ReaderProgress(
             self._lines, self._records, self.problem_count, problems, sorted(self.marks), self.refusal, self.unlisted
@@ -161,11 +162,11 @@ class Reader:
 
     @property
     def lines_read(self) -> int:
-        """How many lines were read, whatever they hold."""
+        """Number of lines read, whatever their content."""
         return self._lines
 
     def skip_ordinary(self, lines: int) -> None:
-        """Count ordinary lines behind the header, which were decoded elsewhere."""
+        """Count ordinary lines after the header that other code decoded."""
         self._lines += lines
         self._records += lines
 
@@ -178,7 +179,7 @@ class Reader:
             return
         if self.header is None:
             if self.bytes_read == 0 or (agent == "omp" and self._records == 0 and not self.problems):
-                # omp takes a blank file, or one that holds only a slot, for a session that has yet to begin.
+                # omp treats a blank file, or a file with only a title slot, as a session that has yet to begin.
                 self.refusal = "would write a new session into this empty file"
             elif self.rules.overwrites_unreadable:
                 self.refusal = "would overwrite this file: it has no session header"
@@ -196,7 +197,7 @@ class Reader:
                 self.unlisted = "does not list it: its header has no text id"
 
     def report(self, line: int, offset: int, reason: str) -> None:
-        """Note a problem; beyond a limit problems are only counted."""
+        """Add a problem; beyond a limit problems are only counted."""
         self.problem_count += 1
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(Problem(line, offset, reason))
@@ -218,7 +219,7 @@ class Reader:
         return self._place(envelope, line, offset, size)
 
     def _skips(self, line: bytes) -> bool:
-        """Tell whether the line is a value that JavaScript takes for false: pi drops those, omp fails on null."""
+        """Tell whether the line is a value that is false in JavaScript: pi drops such lines, omp fails on null."""
         value = line.strip()
         return value == b"null" or (self.rules.agent != "omp" and value in (b"false", b"0", b'""', b"-0"))
 
@@ -234,7 +235,7 @@ class Reader:
             self.refusal = self.refusal or f"fails on this file: {envelope.problem}"
 
     def _is_listed(self, end: int) -> bool:
-        """Tell whether the program's list reads a line that ends there."""
+        """Tell whether the program's list reads the file up to a line that ends at this offset."""
         return self.rules.listed_head_bytes is None or end <= self.rules.listed_head_bytes
 
     def _place(self, envelope: Envelope, line: bytes, offset: int, size: int) -> Record | None:
@@ -283,7 +284,7 @@ class Reader:
         return Record(self._lines, offset, size, ordinal, envelope, line)
 
     def _belongs_to_transcript(self, envelope: Envelope, line: bytes, offset: int) -> bool:
-        """Tell whether a line is an entry as far as transcripts go: their heads and foreign lines are none."""
+        """Tell whether a line is an entry of a transcript; its head lines and lines of other schemas are not."""
         if envelope.schema is None:
             if self.is_transcript:
                 self.report(self._lines, offset, "not of the transcript's schema: indusagi ignores it")
@@ -339,7 +340,7 @@ class Reader:
 
 
 def is_workflow_stage(header: Header) -> bool:
-    """Tell whether atomic hides the session: it is internal and all three names of its workflow are filled."""
+    """Tell whether atomic hides the session: its header is marked as internal and has the three names of a workflow."""
     if header.internal is not True or header.workflow is None:
         return False
     names = [header.workflow.get(key) for key in ("runId", "stageId", "stageName")]
@@ -347,7 +348,7 @@ def is_workflow_stage(header: Header) -> bool:
 
 
 def _is_valid(slot: TitleSlot) -> bool:
-    """Tell whether omp's loader takes the slot for one; its list takes every first line of this type."""
+    """Tell whether omp's loader accepts the title slot; its list accepts every first line of this type."""
     has_texts = None not in (slot.title, slot.updated_at, slot.pad)
     return slot.v == 1 and has_texts and slot.source in (None, "auto", "user") and "source" not in slot.extra
 
@@ -369,7 +370,7 @@ def is_utf8(line: bytes) -> bool:
 
 
 def first_of_fused(line: bytes) -> bytes | None:
-    """Return the first of two records that stand on one line, None if it is no record."""
+    """Return the first of two records on one line, None if it is not a record."""
     try:
         text = line.decode("utf-8", "replace")
         _, end = JSONDecoder().raw_decode(text)

@@ -30,43 +30,45 @@ ATOMIC_ONLY_TYPES = frozenset({"session_summary", "context_compaction", "context
 """Entry types that only atomic writes (0.8.26 … 0.9.15)."""
 
 VERBATIM_STRATEGY = "verbatim-lines"
-"""`details.strategy` of atomic's compactions since 0.9.9, the only ones that have an effect there."""
+"""`details.strategy` of atomic's compactions since 0.9.9; in atomic only these compactions have an effect."""
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """One program's reading of a session file.
+    """The rules by which one program reads a session file.
 
-    Defaults are pi 1.5.2's; each field names the behaviour, its comment the programs that differ.
+    The defaults are those of pi 1.5.2; each field names a behaviour, its comment names the programs that differ.
     """
 
     agent: AgentName
-    # omp: the first line's slot; indusagi: the last name that is not empty, for an empty one does not clear.
+    # omp reads the name from the title slot; indusagi uses the last name that is not empty, as an empty one does not
+    # clear.
     name: Literal["session_info", "session_info_filled", "title_slot"] = "session_info"
-    # omp keeps the first of two records fused on one line; the others lose both.
+    # omp keeps the first of two records fused on one line; the other programs lose both.
     keeps_first_of_fused: bool = False
-    # omp and indusagi drop a byte order mark; the header line of the others fails to parse.
+    # omp and indusagi drop a byte order mark; with it, the other programs cannot parse the header.
     accepts_byte_order_mark: bool = False
     # omp keeps a second header as an entry of the tree.
     later_headers_are_entries: bool = False
-    # indusagi replaces a file it cannot read by an empty session; the others refuse it.
+    # indusagi replaces a file that it cannot read by an empty session; the other programs refuse it.
     overwrites_unreadable: bool = False
-    # On which faults the program's list drops the file without a word; omp's looks for them in the file's beginning.
+    # Faults for which the program's list silently drops the file; omp's list checks only the beginning of the file.
     hidden_by: frozenset[Fault] = frozenset({"no message", "bad content", "bad name"})
-    # On which faults opening the file fails.
+    # Faults for which the program fails to open the file.
     refused_for: frozenset[Fault] = frozenset()
-    # How many bytes of a file's beginning the program's list reads; None: all.
+    # Number of bytes at the beginning of a file that the program's list reads; None means all.
     listed_head_bytes: int | None = None
-    # omp's opening fails on a header whose directory is neither text nor null.
+    # omp fails to open a file whose header has a directory that is neither text nor null.
     refuses_odd_cwd: bool = False
-    # omp's list shows the title a slot or header has; pi's list refuses a slot.
+    # omp's list shows the title of the slot or header; pi's list refuses a file with a slot.
     reads_title_slot: bool = False
-    # omp's opening throws on a `null` line.
+    # omp fails to open a file with a `null` line.
     null_line_refused: bool = False
-    # Which algorithm makes the model's context.
+    # The algorithm that builds the model's context.
     context: Literal["pi", "omp", "atomic", "indusagi"] = "pi"
-    # Which rows and texts the program's tree shows.
+    # The rules for the rows and texts that the program's tree shows.
     tree: Literal["pi", "omp", "atomic", "indusagi"] = "pi"
-    # pi's list reads with readline, which also cuts at U+2028 and U+2029; such messages do not count there.
+    # pi's list reads with Node's readline, which also ends lines at U+2028 and U+2029, and ignores messages that are
+    # cut there.
     list_splits_at_separators: bool = False
     # omp's `modified` is the file's mtime; the others' the newest user or assistant message.
     modified_is_mtime: bool = False

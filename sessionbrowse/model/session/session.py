@@ -1,6 +1,6 @@
 """One session: its entries as envelopes, its tree, leaf, labels, name and problems.
 
-Entries are addressed by their index in file order, because ids may be missing or double; parents are indexes too.
+Entries are addressed by their index in file order, because ids may be missing or repeated; parents are indexes too.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class LabelMark(Struct, frozen=True, gc=False):
 
 
 class Links(Struct, frozen=True, gc=False):
-    """The tree downwards: the entries without a parent, and the children of each entry."""
+    """The links from parents to children: the entries without a parent, and the children of each entry."""
 
     roots: list[int]
     children: list[list[int]]
 
 
 class Session:
-    """A session as one program reads it. Complete when made; a grown file is opened again."""
+    """A session as one program reads it. It never changes: after the file has grown, the session is opened again."""
 
     def __init__(self, reader: Reader, columns: Columns, path: str, read_bytes: ReadBytes) -> None:
         self.rules: Rules = reader.rules
@@ -60,7 +60,7 @@ class Session:
         self.marks = frozenset(reader.marks)
         self.columns = columns
         self.envelopes: Sequence[Envelope] = Envelopes(columns, read_bytes)
-        """Every entry's facts. Most are read from the file when asked for: `ids` and `kind` tell some without that."""
+        """The envelope of every entry. Most are read from the file on demand; `ids` and `kind` need no reading."""
         self.parents: list[int] = []
         self.labels: dict[int, LabelMark] = {}
         self.leaf: int | None = None
@@ -68,7 +68,7 @@ class Session:
         self.name: str | None = None
         self.problems: tuple[Problem, ...] = ()
         self.problem_count = 0
-        """How many there are; of very many only the first are in `problems`."""
+        """Number of all problems; `problems` has only the first ones if there are very many."""
         self._index_by_id: dict[str, int] | None = None
         self._is_chain: bool | None = None
         self._read_bytes = read_bytes
@@ -84,14 +84,14 @@ class Session:
 
     @property
     def id(self) -> str | None:
-        """The session's id: the header's; for a transcript the file's stem (a renamed one's head has the old id)."""
+        """The session's id: the header's; for a transcript the file's stem, as a renamed file's head has the old id."""
         if self.is_transcript:
             return self.path.rpartition("/")[2].rpartition(".")[0]
         return self.header.id if self.header is not None else None
 
     @property
     def cwd(self) -> str:
-        """The directory of the header, "" where there is none (transcripts store none)."""
+        """The working directory in the header, "" if there is none, as in transcripts."""
         return self.header.cwd or "" if self.header is not None else ""
 
     @property
@@ -106,17 +106,17 @@ class Session:
 
     @property
     def offsets(self) -> Sequence[int]:
-        """Where the lines of all entries begin, in bytes."""
+        """The offsets in bytes at which the lines of all entries begin."""
         return self.columns.offsets
 
     @property
     def sizes(self) -> Sequence[int]:
-        """How long the lines of all entries are, in bytes."""
+        """The sizes in bytes of the lines of all entries."""
         return self.columns.sizes
 
     @property
     def index_by_id(self) -> dict[str, int]:
-        """The entries by their ids; the last one of an id that is there twice."""
+        """The index of each entry by its id; if an id occurs twice, that of the last entry."""
         if self._index_by_id is None:
             ids = self.columns.ids
             by_id = dict(zip(ids, range(len(ids)), strict=True))
@@ -125,11 +125,11 @@ class Session:
         return self._index_by_id  # type: ignore[return-value]
 
     def kind(self, index: int) -> Kind:
-        """What the entry has in common with others: type, role, model and the like, without reading the file."""
+        """Return the facts that many entries share, such as type, role and model, without reading the file."""
         return self.columns.kind(index)
 
     def time(self, index: int) -> Time:
-        """The entry's timestamp as it stands in the file."""
+        """Return the entry's timestamp as written in the file."""
         columns = self.columns
         if columns.times:
             return columns.times[index]
@@ -137,7 +137,7 @@ class Session:
 
     @property
     def is_chain(self) -> bool:
-        """Whether every entry hangs on the one before it."""
+        """True if the parent of every entry is the entry before it."""
         if self._is_chain is None:
             self._is_chain = is_chain_of(self.parents)
         return self._is_chain
@@ -148,11 +148,11 @@ class Session:
         return self._linked().roots
 
     def children(self, index: int) -> list[int]:
-        """The entries whose parent is this one, by time, file order where times are equal."""
+        """Return the entries whose parent is this entry, ordered by time, then by file order."""
         return self._linked().children[index]
 
     def branch(self, index: int | None) -> list[int]:
-        """The path from a root to the entry, both included; empty for None."""
+        """Return the path from a root to the entry, both included; empty for None."""
         if index is not None and self.is_chain:
             return list(range(index + 1))
         path: list[int] = []
@@ -164,11 +164,11 @@ class Session:
         return path
 
     def active_branch(self) -> list[int]:
-        """The path to the leaf; empty where the leaf has no id, for there the programs have none."""
+        """Return the path to the leaf; empty if the last entry has no id, because the programs then have no leaf."""
         return self.branch(self.leaf) if self.leaf_id else []
 
     def raw(self, index: int) -> bytes:
-        """The bytes of the entry's line, without newline, read from the file now; fewer if the file shrank.
+        """Read the bytes of the entry's line, without newline, from the file; there are fewer if the file shrank.
 
         Raises:
             Unreadable: the file is gone or cannot be read.
@@ -176,10 +176,10 @@ class Session:
         return self._read_bytes(self.offsets[index], self.sizes[index])
 
     def entry(self, index: int) -> Entry:
-        """The whole entry, decoded from the file now; v1 and v2 entries in migrated form.
+        """Read and decode the whole entry from the file; entries of versions 1 and 2 are migrated.
 
-        What is no entry to the format (omp's later headers), or no longer one in a file that changed under us, comes
-        back as an `UnknownEntry`.
+        A line that is no entry of the format, such as a later header of omp, becomes an `UnknownEntry`, and so does a
+        line that changed meanwhile.
 
         Raises:
             Unreadable: the file is gone or cannot be read.
@@ -196,20 +196,20 @@ class Session:
         return self._migrated(entry, index)
 
     def fields(self, index: int) -> dict[str, Json]:
-        """The entry's JSON object as it stands in the file now, not migrated; empty where there is none."""
+        """Read the entry's JSON object from the file, not migrated; empty if there is none."""
         return self._fields(self.raw(index))
 
     def fields_of_many(self, indexes: Iterable[int]) -> Iterator[tuple[int, dict[str, Json]]]:
-        """Yield the objects of many entries in file order; entries that lie close together are read at once."""
+        """Yield the JSON objects of entries in file order; entries that are close together are read at once."""
         for run, block in self.blocks_of(sorted(indexes)):
             start = self.offsets[run[0]]
             for index in run:
                 at = self.offsets[index] - start
-                # A single line may come reduced, and so shorter than its size.
+                # A single line may have been shortened, so it may have fewer bytes than its size.
                 yield index, self._fields(block[at : at + self.sizes[index]])
 
     def blocks_of(self, indexes: Sequence[int]) -> Iterator[tuple[list[int], bytes]]:
-        """Yield entries, given in file order, in runs that lie close together, each with the bytes from its first on.
+        """Yield runs of entries that are close together in the file, each with the bytes from its first entry on.
 
         Raises:
             Unreadable: the file is gone or cannot be read.
@@ -219,7 +219,7 @@ class Session:
             yield run, self._read_bytes(start, self.offsets[last] + self.sizes[last] - start)
 
     def find(self, reference: str) -> list[int]:
-        """The entries meant by an id, a unique beginning of one, or an exact label; several if it is not unique."""
+        """Return the entries with this id, beginning of an id, or exact label; several if it is not unique."""
         exact = self.index_by_id.get(reference)
         if exact is not None:
             return [exact]
@@ -264,7 +264,8 @@ class Session:
         for siblings in children:
             if len(siblings) > 1:
                 times = [(_milliseconds(self.time(index)), index) for index in siblings]
-                # JavaScript sorts dates that are none in an order nobody defines: those stay where they are.
+                # JavaScript's order of invalid dates is not defined, so with such a date the children keep their
+                # order.
                 if all(time is not None for time, _ in times):
                     siblings[:] = [index for _, index in sorted(times, key=itemgetter(0))]
         # Threads share sessions: both lists become visible by one assignment.
@@ -275,8 +276,8 @@ class Session:
 def find_name(rules: Rules, envelopes: Iterable[Envelope], slot: TitleSlot | None, header: Header | None) -> str | None:
     """Return the session's display name by the program's own rule, None where there is none.
 
-    pi, atomic: the last `session_info` in file order over all branches, blank clears. indusagi: the last that is not
-    empty. omp: the slot, whose empty title wins over the header's; the header's title where there is no slot.
+    pi and atomic use the last `session_info` in file order, on any branch, and a blank name clears. indusagi uses the
+    last name that is not empty. omp uses the title slot, even an empty one, and without a slot the header's title.
     """
     if rules.name == "title_slot":
         if slot is not None:
@@ -297,8 +298,8 @@ def next_name(rules: Rules, name: str | None, info: Envelope) -> str | None:
 
 
 def migrated_id(session_id: str | None, ordinal: int, taken: set[str] | dict[str, int]) -> str:
-    """Return the id given in memory to a v1 entry: 8 hex digits, the same at every call for the same file."""
-    import hashlib  # only files of version 1 need it, and it takes its time
+    """Return the id given in memory to an entry of version 1: 8 hex digits, always the same for the same file."""
+    import hashlib  # a slow import, which only files of version 1 need
 
     salt = 0
     while True:

@@ -1,7 +1,7 @@
-"""Detect a stranded newest message: the program resumes without it, because the leaf is on another branch.
+"""Detect a newest message that is not on the path to the leaf: the program resumes without it.
 
-An entry appended from an older place in the tree, such as a label or an extension's note, is enough for that: the next
-start goes on from there, and what was said last looks lost (omp issue 12242).
+This happens after another program appends a label or an extension's note to an older entry: the next start continues
+there, and the last messages seem to be lost (omp issue 12242).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from sessionbrowse.model.session.session import Session
 
 CHECKOUT_TYPE = "sessionbrowse"
-"""`customType` of the entry that a check out appends; every program hides custom entries in its default tree."""
+"""`customType` of the entry that a checkout appends; the programs' default trees hide custom entries."""
 
 
 def left_behind(session: Session) -> int | None:
-    """Return the index of a session's newest message if the path to the leaf is without it, else None."""
+    """Return the index of a session's newest message if it is not on the path to the leaf, else None."""
     count = len(session.ids)
     newest = next((index for index in reversed(range(count)) if session.kind(index).type == "message"), ROOT)
     leaf = session.leaf if session.leaf is not None else ROOT
@@ -30,7 +30,7 @@ def left_behind(session: Session) -> int | None:
 
 
 def messages_left_behind(session: Session, newest: int) -> int:
-    """Return how many messages lead to `newest` that are not on the path to the leaf."""
+    """Return the number of messages on the path to `newest` that are not on the path to the leaf."""
     active = set(session.branch(session.leaf))
     path = session.branch(newest)
     return sum(1 for index in path if index not in active and session.kind(index).type == "message")
@@ -39,9 +39,9 @@ def messages_left_behind(session: Session, newest: int) -> int:
 def is_left_behind(
     newest: int, leaf: int, count: int, parent: Callable[[int], int], is_move_at: Callable[[int], bool]
 ) -> bool:
-    """Tell whether the path up from a leaf misses the newest message, without anybody having moved there on purpose.
+    """Tell whether the newest message is not on the path to a leaf, without a deliberate move of the user.
 
-    Entries are indexes in file order, `count` of them; `parent` may lead in a circle.
+    Entries are indexes in file order, below `count`; `parent` may lead into a loop.
     """
     if newest == ROOT:
         return False

@@ -1,1 +1,1 @@
-"""Entries → rows of a tree: order, shape, filters, and the text of a row in the words of each program."""
+"""Turn entries into rows of a tree: order, shape, filters, and the text of a row as each program writes it."""

@@ -27,7 +27,7 @@ def display_order(session: Session, leaf: int | None) -> list[int]:
 
 
 def _active_last(siblings: list[int], active: bytearray) -> list[int]:
-    """The siblings from the last to show to the first, for a stack."""
+    """Return siblings in reverse display order, because the caller puts them on a stack."""
     backwards = siblings[::-1]
     for place, index in enumerate(backwards):
         if active[index]:

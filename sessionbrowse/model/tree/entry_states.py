@@ -1,4 +1,4 @@
-"""Whether an entry is active, abandoned, or lies before what the last compaction or reset kept."""
+"""The state of an entry: active, abandoned, or compacted (before the entries kept by the last compaction or reset)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BOUNDARIES = ("compaction", "reset_boundary")
 
 
 class EntryStates:
-    """Tells the states of a session's entries, and works out no more than is asked for."""
+    """Tells the states of a session's entries; each fact is computed when it is first needed."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -33,7 +33,7 @@ class EntryStates:
 
     @cached_property
     def _boundary(self) -> int:
-        """The place of the last compaction or reset, 0 where there is none: what it kept lies before it."""
+        """The position on the active branch of the last compaction or reset, 0 if there is none."""
         if not any(kind.type in _BOUNDARIES for kind in self._session.columns.kinds.all):
             return 0
         return last_of_type(self._session, self._branch, *_BOUNDARIES) or 0

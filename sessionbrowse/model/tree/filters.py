@@ -63,7 +63,7 @@ def shown(session: Session, filter_name: str, leaf: int | None) -> bytes:
 
 
 def _by_kind(session: Session, answers: list[bool]) -> bytearray:
-    """Return for every entry what is answered for its kind."""
+    """Return the flag of every entry, which depends on its kind only."""
     return bytearray(map(answers.__getitem__, session.columns.codes))
 
 
@@ -86,7 +86,7 @@ def _is_silent(kind: Kind, tree: AgentName, without_tools: bool) -> bool:
 
 
 def _add_user_prompts(session: Session, flags: bytearray) -> None:
-    """In omp a skill or a guest may speak for the user: custom messages of these types attributed to the user."""
+    """Add omp's prompts that are not user messages: custom messages of some types that are attributed to the user."""
     of_type = _by_kind(session, [kind.custom_type in _USER_PROMPT_TYPES for kind in session.columns.kinds.all])
     for index in compress(range(len(of_type)), of_type):
         match session.entry(index):

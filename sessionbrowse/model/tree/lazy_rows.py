@@ -10,20 +10,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 Trail: TypeAlias = "tuple[int, bool, Trail] | None"
-"""The connectors above a row, innermost first: level, whether siblings follow, and the next one outwards.
+"""The connectors of a row's ancestors as a linked list, innermost first: level, True if siblings follow, the rest.
 
-Linked, because thousands of nested branches would make the square of it in tuples of their own.
+It is linked because a tuple for each row would take quadratic memory for thousands of nested branches.
 """
 
 
 class Row(Struct, frozen=True, gc=False, eq=False):
     """One row of a tree.
 
-    `index` is the entry's place in the session. `level` is the drawn indentation, three columns each: pi's `indent`,
-    less one where there are several visible roots, which pi draws as children of an invisible one. `connector` is
-    "mid" for `├─`, "last" for `└─`, None for a root or an only child. `foldable`: there are visible rows below, and
-    the row is a root or has siblings. `folded` rows show nothing below, so they are not `foldable` themselves.
-    `active`: on the path to the leaf. `matches` is False for a row kept only to say where a hit is.
+    `index` is the entry's index in the session. `level` is the drawn indentation, three columns each: pi's `indent`,
+    less one if there are several visible roots, which pi draws as children of an invisible one. `connector` is "mid"
+    for `├─`, "last" for `└─`, None for a root or an only child. `foldable`: there are visible rows below, and the row
+    is a root or has siblings. `folded` rows show nothing below, so they are not `foldable` themselves. `active`: on
+    the path to the leaf. `matches` is False for a row that is shown only because a hit is below it.
     """
 
     index: int
@@ -38,7 +38,7 @@ class Row(Struct, frozen=True, gc=False, eq=False):
 
     @property
     def gutters(self) -> tuple[tuple[int, bool], ...]:
-        """The levels at which a connector of an ancestor stands, and whether a line `│` is drawn there."""
+        """The levels at which an ancestor has a connector, each with True if a line `│` is drawn there."""
         found: list[tuple[int, bool]] = []
         trail = self.trail
         while trail is not None:
@@ -51,8 +51,7 @@ class Row(Struct, frozen=True, gc=False, eq=False):
 class Rows(Sequence[Row]):
     """The rows of a tree from top to bottom.
 
-    `above` is the nearest entry above that has a row, by entry, less than 0 where there is none; who folds nothing
-    needs none.
+    `above` has, by entry, the nearest ancestor with a row, less than 0 if there is none; only folding needs it.
     """
 
     def __init__(self, rows: list[Row], above: Sequence[int] = ()) -> None:
@@ -60,7 +59,10 @@ class Rows(Sequence[Row]):
         self._above = above
 
     def with_folded(self, chosen: Collection[int]) -> Rows:
-        """Return the rows with some entries folded, of rows in which none is; those that cannot be are ignored."""
+        """Return the rows with some entries folded; no row may be folded yet.
+
+        Entries without foldable row are ignored.
+        """
         positions = [at for at, row in enumerate(self._rows) if row.foldable and row.index in chosen] if chosen else []
         if not positions:
             return self
@@ -75,7 +77,7 @@ class Rows(Sequence[Row]):
 
     @cached_property
     def _ends(self) -> list[int]:
-        """The position behind the last row below each row; what is below a row follows it."""
+        """The position after the last descendant of each row; the descendants directly follow their row."""
         position_of = self.position_of
         ends = list(range(1, len(self._rows) + 1))
         for position in range(len(ends) - 1, -1, -1):
@@ -110,19 +112,19 @@ class Rows(Sequence[Row]):
 
     @cached_property
     def hits(self) -> list[int]:
-        """The positions of rows that are hits, not only ancestors of one."""
+        """The positions of rows that are hits, without those that are only ancestors of hits."""
         return [position for position, row in enumerate(self._rows) if row.matches]
 
     @cached_property
     def connected(self) -> list[int]:
-        """The positions of rows with a connector: where branches begin."""
+        """The positions of rows with a connector, at which branches begin."""
         return [position for position, row in enumerate(self._rows) if row.connector is not None]
 
 
 class ChainRows(Rows):
     """The rows of a session without branches: they are made on demand.
 
-    `active` entries, counted from the first, are on the path to the leaf. The first row may be folded.
+    The first `active` entries are on the path to the leaf. Only the first row can be folded.
     """
 
     def __init__(self, indexes: list[int], active: int, leaf: int | None, *, is_folded: bool = False) -> None:
@@ -133,7 +135,7 @@ class ChainRows(Rows):
         self._is_foldable = len(indexes) > 1
 
     def with_folded(self, chosen: Collection[int]) -> Rows:
-        """Return the rows with the first one folded, if that is chosen."""
+        """Return the rows, with the first row folded if its entry is among those given."""
         if not self._is_foldable or self._indexes[0] not in chosen:
             return self
         return ChainRows(self._indexes[:1], self._active, self._leaf, is_folded=True)

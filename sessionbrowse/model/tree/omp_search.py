@@ -1,4 +1,4 @@
-"""How omp's tree searches (18.2.3): a word matches a word of the text that begins with it, holds it, or nearly does."""
+"""The search of omp's tree (18.2.3): a text matches if it contains every word of the query, or nearly does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SPREAD = 1.8
 
 
 class SearchWords(Struct, frozen=True):
-    """A text prepared for the search: its words, and all of them joined, with the places where one begins."""
+    """A text prepared for the search: its words, the words joined into one string, and their starts in that string."""
 
     words: tuple[str, ...]
     joined: str
@@ -27,7 +27,7 @@ class SearchWords(Struct, frozen=True):
 
 
 def search_words(text: str) -> SearchWords:
-    """Prepare a text."""
+    """Prepare a text for the search."""
     words = tuple(_words(text))
     starts = []
     place = 0
@@ -38,9 +38,9 @@ def search_words(text: str) -> SearchWords:
 
 
 def matcher(tokens: Iterable[str]) -> Callable[[SearchWords], bool]:
-    """Return a test whether all words of a query, lower-cased, are found in a text.
+    """Return a function that tests if a text matches all words of a query, which must be in lower case.
 
-    A word without letters and digits is found everywhere; one with separators in it counts as several.
+    A word without letters and digits matches every text; a word with separators in it counts as several words.
     """
     tests = [_any_of([_test(part), *map(_test, _swapped(part))]) for token in tokens for part in _words(token)]
 
@@ -51,7 +51,7 @@ def matcher(tokens: Iterable[str]) -> Callable[[SearchWords], bool]:
 
 
 def _words(text: str) -> list[str]:
-    """Letters, marks and digits in lower case; all else separates, and so does a capital in the midst of a word."""
+    """Split a text into lower-case words of letters, marks and digits; a capital inside a word begins a new word."""
     split = _CAMEL_WORD.sub(r"\1 \2", _CAMEL_ACRONYM.sub(r"\1 \2", text)).lower()
     if split.isascii():
         return _ASCII_WORD.findall(split)
@@ -60,14 +60,14 @@ def _words(text: str) -> list[str]:
 
 
 def _in_units(word: str) -> str:
-    """The word with each UTF-16 unit as a character of its own, for lengths and places are counted so."""
+    """Return the word with one character for each UTF-16 unit, because omp counts lengths and positions in these."""
     if word.isascii():
         return word
     return "".join(map(chr, memoryview(word.encode("utf-16-le", "surrogatepass")).cast("H")))
 
 
 def _swapped(token: str) -> Iterator[str]:
-    """The token with a letter and a digit beside it exchanged, wherever there is such a pair."""
+    """Yield the token with an adjacent letter and digit exchanged, once for every such pair."""
     for place in range(len(token) - 1):
         pair = token[place : place + 2]
         if pair.isascii() and pair.isalnum() and pair[0].isdigit() != pair[1].isdigit():
@@ -79,7 +79,7 @@ def _any_of(tests: list[Callable[[SearchWords], bool]]) -> Callable[[SearchWords
 
 
 def _test(token: str) -> Callable[[SearchWords], bool]:
-    # Texts repeat their words: each is looked at once.
+    # Texts repeat words, so each distinct word is tested once.
     fitting: dict[str, bool] = {}
 
     def is_found(text: SearchWords) -> bool:
@@ -95,7 +95,7 @@ def _test(token: str) -> Callable[[SearchWords], bool]:
 
 
 def _begins_a_word(token: str, text: SearchWords) -> bool:
-    """Whether the token begins where a word begins, and may go on into the next; short ones at first sight only."""
+    """Tell whether the token matches at the start of a word; of a short token only the first occurrence counts."""
     place = text.joined.find(token)
     while place >= 0:
         if place in text.starts:
@@ -113,7 +113,7 @@ def _fits(token: str, word: str) -> bool:
 
 
 def _are_letters_near(token: str, word: str) -> bool:
-    """Whether the token's letters stand in the word in this order, each at its first place, not too far apart."""
+    """Tell whether the word has the token's letters in this order, each as early as possible, not too far apart."""
     first = last = -1
     for letter in token:
         last = word.find(letter, last + 1)
@@ -125,7 +125,7 @@ def _are_letters_near(token: str, word: str) -> bool:
 
 
 def _is_acronym(token: str, text: SearchWords) -> bool:
-    """Whether the token's letters begin words of the text in this order, with at most two words too many."""
+    """Tell whether the token's letters begin words of the text in this order, with at most two other words between."""
     if len(token) not in _ACRONYM_LETTERS:
         return False
     first = last = -1

@@ -1,4 +1,4 @@
-"""The text of a tree's rows and the text that a tree's search looks at, both as the session's program writes them.
+"""The text of a tree's rows and the text that a tree's search uses, both as the session's program writes them.
 
 An entry is decoded when its row is drawn. Callers must sanitise the text before they draw it.
 """
@@ -15,9 +15,10 @@ from sessionbrowse.model.tree.tool_callers import caller_of
 
 
 def row_text(session: Session, index: int, home: str = "") -> str:
-    """Return the row of an entry without label and markers; paths below `home` begin with `~`.
+    """Return the row text of an entry without label and markers; paths below `home` begin with `~`.
 
-    A tool result shows the call it answers. As pi 1.5.2, omp 18.2.3, atomic 0.9.15 or indusagi 0.12.15 write it.
+    A tool result shows the call that it answers. Rows are written as in pi 1.5.2, omp 18.2.3, atomic 0.9.15 and
+    indusagi 0.12.15.
     """
     kind = session.kind(index)
     call = _answered_call(session, index) if kind.role == "toolResult" else None
@@ -28,7 +29,7 @@ def row_text(session: Session, index: int, home: str = "") -> str:
 
 
 def search_text_of(session: Session, index: int, fields: Fields) -> str:
-    """Return the text in which the program's own search looks for its words: label, role, beginning of the text.
+    """Return the text that the program's own search uses: the label, the role and the beginning of the entry's text.
 
     `fields` are the entry's JSON object.
     """
@@ -51,7 +52,7 @@ def _answered_call(session: Session, index: int) -> Call | None:
 
 
 def _calls_of(session: Session, caller: int) -> dict[str, Call]:
-    """Return the calls of one answer by id. The last answer's are cached: the results of its calls stand together."""
+    """Return the calls of one answer by id. Those of the last answer are cached, because its results are adjacent."""
     kept = _LAST_CALLS.get(session)
     if kept is not None and kept[0] == caller:
         return kept[1]

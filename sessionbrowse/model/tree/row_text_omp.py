@@ -14,7 +14,7 @@ from sessionbrowse.text import truncate
 _ERROR_UNITS = row_text_pi.ERROR_UNITS
 _NOTE_CELLS = 80
 _TAB = "   "
-# Why an answer ended, by the bits of `errorId`; older files say it in words.
+# Bits of `errorId` that say why an answer ended; older files say it in words.
 _SILENT, _BY_USER, _ABORTED = 0x0200_0000, 0x0400_0000, 0x0800_0000
 _SILENT_WORDS, _BY_USER_WORDS = "__omp.silent_abort__", "Interrupted by user"
 _ABORTED_WORDS = "Request was aborted"
@@ -28,7 +28,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def row_text(kind: str, role: str, entry: Fields, call: Call | None, home: str) -> str:
-    """Return the row of an entry. `call` is what a tool result answers, None where it is not in the file."""
+    """Return the row text of an entry. `call` is the call of a tool result, None if it is not in the file."""
     match kind:
         case "message":
             message = entry.get("message")
@@ -71,7 +71,7 @@ def row_text(kind: str, role: str, entry: Fields, call: Call | None, home: str) 
 
 
 def search_text(kind: str, role: str, entry: Fields) -> str:
-    """Return the text of an entry that the search looks at, without its label."""
+    """Return the text of an entry that the search uses, without its label."""
     match kind:
         case "message":
             message = entry.get("message")
@@ -131,7 +131,7 @@ def _message(role: str, message: Fields, call: Call | None, home: str) -> str:
 
 
 def _answer(message: Fields) -> str:
-    """A retry that later worked shows its note; else the text, why it ended, or that there is nothing."""
+    """Return an answer's row text: the note of a retry that worked, else its text, or the reason why it ended."""
     recovery = message.get("retryRecovery")
     status = recovery.get("status") if isinstance(recovery, dict) else None
     if status == "recovered" and isinstance(recovery, dict):
@@ -162,7 +162,7 @@ def _why_it_ended(message: Fields) -> str:
 
 
 def _advice(entry: Fields) -> tuple[str, str]:
-    """The advisor's notes: who and how severe, each once, and the notes' texts."""
+    """Return the advisor's names and severities, each once, and the texts of its notes."""
     details = entry.get("details")
     notes = details.get("notes") if isinstance(details, dict) else None
     notes = [note for note in notes if isinstance(note, dict)] if isinstance(notes, list) else []
@@ -180,7 +180,7 @@ def _thinking(entry: Fields) -> str:
 
 
 def _tiers(entry: Fields) -> list[tuple[str, Json]]:
-    """The tiers by provider family; an older file's one word prints letter by letter, as in omp."""
+    """Return the tiers by provider family; the single word of an older file prints letter by letter, as in omp."""
     tiers = entry.get("serviceTier")
     if isinstance(tiers, dict):
         return list(tiers.items())
@@ -201,7 +201,7 @@ def _first_text(content: Json) -> str:
 
 
 def _without_wrapper(content: str) -> str:
-    """Take one `<system-…>` wrapper off a text that it encloses whole."""
+    """Remove one `<system-…>` wrapper that encloses the whole text."""
     text = trim(content)
     opening = _SYSTEM_WRAPPER.match(text)
     if opening is None:
@@ -213,7 +213,7 @@ def _without_wrapper(content: str) -> str:
 
 
 def _field(value: Json) -> str:
-    """A word of the session on one line, without colours, control characters and halves of surrogate pairs."""
+    """Return a text of the session on one line, without colours, control characters and halves of surrogate pairs."""
     if not isinstance(value, str):
         return ""
     if _SURROGATES.search(value):

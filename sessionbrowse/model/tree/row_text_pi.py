@@ -13,19 +13,19 @@ from sessionbrowse.model.tree.tool_call_text import tool_call_text
 
 ERROR_UNITS = 80
 NO_MESSAGE = "[message]"
-"""The programs' trees fail on a message that is missing; ours shows the row."""
+"""The row text of a missing message, on which the programs' own trees fail."""
 
 _NEWER_OR_FOREIGN_TYPES: dict[AgentName, frozenset[str]] = {
     "pi": frozenset({"session_summary"}),
     "atomic": frozenset({"context_edit"}),
-    # indusagi was forked from pi 0.50, whose tree had no words for names either.
+    # indusagi was forked from pi 0.50, whose tree did not show these entries either.
     "indusagi": frozenset({"context_edit", "session_info", "session_summary"}),
 }
-"""Types that the others know; a type without words is an empty row."""
+"""Entry types that an agent's tree shows as an empty row, although other agents write a text for them."""
 
 
 def row_text(agent: AgentName, kind: str, role: str, entry: Fields, call: Call | None, home: str) -> str:
-    """Return the row of an entry. `call` is what a tool result answers, None where it is not in the file."""
+    """Return the row text of an entry. `call` is the call of a tool result, None if it is not in the file."""
     if kind in _NEWER_OR_FOREIGN_TYPES.get(agent, ()):
         return ""
     match kind:
@@ -60,7 +60,7 @@ def row_text(agent: AgentName, kind: str, role: str, entry: Fields, call: Call |
 
 
 def search_text(agent: AgentName, kind: str, role: str, entry: Fields) -> str:
-    """Return the text of an entry that the search looks at, without its label."""
+    """Return the text of an entry that the search uses, without its label."""
     if kind in _NEWER_OR_FOREIGN_TYPES.get(agent, ()):
         return ""
     match kind:
@@ -97,7 +97,7 @@ def message_search_text(role: str, message: Fields) -> str:
 
 
 def compaction_text(entry: Fields) -> str:
-    """Return the row of a compaction: how much it replaced, in thousands of tokens."""
+    """Return the row text of a compaction: the thousands of tokens that it replaced."""
     thousands = to_number(entry.get("tokensBefore", MISSING)) / 1000
     rounded = math.floor(thousands + 0.5) if math.isfinite(thousands) else thousands
     return f"[compaction: {number(rounded)}k tokens]"
@@ -142,7 +142,7 @@ def _answer(message: Fields) -> str:
 
 
 def _custom_text(content: Json) -> str:
-    """A custom message's text; here, other than in messages, a text block without text counts as empty."""
+    """Return a custom message's text; unlike in messages, a text block without text counts as empty here."""
     if not isinstance(content, list):
         return joined_text(content)
     return "".join([string(block.get("text") or "") for block in content if is_text_block(block)])

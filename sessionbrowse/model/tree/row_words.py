@@ -11,29 +11,32 @@ from sessionbrowse.format.javascript_values import MISSING, string
 from sessionbrowse.format.json_value import Json
 
 Fields = dict[str, Json]
-"""A JSON object as it stands in the file. Rows are made of these, not of structs: a missing key prints otherwise
-than null, and odd values print too."""
+"""A JSON object as written in the file.
+
+Rows are made from these, not from structs, because the programs print a missing key otherwise than null, and print odd
+values too.
+"""
 
 TEXT_UNITS = 200
-"""UTF-16 units of a message's text that are shown and searched."""
+"""Maximum number of UTF-16 units of a message's text that are shown and searched."""
 
 _BREAKS = re.compile("[\n\t]")
 
 
 class Call(Struct, frozen=True):
-    """A tool call of an answer, as it stands in the file."""
+    """A tool call of an answer, as written in the file."""
 
     name: Json
     arguments: Json
 
 
 def one_line(text: Json) -> str:
-    """Return a text with newlines and tabs as blanks, trimmed; empty where the programs would fail on it."""
+    """Return a text with newlines and tabs as blanks, trimmed; "" for a value on which the programs would fail."""
     return trim(_BREAKS.sub(" ", text)) if isinstance(text, str) else ""
 
 
 def joined_text(content: Json) -> str:
-    """Return all text blocks of a content as one text, nothing between them; a string content as it is."""
+    """Return the text blocks of a content joined without separator, or the content itself if it is a string."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -47,10 +50,10 @@ def is_text_block(block: Json) -> bool:
 
 
 def first_text(content: Json) -> str:
-    """Return the beginning of a content's text, as much as a row shows and the search looks at."""
+    """Return the beginning of a content's text, as long as a row shows and the search uses."""
     return cut(joined_text(content), TEXT_UNITS)
 
 
 def words(*parts: Json) -> str:
-    """Return what the search looks at: the parts with blanks between, without missing ones."""
+    """Join the parts of a search text with blanks, without missing parts."""
     return " ".join([string(part) for part in parts if part is not None and part is not MISSING])

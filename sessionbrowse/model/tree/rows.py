@@ -1,7 +1,7 @@
 """The rows of a session's tree, exactly as its program's own `/tree` shows them.
 
-pi, atomic and indusagi bridge hidden entries and indent what is visible; omp indents the whole tree, then hides rows.
-Nothing here recurses: a session may be one chain of 100,000 entries.
+pi, atomic and indusagi link visible entries across hidden ones and indent the result; omp indents the whole tree, then
+hides rows. Nothing here recurses, because a session may be one chain of 100,000 entries.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def rows(
 ) -> Rows:
     """Return the rows of the tree from top to bottom.
 
-    `folded` are indexes of entries; those that cannot be folded are ignored. `leaf` is an entry to take for the
-    leaf, `ROOT` for none. With `hits`, the entries that a search found, only their rows are returned; with
+    `folded` are indexes of entries; those that cannot be folded are ignored. `leaf` is an entry to treat as the leaf,
+    `ROOT` means no leaf. With `hits`, the entries that a search found, only their rows are returned; with
     `keep_ancestors` also those of the branch points above them (`Row.matches`).
     """
     whole = tree_layout(session, filter, leaf)
@@ -88,7 +88,7 @@ _Place = tuple[int, int, Literal["mid", "last"] | None, Trail]
 
 
 def _placed(session: Session, whole: TreeLayout, shape: Shape) -> Iterator[_Place]:
-    """Yield the places of a shape; omp takes them from the tree of all entries."""
+    """Yield the places of a shape's entries; omp's indentation comes from the tree of all entries."""
     if session.rules.tree != "omp":
         return _places(shape, is_omp=False)
     chosen = set(shape.order)
@@ -98,8 +98,9 @@ def _placed(session: Session, whole: TreeLayout, shape: Shape) -> Iterator[_Plac
 def _places(shape: Shape, *, is_omp: bool) -> Iterator[_Place]:
     """Yield index, level, connector and trail of every entry of a shape.
 
-    Children of a branch point stand one level deeper, and in pi so do the first ones below them; chains stay where
-    they are. Several roots are children of an invisible one, which is not drawn, so they begin at level 0.
+    Children of a branch point are one level deeper than it; in pi the only child of such a child is one more level
+    deeper. Other only children stay on their parent's level. Several roots are children of an invisible one, which is
+    not drawn, so they begin at level 0.
     """
     above, count, last = shape.above, shape.count, shape.last
     levels = [0] * len(above)
@@ -125,7 +126,7 @@ def _places(shape: Shape, *, is_omp: bool) -> Iterator[_Place]:
 
 
 def _shown_hits(session: Session, kept: bytes, hits: Collection[int]) -> set[int]:
-    """Return the hits that have a row. An answer's calls show in the rows of their results."""
+    """Return the hits that have a row; a hit in an answer's tool calls is shown in the rows of their results."""
     have_rows = set(compress(hits, map(kept.__getitem__, hits)))
     if len(have_rows) < len(hits):
         for index in hits:

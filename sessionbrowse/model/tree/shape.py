@@ -1,6 +1,7 @@
-"""The tree of the entries that a filter shows, hidden entries bridged: parents, children, branch points.
+"""The tree of the entries that a filter shows: parents, children and branch points across hidden entries.
 
-What does not depend on a search is made once for each filter, so that a letter costs what it finds, not what there is.
+Facts that do not depend on the search are computed once for each filter, so the cost of a typed letter depends on its
+hits only.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from sessionbrowse.model.tree.filters import shown
 
 
 class Shape(Struct, frozen=True, eq=False):
-    """The tree of some of the entries, in display order, the others bridged.
+    """The tree of some of the entries, in display order; links skip the other entries.
 
-    `above` is the nearest one above by entry, `count` how many are directly below, `last` the last of those. The
-    place after all entries, which is that of index `ROOT`, counts the roots.
+    By entry, `above` is the nearest ancestor in the tree, `count` the number of direct children, `last` the last
+    child. The item at index `ROOT`, after those of all entries, is for the roots.
     """
 
     order: Sequence[int]
@@ -31,13 +32,13 @@ class Shape(Struct, frozen=True, eq=False):
 
 
 class TreeLayout:
-    """The entries of a session in display order, and those of them that a filter shows (`kept`).
+    """The entries of a session in display order, and flags for those that a filter shows (`kept`).
 
-    It does not hold the session, which it is kept for.
+    It has no reference to the session, because it is the value of a weak cache whose keys are sessions.
     """
 
     def __init__(self, session: Session, filter_name: str, leaf: int | None) -> None:
-        # A last entry without an id has no active path, but is ordered as the leaf.
+        # If the last entry has no id, there is no active path, but the order still uses this entry as the leaf.
         self.path: Sequence[int] = session.active_branch() if leaf is None else session.branch(leaf)
         self.leaf = session.leaf if leaf is None else leaf
         self.kept = shown(session, filter_name, self.leaf)
@@ -52,7 +53,7 @@ class TreeLayout:
 
     @cached_property
     def active(self) -> bytes:
-        """1 for every entry on the path to the leaf."""
+        """Flags by entry: 1 for every entry on the path to the leaf."""
         flags = bytearray(len(self.kept))
         for index in self.path:
             flags[index] = 1
@@ -60,7 +61,7 @@ class TreeLayout:
 
     @cached_property
     def shape(self) -> Shape:
-        """The tree of all that the filter shows."""
+        """The tree of all entries that the filter shows."""
         return self.shape_of(self.chosen)
 
     @cached_property
@@ -85,12 +86,12 @@ class TreeLayout:
         return Shape(chosen, above, count, last)
 
     def in_order(self, chosen: Collection[int]) -> list[int]:
-        """Return entries in display order; those that have no place in it are left out."""
+        """Return entries in display order; entries that are not in it are left out."""
         places = self._places[0]
         return sorted([index for index in chosen if places[index] >= 0], key=places.__getitem__)
 
     def branch_points_above(self, chosen: Iterable[int]) -> set[int]:
-        """Return the shown entries above these at which branches that the filter shows begin."""
+        """Return the branch points above these entries in the tree that the filter shows."""
         found: set[int] = set()
         nearest = self._branch_point_above
         for index in chosen:
@@ -111,7 +112,7 @@ class TreeLayout:
 
     @cached_property
     def _places(self) -> tuple[list[int], list[int]]:
-        """Each entry's place in display order, and the place behind all below it; `ROOT` is above everything."""
+        """Return each entry's position in display order, and that after its last descendant; `ROOT` is above all."""
         size, parents = len(self._parents) + 1, self._parents
         places, ends = [ROOT] * size, [0] * size
         for place, index in enumerate(self._order):
@@ -126,7 +127,7 @@ class TreeLayout:
 
 
 def tree_layout(session: Session, filter_name: str, leaf: int | None) -> TreeLayout:
-    """Return what a filter shows of a session; None is the session's own leaf, `ROOT` none."""
+    """Return the layout of a session under a filter; `leaf` None means the session's own leaf, `ROOT` no leaf."""
     key = filter_name, leaf
     kept = _LAYOUTS.get(session)
     if kept is None or kept[0] != key:

@@ -1,6 +1,6 @@
 """A tool call in one row: `[read: ~/notes.md:5-14]`, as each program's own tree writes it.
 
-pi 1.5.2; omp 18.2.3; atomic 0.9.15 and indusagi 0.12.15 as older versions of pi.
+The rules are those of pi 1.5.2 and omp 18.2.3; atomic 0.9.15 and indusagi 0.12.15 follow older versions of pi.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SHOWN_TOOLS: dict[AgentName, frozenset[str]] = {
 
 
 def tool_call_text(agent: AgentName, call: Call, home: str) -> str:
-    """Return the row of a tool result, which names the call it answers; paths below `home` begin with `~`."""
+    """Return the row text of a tool result, which shows the call that it answers; paths below `home` begin with `~`."""
     name = string(call.name)
     shorten = _SHORTEN[agent]
     if name not in _SHOWN_TOOLS[agent]:
@@ -74,7 +74,7 @@ def _path_or_here(arguments: dict[str, Json]) -> str:
 
 
 def _omp_scope(arguments: dict[str, Json], *keys: str) -> str:
-    """omp searches several places: a list in `paths`, or a path that may itself be a list written as JSON."""
+    """Return the paths that an omp tool searched: the list in `paths`, or a path that may be a list written as JSON."""
     for key in keys:
         found = arguments.get(key)
         if isinstance(found, str):
@@ -124,7 +124,7 @@ def _line_number(value: Json) -> float | None:
 
 
 def _range_of_others(offset: Json, limit: Json) -> str:
-    """Versions before pi 1.5 add what the model wrote, which may be texts: "5" and 10 are line 510."""
+    """Return a range of lines as pi before 1.5 writes it, which also adds texts: "5" and 10 make line 510."""
     if offset is MISSING and limit is MISSING:
         return ""
     start = 1 if offset in (None, MISSING) else offset

@@ -1,4 +1,7 @@
-"""Find the answer that made a tool call. Call ids may repeat: the call of the lowest row in the tree counts."""
+"""Find the answer that made a tool call.
+
+Ids of calls may repeat; then the call in the lowest row of the tree counts.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,17 @@ from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree.display_order import display_order
 
 NEAR = 64
-"""How many entries above a result are searched for its call before all answers are read."""
+"""Number of entries above a result that are searched for its call before all answers are read."""
 
 Makers = dict[str, list[int]]
-"""By the id of a call, the answers that made one, in file order."""
+"""The answers that made a call, in file order, by the id of the call."""
 
 _MAKERS: WeakKeyDictionary[Session, Makers] = WeakKeyDictionary()
 _PLACES: WeakKeyDictionary[Session, dict[int, int]] = WeakKeyDictionary()
 
 
 def caller_of(session: Session, index: int, call_id: str) -> int | None:
-    """Return the answer that made the call which the entry `index` is the result of."""
+    """Return the answer that made the call whose result is the entry `index`."""
     above = session.parents[index]
     for _ in range(0 if session.columns.calls_repeat else NEAR):
         if above == ROOT:
@@ -34,7 +37,7 @@ def caller_of(session: Session, index: int, call_id: str) -> int | None:
 
 
 def learn_calls(session: Session, before: Session | None = None) -> None:
-    """Read a session's answers in advance if its rows will need them; those of the smaller `before` are known.
+    """Read a session's answers in advance if its rows will need them; the answers of an older version, `before`, are known.
 
     For background threads: it reads much of the file.
     """
@@ -59,7 +62,7 @@ def _makers_of(session: Session, before: Session | None = None) -> Makers:
 
 def _envelopes_of(session: Session, indexes: list[int]) -> Iterable[tuple[int, Envelope]]:
     envelopes = session.envelopes
-    # A session that was migrated in memory holds them all.
+    # A session that was migrated in memory has all its envelopes.
     return envelopes.many(indexes) if isinstance(envelopes, Envelopes) else [(at, envelopes[at]) for at in indexes]
 
 
