@@ -132,7 +132,7 @@ class Reader:
                 self.unlisted = "does not list it: it starts with a byte order mark"
 
     def _lines_split_at_returns(self, line: bytes, offset: int, torn: bool) -> Iterator[Record]:
-        """Yield the records of lines that end in lone carriage returns; programs list such files but cannot open them."""
+        """Yield records of lines that end in lone carriage returns; programs list such files but cannot open them."""
         self.report(self._lines, offset, "carriage returns where newlines belong")
         if self.header is None and self.rules.agent != "omp":
             verb = "would overwrite" if self.rules.overwrites_unreadable else "refuses"

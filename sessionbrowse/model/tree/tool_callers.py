@@ -37,7 +37,7 @@ def caller_of(session: Session, index: int, call_id: str) -> int | None:
 
 
 def learn_calls(session: Session, before: Session | None = None) -> None:
-    """Read a session's answers in advance if its rows will need them; the answers of an older version, `before`, are known.
+    """Read a session's answers in advance if its rows will need them; those of the older `before` are known.
 
     For background threads: it reads much of the file.
     """
