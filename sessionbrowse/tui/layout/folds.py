@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sessionbrowse.tui.layout.parts import Part
+from sessionbrowse.tui.layout.parts import Part, RowPart
 from sessionbrowse.tui.paint.spans import Line, fit, line_width
 
 CLOSED, OPEN = "▸ ", "▾ "
@@ -18,7 +18,7 @@ CHARACTERS_PER_LINE = 400
 """Characters that count as one line, so that a line of a megabyte is folded too."""
 
 
-class Fold:
+class Fold(RowPart):
     """A block of parts that is hidden behind one row."""
 
     def __init__(
@@ -39,10 +39,6 @@ class Fold:
     def body(self) -> Sequence[Part]:
         """Build the parts of the block."""
         return self._body()
-
-    def estimate(self, width: int) -> int:
-        """Return 1."""
-        return 1
 
     def rows(self, width: int) -> list[Line]:
         """Return the one row; a closed fold also shows a hint of its content."""

@@ -8,6 +8,7 @@ import struct
 
 from sessionbrowse import text
 from sessionbrowse.text import clean
+from sessionbrowse.tui.layout.parts import RowPart
 from sessionbrowse.tui.paint.spans import Line, fit
 
 HEAD_CHARACTERS = 96 * 1024
@@ -17,17 +18,13 @@ EXTENSIONS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "i
 """Image types that can be opened, and their file extensions."""
 
 
-class ImagePart:
+class ImagePart(RowPart):
     """The row of an image; `data` is its base64 text, None if the file does not hold it."""
 
     def __init__(self, mime_type: str | None, data: str | None, *, prefix: Line | None = None) -> None:
         self.mime_type = mime_type or "image"
         self.data = data
         self._prefix = prefix or []
-
-    def estimate(self, width: int) -> int:
-        """Return 1."""
-        return 1
 
     def rows(self, width: int) -> list[Line]:
         """Return the row."""

@@ -67,16 +67,20 @@ class FactPart(LinePart):
     """A line with a fact about an entry; searches do not mark matches in it."""
 
 
-class FittedPart:
+class RowPart:
+    """The base of parts that are always one row high."""
+
+    def estimate(self, width: int) -> int:
+        """Return 1."""
+        return 1
+
+
+class FittedPart(RowPart):
     """One row that is made for a width: a rule, a bar, a line with a right side."""
 
     def __init__(self, make: Callable[[int], Line], plain: str = "") -> None:
         self._make = make
         self._plain = plain
-
-    def estimate(self, width: int) -> int:
-        """Return 1."""
-        return 1
 
     def rows(self, width: int) -> list[Line]:
         """Return the one row."""

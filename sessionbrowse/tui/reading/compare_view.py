@@ -82,11 +82,7 @@ def compare_parts(session: Session, comparison: Comparison, home: str, width: in
     for one_turn, other_turn in zip_longest(_turns(session, left), _turns(session, right), fillvalue=()):
         pairs = zip_longest(one_turn, other_turn)
         parts += [
-            PairPart(
-                _talk_part(session, one) if one is not None else None,
-                _talk_part(session, other) if other is not None else None,
-            )
-            for one, other in pairs
+            PairPart(*[None if index is None else _talk_part(session, index) for index in pair]) for pair in pairs
         ]
     warm([half for part in parts[: 2 * SHOWN_FIRST] if isinstance(part, PairPart) for half in part.halves()])
     return parts

@@ -33,18 +33,13 @@ class CheckpointsScreen(ResultsScreen):
 
     def __init__(self) -> None:
         super().__init__(name="checkpoints")
-        self.query_text = ""
         self._query = SearchQuery()
-        self._problem: str | None = None
         self._answers: PatternAnswers | None = None
-        self._stamp = 0
         self._all: list[Checkpoint] = []
         self._rows: list[Checkpoint] = []
         self._coming: list[Checkpoint] = []
-        self._sessions: dict[str, Summary] = {}
         self._behind: tuple[int, int] | None = None
         self._finished = False
-        self._ended = False
         # Labels that are listed before the scan of the disk ends may be outdated.
         self._list_again = True
 
@@ -82,11 +77,6 @@ class CheckpointsScreen(ResultsScreen):
             return None
         mark = self._rows[cursor]
         return FoundEntry(self._summary(mark), mark.entry_index, mark.entry_id, f"⚑ {mark.label}", mark.state)
-
-    @property
-    def searched_for(self) -> str:
-        """The filter."""
-        return self.query_text
 
     @property
     def busy(self) -> bool:

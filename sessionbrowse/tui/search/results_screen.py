@@ -82,6 +82,11 @@ class ResultsScreen(CommandScreen[None]):
         self._paint_due = False
         self._refresh_due = False
         self.was_shown = False
+        self.query_text = ""
+        self._problem: str | None = None
+        self._stamp = 0
+        self._sessions: dict[str, Summary] = {}
+        self._ended = False
 
     def compose(self) -> ComposeResult:
         """Lay out bar, line, rows, preview and footer."""
@@ -144,11 +149,6 @@ class ResultsScreen(CommandScreen[None]):
     def reload(self) -> None:
         """Scan the disk again."""
         self.give(BY_ID["search_again"])
-
-    @property
-    @abstractmethod
-    def searched_for(self) -> str:
-        """The query whose matches the preview marks."""
 
     @abstractmethod
     def _render_row(self, index: int, width: int, state: RowState) -> Line:
@@ -213,7 +213,7 @@ class ResultsScreen(CommandScreen[None]):
         found = self.found_entry
         place = place_line(found.summary, found.role, found.state, self.style()) if found is not None else []
         self.query_one("#found-place", Bar).show(place)
-        wanted = (self.rows_list.key, self.searched_for) if found is not None else None
+        wanted = (self.rows_list.key, self.query_text) if found is not None else None
         if wanted == self._previewed or (self._preview_due and wanted == self._waiting_for):
             # Further hits below must not delay the preview.
             return
@@ -233,7 +233,7 @@ class ResultsScreen(CommandScreen[None]):
         found = self.found_entry
         if found is None:
             return
-        query = self.searched_for
+        query = self.query_text
         self._previewed = (self.rows_list.key, query)
         browser = self.browser
         now_ms, home = browser.now_ms(), browser.home
@@ -271,7 +271,7 @@ class ResultsScreen(CommandScreen[None]):
         """Go to the entry in its session's tree."""
         found = self.found_entry
         if found is not None:
-            self.browser.show_session(found.summary, found.index, found.entry_id, self.searched_for)
+            self.browser.show_session(found.summary, found.index, found.entry_id, self.query_text)
 
     def do_leave_found(self) -> None:
         """Go back to the previous screen."""

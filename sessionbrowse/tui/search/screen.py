@@ -40,17 +40,12 @@ class SearchScreen(ResultsScreen):
 
     def __init__(self) -> None:
         super().__init__(name="search")
-        self.query_text = ""
         self.tools = False
-        self._stamp = 0
         self._hits: list[Hit] = []
-        self._sessions: dict[str, Summary] = {}
         self._progress: SearchProgress | None = None
         self._asked_for = 0
         self._answered_stamp = 0
         self._opens_first = False
-        self._problem: str | None = None
-        self._ended = False
 
     def on_mount(self) -> None:
         """Show the line and the examples."""
@@ -94,11 +89,6 @@ class SearchScreen(ResultsScreen):
             return None
         hit = self._hits[cursor]
         return FoundEntry(self._summary(hit), hit.entry_index, hit.entry_id, hit.role, hit.state)
-
-    @property
-    def searched_for(self) -> str:
-        """The query in the line."""
-        return self.query_text
 
     @property
     def _is_searching(self) -> bool:

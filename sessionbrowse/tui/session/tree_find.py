@@ -16,14 +16,14 @@ def do_filter(screen: SessionScreen) -> None:
 
 def do_accept_filter(screen: SessionScreen) -> None:
     """Focus the tree and keep the search."""
-    screen.tree_pane.focus()
+    screen.set_focus(screen.tree_pane.row_list)
     if not screen.tree_pane.state.query:
         screen.tree_pane.filter_line.close()
 
 
 def do_clear_filter(screen: SessionScreen) -> None:
     """Show all rows again."""
-    screen.tree_pane.focus()
+    screen.set_focus(screen.tree_pane.row_list)
     screen.tree_pane.filter_line.close()
     screen.tree_pane.search("")
 
@@ -32,11 +32,11 @@ def do_next_hit(screen: SessionScreen) -> None:
     """Jump to the next hit, from the last to the first."""
     hits = screen.tree_pane.shown.hits
     if hits:
-        screen.tree_pane.go(hits[bisect_right(hits, screen.tree_pane.row_list.cursor) % len(hits)])
+        screen.tree_pane.row_list.go(hits[bisect_right(hits, screen.tree_pane.row_list.cursor) % len(hits)])
 
 
 def do_previous_hit(screen: SessionScreen) -> None:
     """Jump to the previous hit, from the first to the last."""
     hits = screen.tree_pane.shown.hits
     if hits:
-        screen.tree_pane.go(hits[bisect_left(hits, screen.tree_pane.row_list.cursor) - 1])
+        screen.tree_pane.row_list.go(hits[bisect_left(hits, screen.tree_pane.row_list.cursor) - 1])

@@ -27,7 +27,7 @@ def do_fold(screen: SessionScreen) -> None:
     above = shown.parent_position(parents, row.index)
     while above is not None and not shown.starts_segment(parents, above):
         above = shown.parent_position(parents, shown.rows[above].index)
-    tree.go(above if above is not None else 0)
+    tree.row_list.go(above if above is not None else 0)
 
 
 def do_unfold(screen: SessionScreen) -> None:
@@ -45,7 +45,7 @@ def do_unfold(screen: SessionScreen) -> None:
         position += 1
         if rows[position].connector is not None:
             break
-    tree.go(position)
+    tree.row_list.go(position)
 
 
 def _fold(tree: TreePane, index: int, folded: bool) -> None:

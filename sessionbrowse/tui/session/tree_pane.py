@@ -82,18 +82,6 @@ class TreePane:
         is_leaf = self.session is not None and self.index == self.session.leaf
         return None if is_leaf else self.entry_id
 
-    def go(self, position: int) -> None:
-        """Move the cursor to a row."""
-        self.row_list.go(position)
-
-    def focus(self) -> None:
-        """Focus the tree."""
-        self._screen.set_focus(self.row_list)
-
-    def say(self, sentence: str) -> None:
-        """Show a toast."""
-        self._screen.browser.say(sentence)
-
     # -- the session --------------------------------------------------------------------------------------------
 
     def restore(self, view: SessionView) -> None:
