@@ -19,12 +19,11 @@ from sessionbrowse.format.splice import with_member
 from sessionbrowse.format.title_slot import Source, parse_slot, slot_line
 from sessionbrowse.manager.environment import Environment
 from sessionbrowse.manager.memory_session import EntryObject, MemorySession
-from sessionbrowse.services.transaction.change import consent_to_append
+from sessionbrowse.services.transaction.change import consent_to_append, usage_at
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write import whole_files, writer
 from sessionbrowse.store.write.admission import Target, refuse_old_version
-from sessionbrowse.store.write.in_use import file_usage
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.text import clean, iso_ms
 
@@ -178,14 +177,7 @@ class SessionFile:
         return self._opened
 
     def _ask(self, file: writer.OpenedFile) -> None:
-        used = file_usage(
-            file.path,
-            self._agent,
-            file.session.cwd,
-            self._environment.around,
-            now_ms=self._environment.now_ms(),
-            proc=self._environment.proc,
-        )
+        used = usage_at(file.path, self._agent.name, file.session.cwd, self._environment.context)
         consent_to_append(file, used, "the new entry", asks=False, force=self.force)
 
     def _fill(self, pieces: Iterable[bytes]) -> None:

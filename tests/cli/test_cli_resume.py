@@ -39,7 +39,7 @@ def session(store: Store, *more: dict[str, object]) -> Path:
 
 def in_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "sessionbrowse.services.resume.before_resume.file_usage",
+        "sessionbrowse.services.resume.before_resume.usage_at",
         lambda *_, **__: FileUsage("may-be-in-use", ("pi (process 7) runs in its directory",)),
     )
 

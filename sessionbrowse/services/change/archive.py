@@ -9,18 +9,16 @@ import os
 from contextlib import suppress
 
 from sessionbrowse.agents import AGENTS
-from sessionbrowse.errors import InUse, RefusedWrite, SessionBrowseError
+from sessionbrowse.errors import InUse, RefusedWrite
 from sessionbrowse.services.change.delete import agent_of, is_lock
 from sessionbrowse.services.change.unpack import unpack
 from sessionbrowse.services.list.locate import header_of
-from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
+from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering, usage_at
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.move_together import Move, move_all
-from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.store.find.discover import ARCHIVE_FOLDER, is_packed
 from sessionbrowse.store.read import archive as places
 from sessionbrowse.store.write.admission import Target, admitted, shown_name
-from sessionbrowse.store.write.in_use import file_usage
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.text import clean
 
@@ -47,9 +45,7 @@ def archive(
         agent = agent_of(path, target)
         wanted = places.archived_path(path, agent.name)
         _refuse_link(wanted)
-        used = file_usage(
-            path, agent, header_of(path).cwd or "", context.around, now_ms=context.now_ms(), proc=context.proc
-        )
+        used = usage_at(path, agent.name, header_of(path).cwd or "", context)
         if used.in_use and not force:
             raise InUse(
                 f"{shown_name(path)} may be in use: {'; '.join(used.reasons)}. {agent.name} would go on "
@@ -125,11 +121,8 @@ def _carry_out(
         before={"path": was},
         plan={"kind": "moves", "moves": [list(move) for move in moves]},
     )
-    try:
+    with recovering(context, change):
         move_all(moves)
-    except SessionBrowseError as error:
-        recover_change(context, change, error.sentence)
-        raise
     notes = noted(context, change, {"path": path}, None)
     # The folder stays if other archived sessions lie in it.
     with suppress(OSError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sessionbrowse.agents.change_plans import checkout_entry
 from sessionbrowse.errors import RefusedWrite, UnsafeEntry
@@ -95,17 +96,11 @@ def write_checkout(
     at = session.ids[place.index] if place.index != ROOT else None
     if place.index != ROOT and not at:
         raise RefusedWrite("This entry has no id, so nothing can hang on it.")
+    result = CheckedOut(
+        done=origin.verb, path=file.path, entry_id=wanted_id, at=at, leaf_id=session.leaf_id, text=place.text
+    )
     if place.index == standing_at(session):
-        note = f"{session.agent} resumes here already."
-        return CheckedOut(
-            done=origin.verb,
-            path=file.path,
-            notes=(note,),
-            entry_id=wanted_id,
-            at=at,
-            leaf_id=session.leaf_id,
-            text=place.text,
-        )
+        return replace(result, notes=(f"{session.agent} resumes here already.",))
     notes = consent_to_append(file, usage_of(file, context), "the check out", asks=True, force=force)
     change, appended = append(
         file,
@@ -115,16 +110,7 @@ def write_checkout(
         before={"leaf_id": session.leaf_id},
         after={"at": at},
     )
-    return CheckedOut(
-        done=origin.verb,
-        path=file.path,
-        undo_id=change.id,
-        notes=notes + appended.notes,
-        entry_id=wanted_id,
-        at=at,
-        leaf_id=appended.entry_id,
-        text=place.text,
-    )
+    return replace(result, undo_id=change.id, notes=notes + appended.notes, leaf_id=appended.entry_id)
 
 
 def standing_at(session: Session) -> int | None:

@@ -14,17 +14,16 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Agent
-from sessionbrowse.errors import InUse, LostForGood, RefusedWrite, SessionBrowseError, WriteFailed
+from sessionbrowse.errors import InUse, LostForGood, RefusedWrite, WriteFailed
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list.locate import header_of
-from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
+from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering, usage_at
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.services.transaction.trash_directories import deleted_at, homes, items_of, own_name, own_trash
 from sessionbrowse.store.find.discover import agent_of_path
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import Target, admitted, shown_name
-from sessionbrowse.store.write.in_use import FileUsage, file_usage
+from sessionbrowse.store.write.in_use import FileUsage
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.trash import NoTrash, Trashed
 from sessionbrowse.text import clean
@@ -75,7 +74,7 @@ def plan_delete(target: Target, context: ChangeContext, summaries: Iterable[Summ
     agent = agent_of(path, target)
     companions = tuple(str(found) for found in agent.companions(path) if not is_lock(str(found)))
     header = header_of(path)
-    used = file_usage(path, agent, header.cwd or "", context.around, now_ms=context.now_ms(), proc=context.proc)
+    used = usage_at(path, agent.name, header.cwd or "", context)
     wanted = {path, target.path, header.id}
     children = tuple(one.path for one in summaries if one.parent_session in wanted and one.path != path)
     size = sum(_bytes_below(found) for found in (path, *companions))
@@ -119,11 +118,8 @@ def delete(
                 "items": [trash.identity(path) for path in (*plan.companions, plan.path)],
             },
         )
-        try:
+        with recovering(context, change):
             trashed = take_away(plan, into, change, context, to_trash)
-        except SessionBrowseError as error:
-            recover_change(context, change, error.sentence)
-            raise
         after = {"into": into, "items": [msgspec.to_builtins(item) for item in trashed]}
         notes = noted(context, change, after, None)
     if any(item.item is None for item in trashed):

@@ -20,9 +20,8 @@ from sessionbrowse.model.fork import has_answer, path_lines, whole_lines
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.services.change.checkout import place_of
 from sessionbrowse.services.inspect.documents import find_entry
-from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
+from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import is_path, refuse_outside, shown_name
@@ -107,13 +106,10 @@ def fork(
             },
         )
         header = new_header(session, session_id, now, directory, whole=cut is None)
-        new_entry_id = partial(_entry_id, random_bytes=random_bytes)
-        try:
+        new_entry_id = partial(ids.entry_id, random_bytes=random_bytes)
+        with recovering(context, change):
             make_folder(folder)
             left = write_fork(session, path, header, cut, now, new_entry_id, temporary=temporary)
-        except (RefusedWrite, WriteFailed) as error:
-            recover_change(context, change, error.sentence)
-            raise
         notes = noted(context, change, {"source": session.path}, left)
     return Forked(
         done="fork",
@@ -268,10 +264,6 @@ def _title_source(session: Session) -> Source | None:
 
 def _new_session_id(agent: str, now_ms: int, random_bytes: RandomBytes) -> str:
     return ids.uuid4(random_bytes) if agent == "indusagi" else ids.uuid7(now_ms, random_bytes)
-
-
-def _entry_id(taken: set[str], *, random_bytes: RandomBytes) -> str:
-    return ids.entry_id(taken, random_bytes)
 
 
 def make_folder(folder: str) -> None:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sessionbrowse.agents import AGENTS, Marks, Place
 from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite, SessionBrowseError, WriteFailed
@@ -22,7 +23,7 @@ from sessionbrowse.format.entries import Header
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.services.change.delete import is_lock
 from sessionbrowse.services.list.locate import all_files
-from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
+from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, usage_at
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.store.find import moved_projects
@@ -32,7 +33,6 @@ from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.summarise import agent_of_file
 from sessionbrowse.store.write import replace_many
 from sessionbrowse.store.write.admission import Target, admitted, is_path, refuse_outside
-from sessionbrowse.store.write.in_use import file_usage
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.replace_many import Replacement
 from sessionbrowse.text import clean
@@ -101,22 +101,12 @@ def relocate(
     _refuse_links(touched)
     if not force:
         _refuse_in_use(touched, context)
-    answer = Relocated(
-        done="relocate", path=new, sessions=plan.relocations, mended=plan.mended, dry_run=dry_run, undo_id=None
-    )
+    answer = Relocated(done="relocate", path=new, sessions=plan.relocations, mended=plan.mended, dry_run=dry_run)
     if dry_run:
         return answer
     with changing(context):
         change_id, notes = carry_out(plan.replacements, plan.folders, old, new, context, "relocate", moving[0].agent)
-    return Relocated(
-        done="relocate",
-        path=new,
-        sessions=plan.relocations,
-        mended=plan.mended,
-        dry_run=False,
-        undo_id=change_id,
-        notes=notes,
-    )
+    return replace(answer, undo_id=change_id, notes=notes)
 
 
 def candidates(old: str, directories: Sequence[str], context: ChangeContext | None = None) -> list[Candidate]:
@@ -271,14 +261,7 @@ def _refuse_links(sessions: list[_Session]) -> None:
 def _refuse_in_use(sessions: list[_Session], context: ChangeContext) -> None:
     names = []
     for one in sessions:
-        used = file_usage(
-            one.file.path,
-            AGENTS[one.agent],
-            one.header.cwd or "",
-            context.around,
-            now_ms=context.now_ms(),
-            proc=context.proc,
-        )
+        used = usage_at(one.file.path, one.agent, one.header.cwd or "", context)
         if used.in_use or (used.state == "recent" and not AGENTS[one.agent].bears_appends):
             names.append(f"{clean(os.path.basename(one.file.path))} ({'; '.join(used.reasons)})")
     if names:

@@ -16,10 +16,10 @@ from sessionbrowse.services.transaction.change import (
     Origin,
     append,
     begin,
-    carried_out,
     changing,
     consent_to_append,
     noted,
+    recovering,
     retried,
     usage_of,
 )
@@ -132,7 +132,8 @@ def write_slot(file: OpenedFile, new: bytes, context: ChangeContext, origin: Ori
         before={"name": file.session.name, "slot": old.decode("latin-1")},
         plan={"kind": "slot", "old": old.decode("latin-1"), "new": new.decode("latin-1"), "after": after},
     )
-    left, notes = carried_out(context, change, lambda: overwrite_slot(file, old, new))
+    with recovering(context, change):
+        left, notes = overwrite_slot(file, old, new)
     notes += noted(context, change, after, left)
     if used.in_use:
         notes += (
@@ -173,9 +174,8 @@ def _insert_slot(file: OpenedFile, plan: InsertSlot, context: ChangeContext, ori
         },
     )
     pieces = chain([new], file_blocks(file.descriptor))
-    left = carried_out(
-        context, change, lambda: rewrite_file(file, pieces, temporary, under_lock=True, tick_ns=OMP_TICK_NS)
-    )
+    with recovering(context, change):
+        left = rewrite_file(file, pieces, temporary, under_lock=True, tick_ns=OMP_TICK_NS)
     notes += noted(context, change, after, left)
     return Renamed(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, name=_title(new))
 

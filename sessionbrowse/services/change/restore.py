@@ -6,9 +6,8 @@ import os
 
 from sessionbrowse.errors import CannotUndo, LostForGood, NoSuchChange, RefusedWrite, WriteFailed
 from sessionbrowse.services.change.delete import refuse_gone, restorable
-from sessionbrowse.services.transaction.change import ChangeResult, changing, noted
+from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.services.transaction.trash_directories import items_of
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.journal import Change
@@ -58,11 +57,8 @@ def take_back(change: Change, context: ChangeContext) -> Restored:
         "restore", change.agent, change.path, session_id=change.session_id, undoes=change.id, plan={"kind": "restore"}
     )
     back = [*wanted, session]
-    try:
+    with recovering(context, new):
         _bring_back(back)
-    except (RefusedWrite, WriteFailed) as error:
-        recover_change(context, new, error.sentence)
-        raise
     notes += noted(context, new, {"paths": [item.original for item in back]}, None)
     paths = tuple(item.original for item in reversed(back))
     return Restored(done="restore", path=change.path, undo_id=new.id, notes=tuple(notes), paths=paths)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from sessionbrowse.errors import CannotUndo, RefusedWrite, SessionBrowseError, WriteFailed
-from sessionbrowse.services.transaction.change import ChangeResult, noted
+from sessionbrowse.services.transaction.change import ChangeResult, noted, recovering
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.move_together import Move, move_all
 from sessionbrowse.services.transaction.recover import recover_change
@@ -83,11 +83,7 @@ def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
         WriteFailed: an I/O error occurred; the error says where each file is.
     """
     name = shown_name(change.path)
-    try:
-        now = Fingerprint.of(os.lstat(change.path))
-    except OSError:
-        raise CannotUndo(f"{name} is not there any more.") from None
-    if change.left is not None and now != change.left:
+    if not is_unchanged(change, name):
         raise CannotUndo(f"{name} went on since it was unpacked. Archive it instead, which keeps what was added.")
     packed = msgspec.convert(change.after.get("packed"), Trashed | None)
     original = str(change.before["path"])
@@ -107,18 +103,27 @@ def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
             "unpacked": trash.identity(change.path),
         },
     )
-    try:
+    with recovering(context, new):
         if packed is not None:
             trash.take_back(packed, keep_info=True)
         move_all(moves)
         gone = put_aside(change.path, new, context)
-    except SessionBrowseError as error:
-        recover_change(context, new, error.sentence)
-        raise
     if packed is not None:
         trash.forget(packed)
     notes = noted(context, new, {"path": original, "unpacked": msgspec.to_builtins(gone)}, None)
     return ChangeResult(done="undo", path=original, undo_id=new.id, notes=notes)
+
+
+def is_unchanged(change: Change, name: str) -> bool:
+    """Tell whether a file is as a change left it.
+
+    Raises:
+        CannotUndo: it is gone.
+    """
+    try:
+        return change.left in (None, Fingerprint.of(os.lstat(change.path)))
+    except OSError:
+        raise CannotUndo(f"{name} is not there any more.") from None
 
 
 def _moves(change: Change) -> list[Move]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from sessionbrowse.agents import AGENTS
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import left_behind, messages_left_behind
 from sessionbrowse.services.change.checkout import safe_place
+from sessionbrowse.services.transaction.change import usage_at
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.in_use import FileUsage, file_usage
+from sessionbrowse.store.write.in_use import FileUsage
 from sessionbrowse.text import clean
 
 
@@ -54,7 +54,7 @@ def before_resume(path: str, agent: str, context: ChangeContext | None = None) -
     """
     context = context or ChangeContext.real()
     session = open_session(path, agent)
-    used = file_usage(path, AGENTS[agent], session.cwd, context.around, now_ms=context.now_ms(), proc=context.proc)
+    used = usage_at(path, agent, session.cwd, context)
     return BeforeResume(used, left_behind_of(session))
 
 

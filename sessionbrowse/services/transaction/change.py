@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.agents.change_plans import AppendLine
-from sessionbrowse.errors import ChangedMeanwhile, InUse, RefusedWrite, SessionBrowseError, WriteFailed
+from sessionbrowse.errors import ChangedMeanwhile, InUse, SessionBrowseError, WriteFailed
 from sessionbrowse.services.list.locate import Located, looks_like_path
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover import recover_change
@@ -108,15 +108,13 @@ def retried(attempt: Callable[[], T]) -> T:
 def usage_of(file: OpenedFile, context: ChangeContext) -> FileUsage:
     """Return the signs that a program may be writing this file; sessionbrowse's own changes do not count."""
     session = file.session
-    return file_usage(
-        file.path,
-        AGENTS[session.agent],
-        session.cwd,
-        context.around,
-        now_ms=context.now_ms(),
-        proc=context.proc,
-        changed_ms=_changed_ms(file, context),
-    )
+    return usage_at(file.path, session.agent, session.cwd, context, _changed_ms(file, context))
+
+
+def usage_at(path: str, agent: str, cwd: str, context: ChangeContext, changed_ms: float | None = None) -> FileUsage:
+    """Return the signs that a program may be writing the session at a path; see `file_usage`."""
+    now_ms = context.now_ms()
+    return file_usage(path, AGENTS[agent], cwd, context.around, now_ms=now_ms, proc=context.proc, changed_ms=changed_ms)
 
 
 def _changed_ms(file: OpenedFile, context: ChangeContext) -> float:
@@ -187,13 +185,10 @@ def append(
             "after": {**after, "entry_id": entry_id},
         },
     )
-    appended = carried_out(
-        context,
-        change,
-        lambda: writer.append_line(
+    with recovering(context, change):
+        appended = writer.append_line(
             file, plan, entry_id, now_ms=context.now_ms, new_id=context.new_id, under_lock=not agent.bears_appends
-        ),
-    )
+        )
     notes = appended.notes + noted(context, change, {**after, "entry_id": appended.entry_id}, appended.left)
     return change, msgspec.structs.replace(appended, notes=notes)
 
@@ -215,11 +210,12 @@ def begin(
     )
 
 
-def carried_out(context: ChangeContext, change: Change, write: Callable[[], T]) -> T:
-    """Call `write` and return its result; if it fails, record in the journal if the change was made."""
+@contextmanager
+def recovering(context: ChangeContext, change: Change) -> Iterator[None]:
+    """Record the state of a change if the `with` block, which makes it, fails."""
     try:
-        return write()
-    except (RefusedWrite, WriteFailed) as error:
+        yield
+    except SessionBrowseError as error:
         recover_change(context, change, error.sentence)
         raise
     except OSError as error:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import msgspec
 
-from sessionbrowse.errors import CannotUndo, SessionBrowseError
+from sessionbrowse.errors import CannotUndo
 from sessionbrowse.services.change import archive, relocate, restore
 from sessionbrowse.services.change.delete import Into, plan_delete, take_away
-from sessionbrowse.services.change.unpack import pack_again
-from sessionbrowse.services.transaction.change import ChangeResult, noted
+from sessionbrowse.services.change.unpack import is_unchanged, pack_again
+from sessionbrowse.services.transaction.change import ChangeResult, noted, recovering
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.services.transaction.trash_directories import own_trash
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import Target, shown_name
-from sessionbrowse.store.write.journal import Change, Fingerprint
+from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean
 
@@ -26,13 +24,9 @@ TakeBack = Callable[[Change, ChangeContext, bool], ChangeResult]
 
 
 def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
-    name = shown_name(change.path)
-    try:
-        now = Fingerprint.of(os.lstat(change.path))
-    except OSError:
-        raise CannotUndo(f"The fork {name} is not there any more.") from None
-    if change.left is not None and now != change.left:
-        raise CannotUndo(f"The fork {name} went on since. Delete it if you do not want it any more.")
+    name = f"The fork {shown_name(change.path)}"
+    if not is_unchanged(change, name):
+        raise CannotUndo(f"{name} went on since. Delete it if you do not want it any more.")
     plan = plan_delete(Target(change.path, change.agent), context)
     into: Into = "trash"
     new = context.journal.begin(
@@ -43,15 +37,12 @@ def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
         undoes=change.id,
         plan={"kind": "trash", "items": [trash.identity(path) for path in (*plan.companions, plan.path)]},
     )
-    try:
+    with recovering(context, new):
         try:
             gone = take_away(plan, into, new, context, trash.system_trash)
         except NoTrash:
             into = "own"
             gone = take_away(plan, into, new, context, trash.system_trash)
-    except SessionBrowseError as error:
-        recover_change(context, new, error.sentence)
-        raise
     notes = noted(context, new, {"into": into, "items": [msgspec.to_builtins(item) for item in gone]}, None)
     where = "the trash" if into == "trash" else f"our own trash {clean(own_trash(context))}"
     return ChangeResult(done="undo", path=change.path, undo_id=new.id, notes=(*notes, f"The fork is in {where}."))
