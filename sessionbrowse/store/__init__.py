@@ -1,1 +1,1 @@
-"""Where sessions lie on disk: finding, reading and safely changing their files."""
+"""Sessions on disk: finding, reading, indexing and safely changing their files."""

@@ -1,4 +1,4 @@
-"""Watch directories for changes: with the system's notifications through watchfiles, else by polling.
+"""Watch directories for changes with the system's notifications (library watchfiles), else by polling.
 
 The watcher reports paths, not the kind of change, and a reported path may be unchanged. Network disks send no
 notifications about changes by other machines, so they are polled.
@@ -14,7 +14,7 @@ from contextlib import suppress
 
 POLL_SECONDS = 0.7
 WHOLE_POLL_SECONDS = 15.0
-"""How often a polled directory is reported itself: a file may grow without a change in its directory."""
+"""Interval in which a polled directory is always reported, as a file may grow without a change in its directory."""
 HOT_FILES = 60
 """Number of newest files in each polled directory that are checked each time."""
 _STEP_MS = 50
@@ -38,7 +38,7 @@ class Watcher:
         self._stop = threading.Event()
 
     def watch(self, roots: Iterable[str]) -> None:
-        """Watch those of these directories that exist, instead of those before; do nothing if they are the same."""
+        """Watch the existing ones of these directories instead of the earlier ones; do nothing if they are the same."""
         wanted = _outermost([os.path.abspath(root) for root in roots])
         existing = tuple([root for root in wanted if os.path.isdir(root)])
         self._missing = tuple([root for root in wanted if root not in existing])

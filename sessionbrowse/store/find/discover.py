@@ -1,4 +1,4 @@
-"""Find the session files in places, each once, and tell which ones the agent itself would not list.
+"""Find the session files in places, each once, and tell which of them the agent itself would not list.
 
 Only directories are read; no session file is opened.
 """
@@ -65,10 +65,10 @@ def stamp_of(path: str, status: os.stat_result) -> FileStamp:
 
 
 class FoundFile(FileStamp, frozen=True, gc=False):
-    """A file found where sessions lie.
+    """A file found in a place of sessions.
 
-    `places` are all places that lead to it, in the order of owners. `folder` is its project folder's name, ""
-    in a flat directory. `parent_path` is the session below which a nested one lies. `problem` says why the
+    `places` are all places that lead to it, in the order of owners. `folder` is its project folder's name, "" in a
+    flat directory. `parent_path` is the session in whose folder a nested session was found. `problem` says why the
     agent itself does not list it.
     """
 
@@ -81,7 +81,7 @@ class FoundFile(FileStamp, frozen=True, gc=False):
 
     @property
     def is_out_of_place(self) -> bool:
-        """Whether the file's place adds something to its summary; see `parent_links.placed`."""
+        """True if the file's place adds facts to its summary; see `parent_links.placed`."""
         return self.parent_path is not None or self.hidden or self.archived or self.problem is not None
 
     def agent(self, marks: Marks | None = None, override: str | None = None) -> str:
@@ -113,16 +113,16 @@ def discover(
 ) -> Iterator[FoundFile]:
     """Yield every session file of the places once, folder by folder.
 
-    `include_nested` adds the sessions of subagents, hidden and with their parent; `include_archived` the
-    archived ones. A place that does not exist holds nothing; one that cannot be read goes to `skipped`.
+    `include_nested` adds the sessions of subagents, marked as hidden and with their parent; `include_archived` adds
+    the archived sessions. A missing place has no files; a place that cannot be read goes to `skipped`.
     """
     walk = _Walk(include_nested, include_archived, cancelled, skipped, timeout_s)
     yield from walk.places(list(places))
 
 
 def newest_first(files: Iterable[FoundFile]) -> list[FoundFile]:
-    """Sort by time of change, newest first; equal times by path, descending, as pi's scan order has it."""
-    # Two sorts are faster than one by pairs: the files come nearly in the order of their paths.
+    """Sort files by time of change, newest first; files of equal time by path, descending, as in pi's scan."""
+    # Two sorts are faster than one by pairs, because the files are almost in the order of their paths.
     by_path = sorted(files, key=attrgetter("path"), reverse=True)
     return sorted(by_path, key=attrgetter("mtime_ns"), reverse=True)
 
@@ -148,7 +148,7 @@ def agent_of_path(path: str, marks: Marks | None = None) -> str:
 
 
 def owner_by_name(path: str) -> str | None:
-    """Return the agent that a path names: `.omp` anywhere, or `omp` right above `sessions` or `agent`."""
+    """Return the agent named by a path, such as by `.omp` anywhere, or by `omp` right above `sessions` or `agent`."""
     parts = path.split(os.sep)
     for index in range(len(parts) - 1, -1, -1):
         part, below = parts[index], parts[index + 1] if index + 1 < len(parts) else ""
@@ -188,7 +188,8 @@ class _Walk:
             if identity is not None:
                 roots.setdefault(identity, place.root)
                 self._groups.setdefault(identity, []).append(place)
-        # Stores first: a flat directory that is also a project's folder counts as the project's.
+        # Folder-per-project roots come first: a flat directory that is also a project's folder counts as the
+        # project's.
         for identity, root in roots.items():
             yield from self._store(root, self._of_kind(identity, "projects"))
         for identity, root in roots.items():
@@ -201,7 +202,7 @@ class _Walk:
                 yield from self._packed(root, self._of_kind(identity, "archive"))
 
     def below(self, directory: str, session: str | None, places: tuple[Place, ...], folder: str) -> Iterator[FoundFile]:
-        """Yield the session files at any depth below a session's own folder; `session` is None if that is gone."""
+        """Yield the session files at any depth below a session's own folder; `session` is None if its file is gone."""
         waiting = [(directory, session)]
         while waiting and not self._cancelled():
             here, parent = waiting.pop()
@@ -247,7 +248,7 @@ class _Walk:
         places: tuple[Place, ...],
         flat: tuple[Place, ...],
     ) -> Iterator[FoundFile]:
-        """Yield the files directly in a root; only newer versions of indusagi put sessions there."""
+        """Yield the files directly in a root; only newer versions of indusagi write sessions there."""
         for file in files:
             name = file[0]
             listed = flat or tuple(place for place in places if _takes_transcript(place, name))
@@ -260,7 +261,7 @@ class _Walk:
             yield from self._files_in(root, places, os.path.basename(root))
 
     def _files_in(self, directory: str, places: tuple[Place, ...], folder: str) -> Iterator[FoundFile]:
-        """Yield the sessions directly in a folder, and the nested and archived ones below it if they are wanted.
+        """Yield the sessions directly in a folder, and on request the nested and archived sessions below it.
 
         `folder` "" means a flat directory. It may contain anything, so only the folders of its sessions are entered.
         """
@@ -327,7 +328,7 @@ class _Walk:
         archived: bool = False,
         problem: str | None = None,
     ) -> tuple[FoundFile, ...]:
-        """Return the file, or nothing if it was already found under another path."""
+        """Return the found file, or None if it was already found under another path."""
         file = self._new(os.path.join(directory, ""), found, places, folder, parent_path, hidden, archived, problem)
         return (file,) if file is not None else ()
 
@@ -372,7 +373,8 @@ class _Walk:
                 for entry in entries:
                     name = entry.name
                     if name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
-                        # The common case first; the directory entry has the file type, so the disk is not asked.
+                        # The common case comes first: the directory entry has the file type, so no further system call
+                        # is needed.
                         try:
                             files.append((name, entry.stat(follow_symlinks=False)))
                         except OSError as error:
@@ -385,7 +387,7 @@ class _Walk:
                         self._keep_regular(entry.path, _status(entry), files)
         except OSError as error:
             self._skip(directory, _why(error))
-        # A link may lead to a mount that never answers, so links are followed with a limit in time.
+        # A link may lead to a mount that never answers, so links are followed with a time limit.
         for path, status in stat_many(links, self._timeout_s).items() if links else ():
             if isinstance(status, os.stat_result) and stat.S_ISDIR(status.st_mode):
                 folders.append(os.path.basename(path))
@@ -434,7 +436,7 @@ def _in_order(places: Iterable[Place]) -> tuple[Place, ...]:
 
 def _is_session_name(name: str, places: Sequence[Place]) -> bool:
     if name.endswith(SUFFIX):
-        # omp never lists names that begin with a dot; pi asks for the suffix only.
+        # omp never lists names that begin with a dot; pi checks only the suffix.
         if name.startswith(".") and all(place.agent == "omp" for place in places):
             return False
         return name not in NO_SESSION_FILES

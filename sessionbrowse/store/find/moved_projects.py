@@ -17,24 +17,24 @@ from sessionbrowse.store.own.state_directory import make_private
 
 FILE = "projects.json"
 GIT_SECONDS = 3.0
-"""Time limit for git to find a repository's first commit; beyond it only the remote is recorded."""
+"""Time limit in seconds for git to find a repository's first commit; after it only the remote is recorded."""
 MOST_LOOKED_AT = 2000
 _AT_ONCE = 20
-"""Number of directories that are searched for one that was moved."""
+"""Maximum number of directories that are searched for a moved one."""
 
-# The repository may be somebody else's: nothing that its settings name may be run or fetched.
+# The repository may be another person's, so git must not run or fetch anything that its settings name.
 _QUIETLY = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never")
 _REMOTE = re.compile(r'^\[remote "origin"\]\s*$(?:\n(?!\[).*)*?\n\s*url\s*=\s*(\S+)', re.MULTILINE)
 
 
 class Mark(Struct, frozen=True):
-    """Identity of a repository, wherever it lies: the URL of its origin, and its first commit."""
+    """The identity of a repository, whatever its path: the URL of its origin, and its first commit."""
 
     remote: str | None = None
     root: str | None = None
 
     def fits(self, other: Mark) -> bool:
-        """Tell whether two marks are of one repository: by the first commit, if both have one, else by the URL."""
+        """Tell whether two marks are of the same repository: by the first commit if both have one, else by the URL."""
         if self.root is not None and other.root is not None:
             return self.root == other.root
         return self.remote is not None and self.remote == other.remote
@@ -48,7 +48,7 @@ class Candidate(Struct, frozen=True):
 
 
 def mark_of(directory: str, ask_git: Callable[[str], str | None] | None = None) -> Mark | None:
-    """Return a directory's mark, None if it is not the top of a repository."""
+    """Return a directory's mark, None if it is not the top directory of a repository."""
     git = os.path.join(directory, ".git")
     if not os.path.exists(git):
         return None
@@ -77,9 +77,10 @@ def note(
     cancelled: Callable[[], bool] = lambda: False,
     git_seconds: float = GIT_SECONDS,
 ) -> None:
-    """Record the marks of existing directories that have none yet, as far as they can be recorded.
+    """Record the marks of existing directories that have none yet; marks that cannot be found or written are skipped.
 
-    `cancelled` is asked before each; what was found until then is noted. git has `git_seconds` for each.
+    `cancelled` is called before each directory; the marks found until then are recorded. git has `git_seconds` for
+    each directory.
     """
     known = noted(state)
     found: dict[str, Mark] = {}

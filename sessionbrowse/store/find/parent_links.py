@@ -1,4 +1,4 @@
-"""Facts that follow from where files lie: which sessions are hidden or archived, and which file is whose parent."""
+"""Facts that follow from the paths of files: hidden and archived sessions, and parent sessions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Named(Protocol):
 
     @property
     def agent(self) -> str:
-        """The agent it belongs to."""
+        """The agent that the session belongs to."""
         ...
 
     @property
     def id(self) -> str | None:
-        """The id in its header."""
+        """The id in the session's header."""
         ...
 
 
@@ -46,9 +46,10 @@ def placed(summary: Summary, file: FoundFile) -> Summary:
 
 
 def link_parents(summaries: Iterable[Summary], among: Iterable[Named] | None = None) -> list[Summary]:
-    """Return those summaries whose parent session is `among` the given sessions (else: the summaries), with its path.
+    """Return the summaries whose parent is one of `among` (default: the summaries), with the parent's path added.
 
-    pi, atomic and indusagi name the parent's file, omp its file or its id; a file that was moved is found by its name.
+    In a header pi, atomic and indusagi name the parent's file, omp its file or its id; a moved file is found by its
+    name.
     """
     children = list(summaries)
     by_path: set[str] = set()

@@ -24,9 +24,9 @@ _SAMPLED_FILES = 16
 
 
 class Scope(Struct, frozen=True, kw_only=True):
-    """The sessions that a command is about: `roots` instead of the agents' own places, some `agents`, hidden ones.
+    """The sessions that a command covers: `roots` instead of the agents' own places, some `agents`, hidden sessions.
 
-    `extra_roots` (from the settings) are scanned beside the agents' own places; a missing one is no error.
+    `extra_roots` (from the settings) are scanned in addition to the agents' own places; a missing one is no error.
     """
 
     around: Surroundings
@@ -52,12 +52,12 @@ class InDirectory(Protocol):
 
 
 def real_surroundings() -> Surroundings:
-    """Return the surroundings of this process; questions to its disk have a limit in time."""
+    """Return the surroundings of this process; reads of its disk have a time limit."""
     return msgspec.structs.replace(Surroundings.real(), disk=patient_disk())
 
 
 def find_places(around: Surroundings, roots: Sequence[str] = (), agents: Sequence[str] = ()) -> list[Place]:
-    """Return the places in the given roots, or, without roots, the places of the given agents (none: of all).
+    """Return the places in the given roots, or without roots the places of the given agents (default: of all agents).
 
     One agent given together with roots owns them.
 
@@ -95,10 +95,10 @@ def scan_passes(
     cancelled: Callable[[], bool] = lambda: False,
     skipped: Callable[[Skipped], None] = lambda _: None,
 ) -> Iterator[tuple[tuple[Place, ...], list[FoundFile]]]:
-    """Yield the scope's places with their files; then the places named by project settings, with the files only there.
+    """Yield the scope's places with their files, then the places named by project settings with further files.
 
     `sessions` is called between the two passes: it returns the sessions of the first, whose working directories are
-    the projects. Without roots of its own a scope has both passes, else only the first.
+    the projects. A scope with its own roots has only the first pass.
 
     Raises:
         NotFound: a root is no directory, or there is no such agent.
@@ -220,7 +220,7 @@ def _kinds(directory: str) -> list[str]:
 
 
 def _owned(directory: str, kind: str, known: Sequence[Place], agents: Sequence[str]) -> list[Place]:
-    """Return one place for each agent that may own the directory."""
+    """Return one place for each agent that may own a directory."""
     same = [place for place in known if _is_same(directory, place, kind)]
     owners = list(agents) or list(dict.fromkeys(place.agent for place in same))
     if not owners:

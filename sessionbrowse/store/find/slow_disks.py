@@ -1,7 +1,6 @@
-"""Ask the disk with a limit in time: a dead network mount blocks a thread for ever.
+"""Read the disk with a time limit, because a dead network mount blocks a thread for ever.
 
-Daemon threads ask. One that is stuck delays neither the other questions nor the end of the process.
-"""
+Daemon threads do the reading. A stuck thread delays neither the other reads nor the end of the process."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from sessionbrowse.agents.base import Disk, names_in, read_small_file
 T = TypeVar("T")
 
 TIMEOUT_S = 1.0
-"""Time limit of one round of questions; the rest counts as not answered."""
+"""Time limit in seconds of one round of questions; questions still open then count as not answered."""
 
 HUNG_S = 0.5
 TAKEOVER_S = 0.02
@@ -26,10 +25,9 @@ _FIRST_THREADS = 2
 
 
 class Asker(Generic[T]):
-    """Asks one question about many paths and keeps the answers until the process ends.
+    """Calls one function, the question, for many paths in threads, and keeps the results until the process ends.
 
-    The question must not raise and must not return None.
-    """
+    The function must not raise and must not return None."""
 
     def __init__(self, question: Callable[[str], T]) -> None:
         self._question = question
@@ -39,7 +37,7 @@ class Asker(Generic[T]):
             os.register_at_fork(after_in_child=self._ask_nothing)
 
     def _ask_nothing(self) -> None:
-        """Start without questions and threads; a forked process has not got its parent's, which may hold the lock."""
+        """Start without questions and threads: a forked process has no threads of its parent, only their locks."""
         self._changed = threading.Condition()
         self._asked: set[str] = set()
         self._begun: dict[str, float] = {}
@@ -47,14 +45,14 @@ class Asker(Generic[T]):
         self._threads = 0
 
     def many(self, paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, T | None]:
-        """Return the answer for each path; None where none came in time. `fresh` ignores earlier answers."""
+        """Return the answer for each path, None if it did not come in time. `fresh` ignores earlier answers."""
         wanted = list(dict.fromkeys(paths))
         deadline = monotonic() + timeout_s
         with self._changed:
             if fresh:
                 for path in wanted:
                     self._answers.pop(path, None)
-            # A question that hangs since an earlier round is neither asked again nor waited for.
+            # A question that has hung since an earlier round is neither asked again nor waited for.
             hung = {path for path, begun in self._begun.items() if monotonic() - begun > HUNG_S}
             new = [path for path in wanted if path not in self._answers and path not in self._asked]
             self._queue.extend(_spread(new))
@@ -100,7 +98,7 @@ class Asker(Generic[T]):
 
 
 def exists_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, bool | None]:
-    """Tell which directories exist; None where the disk did not answer in time."""
+    """Return for each directory True if it exists; None if the disk did not answer in time."""
     return _EXISTS.many(paths, timeout_s, fresh=fresh)
 
 
@@ -115,7 +113,7 @@ def read_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, b
 
 
 def patient_disk() -> Disk:
-    """Return a `Disk` each of whose questions has a limit in time."""
+    """Return a `Disk` whose functions have a time limit."""
     return Disk(
         read=lambda path: read_many([path])[path],
         is_directory=lambda path: bool(exists_many([path], fresh=True)[path]),

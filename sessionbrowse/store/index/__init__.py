@@ -1,1 +1,1 @@
-"""The index: what is known of every session file, so that those that did not change are not opened. A cache only."""
+"""The index: cached facts of every session file, so that unchanged files are not opened."""

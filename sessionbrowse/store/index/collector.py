@@ -1,4 +1,4 @@
-"""Collect from the lines of one session file what the index stores: entries, summary and texts."""
+"""Collect the entries, the summary and the texts of one session file for the index."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Collector(SummaryBuilder):
         self.end = 0
         """Offset behind the last whole line that was read."""
         self.resumable: tuple[ReaderProgress, SummaryProgress] | None = None
-        """Progress of reader and summary at `end`; None if reading cannot go on from there."""
+        """Progress of reader and summary at `end`; None if reading cannot continue there."""
         self.decode = decode_with_tools if tools else decode_ordinary
         self._take_text = take_text
         self._tools = tools
@@ -91,7 +91,8 @@ class Collector(SummaryBuilder):
         try:
             value: Json = loads(record.raw)
         except BadJson:
-            # Of two records on one line omp keeps the first, so there is an entry; its text cannot be decoded.
+            # omp keeps the first of two records on one line, so there is an entry, but its text cannot be decoded from
+            # this line.
             return
         said = message_text(value)
         tools = tool_text(value) if self._tools else ""

@@ -1,4 +1,4 @@
-"""Facts that the index keeps about itself: whether tools are searchable, its generation, and which ids are taken."""
+"""Facts that the index keeps about itself: a flag for searchable tools, its generation, and the ids in use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def set_tools(connection: sqlite3.Connection, tools: bool) -> None:
 
 
 def generation(connection: sqlite3.Connection) -> int:
-    """Return a number that differs between indexes, and changes when texts are dropped: older rows are then invalid."""
+    """Return a number that identifies the index and changes when texts are dropped, which makes older rows invalid."""
     return int(_fact(connection, "generation") or 0)
 
 
@@ -28,14 +28,14 @@ def begin_generation(connection: sqlite3.Connection) -> None:
 
 
 def next_id(connection: sqlite3.Connection) -> int:
-    """Return an id that no file has or had: the texts of deleted files still bear theirs."""
+    """Return an id that no file has or had; the texts of deleted files still have the ids of their files."""
     highest = connection.execute("SELECT max(id) FROM files").fetchone()[0] or 0
     used = [connection.execute(f"SELECT max(file) FROM {table}_rows").fetchone()[0] for table in TEXT_TABLES]
     return max(int(_fact(connection, "next_id") or 1), highest + 1, *[(each or 0) + 1 for each in used])
 
 
 def reserve_ids_below(connection: sqlite3.Connection, limit: int) -> None:
-    """Never give a file an id below this one."""
+    """Make sure that no file gets an id below this one."""
     if limit > int(_fact(connection, "next_id") or 1):
         _set_fact(connection, "next_id", limit)
 

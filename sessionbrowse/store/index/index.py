@@ -43,18 +43,18 @@ if TYPE_CHECKING:
     from sessionbrowse.store.index.packed_entries import Part, Places
 
 BULK_BYTES = 64 * 1024 * 1024
-"""For so many bytes or more, several processes write a shard each."""
+"""Number of bytes from which several processes read the files, each writing a shard of its own."""
 WORN_SHARE, WORN_ROWS = 0.25, 2000
-"""The index is built anew when more than this share of its text rows belongs to deleted or rewritten files.
+"""Share of text rows of deleted or rewritten files above which the index is built anew.
 
-Fewer than `WORN_ROWS` never matter.
+Fewer such rows than `WORN_ROWS` never matter.
 """
 MAX_SHARDS = 8
-"""At most so many shards are made: SQLite attaches ten, and each one slows every search a little."""
+"""Maximum number of shards: SQLite can attach ten, and each one slows every search a little."""
 
 _PUT = f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 16)})"
 _FEW = 500
-"""Up to this many rows are fetched one by one; for more, the whole table is read."""
+"""Maximum number of rows that are fetched one by one; for more, the whole table is read."""
 
 Note = Callable[[str], None]
 """Takes a sentence for the user."""
@@ -81,7 +81,7 @@ class UpdateProgress(Struct, frozen=True):
 
 
 class Index:
-    """An open index. One process at a time writes; any number read."""
+    """An open index. One process at a time can write; any number of processes can read."""
 
     def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
         self.directory = directory
@@ -145,10 +145,10 @@ class Index:
         return [(places, packed) for _, places, packed in self._parts(row, "first, places, packed")]
 
     def places(self, row: FileRow) -> Places:
-        """Return where the entries of a file lie.
+        """Return the positions of a file's entries in the file.
 
         Raises:
-            ValueError: what the index holds is damaged.
+            ValueError: the stored positions are damaged.
         """
         from sessionbrowse.store.index.packed_entries import unpack_places
 
@@ -172,12 +172,12 @@ class Index:
 
     @property
     def has_tools(self) -> bool:
-        """Whether tool calls and results are searchable."""
+        """True if tool calls and results are searchable."""
         return facts.has_tools(self.connection)
 
     @property
     def generation(self) -> int:
-        """Number that differs between indexes, and changes when texts are dropped: older rows are then invalid."""
+        """A number that identifies the index and changes when texts are dropped, which makes older rows invalid."""
         return facts.generation(self.connection)
 
     def is_empty(self) -> bool:
@@ -205,7 +205,7 @@ class Index:
         """Return the connection of a shard; it stays open.
 
         Raises:
-            sqlite3.OperationalError: it is gone.
+            sqlite3.OperationalError: the shard is gone.
         """
         found = self.connection.execute("SELECT name FROM shards WHERE number = ?", (number,)).fetchone()
         if found is None:
@@ -228,8 +228,8 @@ class Index:
     ) -> None:
         """Read those of the files that changed into the index, and drop the rows of the `gone` ones.
 
-        `tools` adds tool calls and results; None: if the index has those of other files. Each file is committed as
-        a whole or not at all.
+        `tools` adds tool calls and results; None adds them if the index has those of other files. Each file is
+        committed as a whole or not at all.
 
         Raises:
             IndexBusy: another process writes the index now.
@@ -349,7 +349,7 @@ class Index:
             self._remove_stray_shards()
 
     def is_worn(self) -> bool:
-        """Tell whether too many text rows belong to no file any more, so that the index should be built anew."""
+        """Tell whether so many text rows belong to no file any more that the index should be built anew."""
         live = {row[0] for row in self.connection.execute("SELECT id FROM files")}
         rows = dead = 0
         for _, connection in self.databases():
@@ -360,7 +360,7 @@ class Index:
         return dead >= WORN_ROWS and dead > rows * WORN_SHARE
 
     def empty(self) -> None:
-        """Delete all content, which the next update reads again; the setting for tools stays.
+        """Delete all content of the index; the next update reads the files again. The setting for tools stays.
 
         Raises:
             IndexBusy: another process writes the index now.
@@ -381,7 +381,7 @@ class Index:
             self._remove_stray_shards()
 
     def _forget(self, row: FileRow) -> None:
-        """Delete a file's row and entries; its text rows stay, without a file, until the index is built anew."""
+        """Delete a file's row and entries; its text rows stay in the index, without a file, until it is built anew."""
         run = self.connection.execute
         facts.reserve_ids_below(self.connection, row.row + 1)
         run("DELETE FROM files WHERE id = ?", (row.row,))
@@ -419,9 +419,9 @@ _SHARD_COLUMN = 11
 
 
 def open_index(directory: Path, note: Note = lambda _: None, *, create: bool = False) -> Index | None:
-    """Open the index of a cache directory; None if there is none, or none that can be used.
+    """Open the index of a cache directory; return None if it is missing or cannot be used.
 
-    With `create` a missing index is made. `note` gets the reason why there can be none, or why it is made anew.
+    With `create` a missing index is made. `note` receives the reason if there can be no index, or if it is made anew.
     """
     try:
         connection = open_main(directory, create=create, report=note)
@@ -434,7 +434,7 @@ def open_index(directory: Path, note: Note = lambda _: None, *, create: bool = F
 
 
 def discard_index(index: Index, error: Exception, note: Note) -> None:
-    """Delete an index that is damaged; the next update makes it anew."""
+    """Delete a damaged index; the next update builds it anew."""
     note(f"The index {index.directory} is damaged ({error}): it was deleted and will be built anew.")
     with suppress(IndexUnavailable, OSError), locked(index.directory):
         remove_files(index.directory)

@@ -1,8 +1,7 @@
-"""Pack the entries of a session into two values: the places of their lines, and the facts about them.
+"""Pack the entries of a session into two values: the positions of their lines, and other facts.
 
-Ids, sizes and kinds take most of the space. Parents, offsets and line numbers are stored only where they do not follow
-from the entry before. Of an ordinary message nothing else is stored, because its line has it.
-"""
+Ids, sizes and kinds take most of the space. Parents, offsets and line numbers are stored only if they do not follow
+from the entry before. Other facts of an ordinary message are not stored, because they can be read from its line."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ _COMPRESSION = 1
 _ID_CHARACTERS = 8
 
 Part = tuple[bytes, bytes]
-"""One stored run of entries: the packed places, and the packed facts."""
+"""One stored run of entries: the packed positions, and the packed facts."""
 
 
 class Places(Struct, frozen=True):
@@ -126,7 +125,7 @@ class PackedColumns(Columns):
 
 
 def pack(columns: Columns) -> Part:
-    """Return the entries as bytes.
+    """Pack entries into bytes.
 
     Raises:
         UnicodeEncodeError: a text has half a surrogate pair, which cannot be encoded.
@@ -158,7 +157,7 @@ def pack(columns: Columns) -> Part:
 
 
 def unpack(parts: Iterable[Part]) -> PackedColumns:
-    """Return the entries of all parts.
+    """Unpack the entries of all parts.
 
     Raises:
         ValueError: the bytes were not made by `pack`.
@@ -215,7 +214,7 @@ def _run_on(jumps: dict[int, int], sizes: array[int]) -> array[int]:
 
 
 def _jumps(values: array[int], sizes: array[int] | None) -> dict[int, int]:
-    """Return the first value, and by position those that are not the expected step behind the one before."""
+    """Return the first value, and by position every value that is not the value before it plus the expected step."""
     if not values:
         return {}
     steps = repeat(1) if sizes is None else [size + 1 for size in sizes]
@@ -250,9 +249,9 @@ def unpack_row_entries(packed: bytes) -> list[Sequence[int]]:
 
 
 def pack_integers(numbers: Sequence[int]) -> bytes:
-    """Return non-negative numbers as bytes: their width, then all lowest bytes, all second bytes, and so on.
+    """Pack non-negative numbers into bytes: their width, then all lowest bytes, all second bytes, and so on.
 
-    Similar bytes are then together, which compresses well.
+    Similar bytes are then adjacent, which compresses well.
     """
     largest = max(numbers, default=0)
     width = max(1, (largest.bit_length() + 7) // 8)
@@ -262,7 +261,7 @@ def pack_integers(numbers: Sequence[int]) -> bytes:
 
 
 def unpack_integers(packed: bytes) -> array[int]:
-    """Return the numbers.
+    """Unpack numbers from bytes.
 
     Raises:
         ValueError: the bytes were not made by `pack_integers`.
@@ -281,7 +280,7 @@ def unpack_integers(packed: bytes) -> array[int]:
 
 
 def _packed_ids(ids: Sequence[str | None]) -> bytes | list[str | None]:
-    """Pack ids; those of the agents have eight hex digits, so four bytes each."""
+    """Pack ids; most have eight hex digits, which fit into four bytes."""
     try:
         joined = "".join(ids)  # type: ignore[arg-type]
     except TypeError:
@@ -304,7 +303,7 @@ def _unpacked_ids(packed: bytes | list[str | None]) -> list[str | None]:
 def _packed_parents(
     ids: Sequence[str | None], parent_ids: Sequence[str | None]
 ) -> tuple[dict[int, int | str | None], bool]:
-    """Return the parents that are not the entry before, and whether the run is sound."""
+    """Return the parents that are not the entry before, and True if the run is sound."""
     parents: dict[int, int | str | None] = {}
     if parent_ids[:1] not in ([], [None]):
         parents[0] = parent_ids[0]

@@ -37,7 +37,7 @@ AgentOf = Callable[[Marks], str]
 
 
 class IndexedFile(Struct, frozen=True):
-    """The result of reading a file. `entries` are those from number `first` on."""
+    """The result of reading a file. `entries` are the entries from number `first` on."""
 
     status: os.stat_result
     agent: str
@@ -53,7 +53,10 @@ class IndexedFile(Struct, frozen=True):
 def read_for_index(
     path: str, agent_of: AgentOf, take_text: TakeText, *, tools: bool, restart: Callable[[], None]
 ) -> IndexedFile | None:
-    """Read a whole file; None if it cannot be read. `restart` is called when all texts so far have to be dropped."""
+    """Read a whole file; return None if it cannot be read.
+
+    `restart` is called if all texts so far have to be dropped.
+    """
     try:
         descriptor = open_content(path)
     except Unreadable:
@@ -77,7 +80,7 @@ def read_for_index(
                     summary = summarise_transcript(descriptor, path, status)
                     kept, at = _cut_first(summary, collector.progress().first_at)
                     return IndexedFile(status, "indusagi", (), TRANSCRIPT, kept, at, None, collector.columns)
-                # Each round adds a mark, so this ends.
+                # Each round adds a mark, so this loop ends.
                 marks = Marks(marks.agents | reader.marks)
                 decided = agent_of(marks)
                 if decided == agent:
@@ -99,7 +102,7 @@ def read_growth(
     *,
     tools: bool,
 ) -> IndexedFile | None:
-    """Read the lines behind `state.end`; None if the part before it changed, or the file now has another agent."""
+    """Read the lines after `state.end`; return None if the part before it or the file's agent changed."""
     if is_packed(path):
         return None
     try:

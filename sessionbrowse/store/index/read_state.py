@@ -9,7 +9,7 @@ from sessionbrowse.model.session.records import ReaderProgress
 
 
 class State(Struct, frozen=True, array_like=True):
-    """State at `end`, the offset behind the last whole line; `last` is the offset where that line begins."""
+    """The state at `end`, the offset after the last whole line; `last` is the offset at which that line begins."""
 
     end: int
     last: int

@@ -1,7 +1,7 @@
-"""Rows of the index as values: `FileRow` identifies the file that was read, `ListRow` adds what lists choose by.
+"""Rows of the index as values: `FileRow` identifies the file that was read, `ListRow` adds facts for lists.
 
 All list rows are also kept as one packed value, the overview, because fetching 10,000 rows one by one takes longer
-than asking the disk for their files. Triggers mark it as outdated; renewing it reads only the rows that changed.
+than getting the status of their files. Triggers mark it as outdated; renewing it reads only the rows that changed.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ CREATE TRIGGER overview_on_delete AFTER DELETE ON files BEGIN DELETE FROM overvi
 """
 
 PackedSummary = tuple[Summary, tuple[int, int] | None]
-"""A summary; and offset and size of its first message's line, if the index has only the beginning of that message."""
+"""A summary, and the offset and size of the first message's line if the index has only its beginning."""
 
 
 class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
-    """A row of the index without its summary: the stamp of the file that was read, its agent, and its place here.
+    """A row of the index without its summary: the stamp of the file that was read, its agent, and its database.
 
     `row` is the row's id. `shard` is the number of the database beside the main one that holds its entries and texts
     too, 0 for none; `has_tools` says whether tool calls and results are among the texts.
@@ -84,7 +84,7 @@ def file_row(values: Sequence[Any]) -> FileRow:
 
 
 def unread_bytes(known: FileStamp | None, file: FileStamp) -> int:
-    """Return about how many bytes of a changed file have to be read: the new ones if it has grown, else all."""
+    """Estimate the number of bytes to read of a changed file: the new bytes if it has grown, else all."""
     return file.size - known.size if known is not None and file.size > known.size else file.size
 
 
@@ -92,8 +92,7 @@ def read_rows(connection: sqlite3.Connection, ids: Iterable[int] | None = None) 
     """Return the list rows with these ids, or all, from the table of files.
 
     Raises:
-        sqlite3.DatabaseError: the index is damaged.
-        ValueError: the same.
+        sqlite3.DatabaseError: the index is damaged. ValueError: the index is damaged too.
     """
     ask = f"SELECT {_LIST_COLUMNS} FROM files"
     if ids is None:
@@ -128,7 +127,7 @@ def renew_overview(connection: sqlite3.Connection) -> None:
         else:
             changed.append(identity)
     kept += read_rows(connection, changed)
-    # In the order in which a scan finds files: comparing them then goes through memory once, from end to end.
+    # This is the order in which a scan finds files, so that comparing rows with files reads memory in sequence.
     kept.sort(key=attrgetter("path"))
     connection.execute("INSERT OR REPLACE INTO overview VALUES (0, ?)", (msgspec.msgpack.encode(kept),))
     connection.execute("INSERT OR REPLACE INTO overview_is_current VALUES (0)")
@@ -136,12 +135,12 @@ def renew_overview(connection: sqlite3.Connection) -> None:
 
 
 def pack_summary(summary: Summary, first_at: tuple[int, int] | None) -> bytes:
-    """Return a summary as bytes, without its path; `first_at` is the place of a first message that was cut."""
+    """Pack a summary without its path; `first_at` is the offset and size of the line of a cut first message."""
     return _encode(([getattr(summary, name) for name in _FIELDS], first_at))
 
 
 def unpack_summary(path: str, packed: bytes) -> PackedSummary:
-    """Return a summary and the place of its first message.
+    """Unpack a summary, and the offset and size of the line of its first message if that was cut.
 
     Raises:
         ValueError: the bytes are damaged.
@@ -159,7 +158,7 @@ def first_message(packed: bytes) -> str:
 
 def _path_of(stored: bytes | None) -> str:
     if stored is None:
-        # A part of the database that the disk has lost reads as empty.
+        # If the disk has lost a part of the database, reading it yields empty values.
         raise sqlite3.DatabaseError("a row has no path")
     return os.fsdecode(stored)
 

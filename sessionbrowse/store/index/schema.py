@@ -18,14 +18,15 @@ SCHEMA_VERSION = 6
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 _WAIT_S = 2.0
-"""Time to wait for another program that has locked the database."""
+"""Seconds to wait for another program that has locked the database."""
 HASH_BYTES = {"said": 3 * 1024 * 1024, "tools": 16 * 1024 * 1024}
-"""Bytes of word lists that FTS5 collects before it writes them as one part; it allocates nearly twice as much.
+"""Size in bytes of the word lists that FTS5 collects before it writes them; it allocates nearly twice as much.
 
-Small parts have to be merged in the end, which takes time. The texts of tools are a multiple of the others.
+Small parts have to be merged in the end, which takes time. The texts of tools are several times larger than the texts
+of messages.
 """
 _NEVER = 1999
-"""The most parts that FTS5 can be told to collect before it merges them: they are merged once, in the end."""
+"""The largest threshold that FTS5 accepts for merging parts; with it they are merged only once, at the end."""
 
 _SHARD_SETTINGS = (
     "page_size = 8192",
@@ -39,7 +40,7 @@ _SHARD_SETTINGS = (
 STORED_FIELDS = "1a2e90adc37a9018"
 """Digest of the names of all stored fields, in order: an index with other fields is built anew.
 
-It is written here because a list does not import the structs that declare the fields; a test compares them.
+It is a constant because lists do not import the structs with these fields; a test checks that it is right.
 """
 
 TABLES = """
@@ -83,7 +84,7 @@ The table `NAME_rows` names them: `count` rows from `base` on belong to `file`; 
 
 
 class IndexUnavailable(SessionBrowseError):
-    """There is no usable index; everything works without one. The sentence says why."""
+    """There is no usable index, for the reason in the sentence; everything works without an index."""
 
 
 class IndexBusy(IndexUnavailable):
@@ -93,7 +94,7 @@ class IndexBusy(IndexUnavailable):
 def open_main(directory: Path, *, create: bool, report: Callable[[str], None]) -> sqlite3.Connection | None:
     """Open the index of a directory; make a new one if it is missing (with `create`) or cannot be used.
 
-    None if there is none and `create` is false. `report` gets a sentence if an index is deleted.
+    Returns None if there is none and `create` is false. `report` receives a sentence if an index is deleted.
 
     Raises:
         IndexUnavailable: the directory cannot be written to, the disk is full, or the index's path is no regular file.
@@ -122,7 +123,7 @@ def open_shard(directory: Path, name: str) -> sqlite3.Connection:
     """Open an existing text shard for reading.
 
     Raises:
-        sqlite3.Error: it is gone or damaged.
+        sqlite3.Error: the shard is gone or damaged.
     """
     # A shard is never changed once it is complete, so it needs no locks.
     uri = (directory / name).as_uri() + "?mode=ro&immutable=1"
@@ -133,7 +134,7 @@ def create_shard(path: Path) -> sqlite3.Connection:
     """Make a new shard, which one process fills in one transaction, without journal and sync."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     os.chmod(path, 0o600)
-    # auto_vacuum returns the pages that are free after merging the word lists.
+    # auto_vacuum frees the pages that are unused after merging the word lists.
     for setting in _SHARD_SETTINGS:
         connection.execute(f"PRAGMA {setting}")
     connection.executescript(TABLES)
@@ -198,7 +199,7 @@ def make_private(directory: Path) -> None:
 
 
 def _create(path: Path) -> sqlite3.Connection:
-    # It gets its name when it is complete: a process that is killed leaves no half of an index.
+    # The file is renamed when it is complete, so a process that is killed leaves no incomplete index.
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
     with suppress(FileNotFoundError):
         os.unlink(temporary)
@@ -209,7 +210,7 @@ def _create(path: Path) -> sqlite3.Connection:
             connection.execute(f"PRAGMA {setting}")
         connection.executescript(f"BEGIN; {TABLES} {MAIN_TABLES} {OVERVIEW_TABLES} COMMIT;")
         connection.execute("INSERT INTO facts VALUES ('fields', ?)", (STORED_FIELDS,))
-        # Random, so that a process with a deleted index open does not take this one for it.
+        # The number is random, so that a process that still has a deleted index open does not confuse the two.
         generation = int.from_bytes(os.urandom(7), "big")
         connection.execute("INSERT INTO facts VALUES ('generation', ?)", (str(generation),))
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -231,7 +232,7 @@ def _is_own_file(path: Path) -> bool:
     """Tell whether there is an index that may be opened.
 
     Raises:
-        IndexUnavailable: it is a link, which may lead to another program's file, or no regular file.
+        IndexUnavailable: the path is a link, which may lead to another program's file, or not a regular file.
     """
     for name in (path, *(path.with_name(path.name + suffix) for suffix in _BESIDE)):
         try:
@@ -245,7 +246,10 @@ def _is_own_file(path: Path) -> bool:
 
 
 def _foreign(path: Path) -> str | None:
-    """Return why a file's first bytes are not our index's, None if they are. SQLite might write to another database."""
+    """Return the reason why a file is not our index, None if it is.
+
+    SQLite might otherwise write to a foreign database.
+    """
     with open(path, "rb") as file:
         head = file.read(_HEAD_BYTES)
     if head and not head.startswith(_MAGIC):

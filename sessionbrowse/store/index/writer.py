@@ -23,10 +23,10 @@ from sessionbrowse.store.index.schema import SHARD_PREFIX, TEXT_TABLES, complete
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 
 ROW_CHARACTERS = {"said": 4096, "tools": 128 * 1024}
-"""Number of characters from which a row of texts is full."""
+"""Number of characters at which a row of texts is full."""
 WAITING_ROWS = 16
 MAX_RUNS = 16
-"""Number of runs of entries of a growing session that are then merged into one."""
+"""Number of stored runs of a growing session's entries at which they are merged into one."""
 
 _LARGEST = (1 << 63) - 1
 
@@ -38,7 +38,7 @@ Row = tuple[Any, ...]
 
 
 class Writer:
-    """Writes entries and texts into one database; the caller writes the rows of `files`, begins and commits."""
+    """Writes entries and texts into one database; the caller writes the rows of `files` and commits."""
 
     def __init__(self, connection: sqlite3.Connection, shard: int, *, tools: bool) -> None:
         self._connection = connection
@@ -89,8 +89,8 @@ class Writer:
             first, entries = self._with_earlier(identity, found) if before else (found.first, found.entries)
             packed = pack(entries)
         except (UnicodeEncodeError, OverflowError, ValueError):
-            # Not stored, so it is read for each list: half a surrogate pair cannot be encoded, a number is too large,
-            # or the entries in the index are damaged.
+            # This session cannot be stored, so each list reads it: half a surrogate pair cannot be encoded, a number
+            # is too large, or the entries in the index are damaged.
             self._restart()
             return None
         if len(entries):
@@ -102,7 +102,7 @@ class Writer:
         return row
 
     def _with_earlier(self, identity: int, found: IndexedFile) -> tuple[int, Columns]:
-        """Return the entries found and the number of the first; with all earlier runs if those have become too many."""
+        """Return the entries found and the number of the first; add all earlier runs if those have become too many."""
         ask = "SELECT first, places, packed FROM entries WHERE file = ? ORDER BY first"
         earlier = self._connection.execute(ask, (identity,)).fetchall()
         if len(earlier) < MAX_RUNS:
@@ -121,7 +121,7 @@ class Writer:
 
 
 class TextRows:
-    """Collects texts into the rows of one table; a row has those of many entries, because rows are expensive."""
+    """Collects texts into the rows of one table; each row has the texts of many entries, because rows are expensive."""
 
     def __init__(self, connection: sqlite3.Connection, table: str) -> None:
         self._connection = connection
@@ -160,7 +160,7 @@ class TextRows:
         self._begin()
 
     def restart(self) -> None:
-        """Drop the texts of the current file; rows that are already written belong to no file."""
+        """Drop the texts of the current file; rows that are already written then belong to no file."""
         self._waiting.clear()
         self._begin()
 
@@ -169,7 +169,7 @@ class TextRows:
         self._texts, self._characters, self._entries, self._ends = [], 0, [], []
 
     def _end_row(self) -> None:
-        # Texts are folded one by one: a single letter beyond ASCII would make a joined string wide, and slow to fold.
+        # Texts are folded one by one: one letter beyond ASCII would make the whole joined string slow to fold.
         self._waiting.append((self._next, "\n".join(map(fold_foreign, self._texts))))
         self._next += 1
         self._ends.append(len(self._entries))
@@ -183,7 +183,7 @@ class TextRows:
 
 
 def agent_of(file: FoundFile, override: str | None) -> Callable[[Marks], str]:
-    """Return a function from the marks in a file to its agent."""
+    """Return a function that returns the agent of `file` for the marks found in it."""
     return lambda marks: file.agent(marks if marks.agents else None, override)
 
 
@@ -229,7 +229,7 @@ def _row(file: FoundFile, found: IndexedFile, identity: int, shard: int, tools: 
     summary = found.summary
     status = found.status
     stamp = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
-    # SQLite has no larger numbers; dates from 2262 on and inodes of some network disks are.
+    # SQLite has no larger integers; dates from 2262 on and inodes of some network disks are larger.
     if max(stamp) > _LARGEST:
         raise OverflowError(f"{max(stamp)} has more than 63 bits")
     return (

@@ -1,1 +1,1 @@
-"""Our own small files: state, pins, remembered views."""
+"""The small files of sessionbrowse itself: state, pins, remembered views."""

@@ -1,4 +1,4 @@
-"""Pinned sessions: our own file in the state directory, and omp's, which is only read."""
+"""Pinned sessions: our own file in the state directory, and omp's file, which is only read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OMP_FILE = "session-pins.json"
 
 
 class Pins(Struct, frozen=True):
-    """The ids that are pinned: ours as agent and id, and those that omp pinned itself."""
+    """The pinned sessions: our pins as pairs of agent and id, and the ids that omp pinned itself."""
 
     own: frozenset[tuple[str, str]] = frozenset()
     omp: frozenset[str] = frozenset()
@@ -50,7 +50,7 @@ def read_pins(state: str, places: Iterable[Place] = ()) -> Pins:
 
 
 def set_pin(state: str, agent: str, session_id: str, pinned: bool) -> None:
-    """Pin or unpin a session; other pins stay, also those that another browser set meanwhile.
+    """Pin or unpin a session; other pins stay, even if another browser set them meanwhile.
 
     Raises:
         OSError: the disk refused.

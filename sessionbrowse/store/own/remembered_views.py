@@ -19,7 +19,7 @@ VERSION = 1
 MOST_SCOPES = 20
 MOST_SESSIONS = 100
 MOST_FOLDS = 500
-"""The number of folded rows that are kept of one list or tree."""
+"""Maximum number of folded rows that are saved of one list or tree."""
 
 
 class ListView(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -45,7 +45,7 @@ class ListView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     given: dict[str, str | bool] = {}
 
     def holds(self, setting: str, value: str | bool) -> bool:
-        """Tell whether a setting is unchanged, so that the remembered state applies."""
+        """Tell whether a setting still has its value from that time, so that the remembered state applies."""
         return self.given.get(setting, value) == value
 
 

@@ -1,4 +1,4 @@
-"""Read and write small files of our own; each is replaced whole, so a kill leaves the old or the new version."""
+"""Read and write our own small files; each is replaced as a whole, so a crash leaves the old or the new version."""
 
 from __future__ import annotations
 

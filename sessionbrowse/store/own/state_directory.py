@@ -1,4 +1,4 @@
-"""The state directory of sessionbrowse: private to the user; a kill or a power cut leaves whole lines in it.
+"""The state directory of sessionbrowse: private to the user; its lines stay whole after a crash or a power cut.
 
 This module knows directories, lines and locks; other modules know the content of the files.
 """
@@ -22,7 +22,7 @@ def make_private(directory: str) -> None:
     """Make the state directory with its parents, readable by the user only.
 
     Raises:
-        RefusedWrite: it cannot be made.
+        RefusedWrite: the directory cannot be made.
     """
     try:
         os.makedirs(os.path.dirname(directory), exist_ok=True)
@@ -39,7 +39,7 @@ def append_record(path: str, record: bytes) -> None:
     """Append one line to a file and wait until it is on the disk; an unfinished last line is ended first.
 
     Raises:
-        OSError: the disk did not take all of it.
+        OSError: the disk did not store the whole line.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
@@ -57,7 +57,7 @@ def append_record(path: str, record: bytes) -> None:
 
 
 def sync_directory(directory: str) -> None:
-    """Wait until a directory's names are on the disk, where the system can do that."""
+    """Wait until the file names in a directory are on the disk, if the system can do that."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0))
     try:
         os.fsync(descriptor)
@@ -73,7 +73,7 @@ def only_one(
     sleep: Callable[[float], None] = time.sleep,
     wait_s: float = LOCK_WAIT_S,
 ) -> Iterator[None]:
-    """Hold the lock for changing sessions, which only one sessionbrowse of this user can; the kernel frees it at exit.
+    """Hold the lock for changing sessions, of which a user has only one; the kernel frees it when the process ends.
 
     Raises:
         InUse: another process held it for longer than `wait_s` seconds.

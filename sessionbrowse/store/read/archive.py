@@ -1,8 +1,8 @@
 """Archived sessions: their paths, and reading sessions that omp packed.
 
-pi, atomic and indusagi look only directly in a project's folder, so a folder `archive` below it hides a session from
-them. omp has a place of its own, `archive/sessions` beside `sessions`, into which `omp gc --archive` packs files as
-`.jsonl.gz` (omp 18); ours lie there unpacked, as those of older omps did.
+pi, atomic and indusagi list only files directly in a project's folder, so a folder `archive` below it hides a session
+from them. omp has its own directory, `archive/sessions` beside `sessions`, into which `omp gc --archive` packs files
+as `.jsonl.gz` (omp 18); sessionbrowse stores files there unpacked, as older versions of omp did.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sessionbrowse.text import clean, size
 BLOCK_BYTES = 512 * 1024
 ALWAYS_UNPACKED_BYTES = 256 * 1024 * 1024
 MOST_TIMES = 100
-"""Sessions pack to a fifth or a tenth of their size: a file that unpacks to more than these limits is no session."""
+"""Packing reduces sessions to a fifth or a tenth; a file that unpacks to more than these limits is no session."""
 
 _SESSIONS = "sessions"
 
@@ -30,10 +30,10 @@ def is_archived(path: str) -> bool:
 
 
 def archived_path(path: str, agent: str) -> str:
-    """Return the path of a session when it is archived.
+    """Return the path that a session gets when it is archived.
 
     Raises:
-        RefusedWrite: it is archived already, or lies where its program would still list an archived one.
+        RefusedWrite: the session is archived already, or its program would still list it after archiving.
     """
     folder, name = os.path.split(path)
     if is_archived(path):
@@ -42,8 +42,8 @@ def archived_path(path: str, agent: str) -> str:
     if agent == "omp" and os.path.basename(root) == _SESSIONS:
         return os.path.join(os.path.dirname(root), ARCHIVE_FOLDER, _SESSIONS, project, name)
     if os.path.basename(folder) == _SESSIONS:
-        # One level below a root of projects, a folder `archive` would be a project itself.
-        raise RefusedWrite(f"{clean(name)} lies in no project's folder; it cannot be archived there.")
+        # In a folder-per-project root, a folder `archive` would itself be a project.
+        raise RefusedWrite(f"{clean(name)} is in no project's folder, so it cannot be archived.")
     return os.path.join(folder, ARCHIVE_FOLDER, name)
 
 
@@ -64,10 +64,10 @@ def original_path(path: str) -> str:
 
 
 def unpacked(path: str) -> Iterator[bytes]:
-    """Yield the bytes that a packed session holds.
+    """Yield the unpacked bytes of a packed session.
 
     Raises:
-        Unreadable: it is gone, its content is damaged, or it is far more than a session of its size holds.
+        Unreadable: the file is gone or damaged, or unpacks to far more than a session can have.
     """
     import gzip  # takes 4 ms to import, and only packed sessions need it
     import zlib
@@ -85,10 +85,10 @@ def unpacked(path: str) -> Iterator[bytes]:
 
 
 def unpacked_descriptor(path: str) -> int:
-    """Return an open file without a name that holds a packed session's content.
+    """Unpack a session into a file without a name and return its open descriptor.
 
     Raises:
-        Unreadable: it is gone, damaged, or there is no room to unpack it.
+        Unreadable: the file is gone or damaged, or there is no room to unpack it.
     """
     import tempfile  # only packed sessions need it
 

@@ -14,7 +14,7 @@ _REFERENCE = re.compile("blob:sha256:([0-9a-f]{64})")
 
 
 def read_blob(session_path: str, reference: str) -> bytes | None:
-    """Return the bytes of the blob that a session's file refers to; None where there is no such blob.
+    """Return the bytes of the blob that a session's file refers to; None if there is no such blob.
 
     Raises:
         Unreadable: it cannot be read, or is too large to be an image.

@@ -14,15 +14,15 @@ from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.read.archive import unpacked_descriptor
 
 BLOCK_BYTES = 128 * 1024
-"""Bytes read at once: larger blocks do not fit into the processor's cache, and each is new memory."""
+"""Number of bytes read at once: larger blocks do not fit into the processor's cache and always need new memory."""
 MAX_SHOWN_BYTES = 64 * 1024 * 1024
-"""An entry larger than this is shown with its long strings cut."""
+"""Size in bytes above which an entry is shown with its long strings cut."""
 HEAD_BYTES = 64 * 1024
 SHORT_HEAD_BYTES = 8 * 1024
 
 
 def file_blocks(descriptor: int, offset: int = 0, end: int | None = None) -> Iterator[bytes]:
-    """Yield the bytes of an open file from `offset` to `end` (the end of the file as it is reached, if None)."""
+    """Yield the bytes of an open file from `offset` to `end` (None: the end of the file at that moment)."""
     while end is None or offset < end:
         wanted = BLOCK_BYTES if end is None else min(BLOCK_BYTES, end - offset)
         piece = os.pread(descriptor, wanted, offset)
@@ -33,7 +33,7 @@ def file_blocks(descriptor: int, offset: int = 0, end: int | None = None) -> Ite
 
 
 def head_of(descriptor: int) -> bytes:
-    """Return the beginning of an open file, enough lines to recognise what it is."""
+    """Return the beginning of an open file: enough lines to recognise its format."""
     head = os.pread(descriptor, SHORT_HEAD_BYTES, 0)
     if len(head) < SHORT_HEAD_BYTES or head.count(b"\n") >= PROBED_LINES:
         return head
@@ -41,7 +41,7 @@ def head_of(descriptor: int) -> bytes:
 
 
 def read_at(path: str | os.PathLike[str], offset: int, size: int) -> bytes:
-    """Return the line of `size` bytes at `offset`, shorter if the file shrank; a line over 64 MiB comes reduced.
+    """Return the line of `size` bytes at `offset`, shorter if the file shrank; a line over 64 MiB is shortened.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -72,7 +72,7 @@ def open_regular(path: str | os.PathLike[str]) -> int:
     """Open a file for reading and return its descriptor.
 
     Raises:
-        Unreadable: it is gone, forbidden, or no regular file (a pipe would block, a device never end).
+        Unreadable: the file is gone, forbidden, or not regular (a pipe would block, a device never end).
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -88,7 +88,7 @@ def open_content(path: str | os.PathLike[str]) -> int:
     """Open a session's content for reading and return the descriptor; a session that omp packed is unpacked first.
 
     Raises:
-        Unreadable: it is gone, forbidden, damaged, or no regular file.
+        Unreadable: the file is gone, forbidden, damaged, or not regular.
     """
     name = os.fspath(path)
     return unpacked_descriptor(name) if is_packed(name) else open_regular(path)
@@ -98,12 +98,12 @@ def content_status(path: str, descriptor: int) -> os.stat_result:
     """Return the status of a session's file that `open_content` opened; for a packed session that of the packed file.
 
     Raises:
-        OSError: it is gone.
+        OSError: the file is gone.
     """
     return os.stat(path) if is_packed(path) else os.fstat(descriptor)
 
 
 def unreadable(path: str | os.PathLike[str], error: Exception) -> Unreadable:
-    """Return the error that says why a file cannot be read."""
+    """Return the error with the reason why a file cannot be read."""
     reason = error.strerror if isinstance(error, OSError) else str(error)
     return Unreadable(f"{os.fspath(path)} cannot be read: {reason}")

@@ -1,4 +1,4 @@
-"""Feed the lines of a session file to a consumer, out of one buffer that is used again; memory is bounded."""
+"""Feed the lines of a session file to a consumer from one reused buffer, in bounded memory."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class LineConsumer(Protocol):
     """A consumer of lines, such as a `SummaryBuilder`."""
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
-        """Take whole lines, each with its newline, the first one at `offset` of the file."""
+        """Receive whole lines, each with its newline, the first one at `offset` of the file."""
 
     def add_block(self, block: LineBlock) -> None:
-        """Take a line that is too large, or has no newline."""
+        """Receive a line that is too large, or has no newline."""
 
 
 def feed_lines(
@@ -37,10 +37,10 @@ def feed_lines(
 ) -> None:
     """Feed the whole lines of an open file from `offset` to its end, and a last line without newline as torn.
 
-    `offset` and `end` are beginnings of lines. A line longer than `max_line` is fed reduced (see `oversized_line`).
+    `offset` and `end` are beginnings of lines. A line longer than `max_line` is shortened (see `oversized_line`).
     """
     try:
-        # Fresh buffers for each file cost more in page faults than reading the file does.
+        # New buffers for each file would cost more in page faults than reading the file.
         buffers = _spare_buffers.pop()
     except IndexError:
         buffers = _new_buffers()
@@ -95,7 +95,7 @@ def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes]
 
 
 class _LongLine:
-    """A line that is larger than the buffer: kept whole up to `max_bytes`, reduced beyond."""
+    """A line that is larger than the buffer; above `max_bytes` it is shortened."""
 
     def __init__(self, max_bytes: int) -> None:
         self.size = 0
@@ -104,7 +104,7 @@ class _LongLine:
         self._big: BigLine | None = None
 
     def feed(self, piece: bytes | bytearray, end: int) -> None:
-        """Take the next bytes of the line: those of a piece up to `end`."""
+        """Add the next bytes of the line: those of `piece` up to `end`."""
         self.size += end
         if self._big is None and self.size > self._max_bytes:
             self._big = BigLine()
@@ -116,16 +116,16 @@ class _LongLine:
             self._whole += memoryview(piece)[:end]
 
     def block(self, offset: int, *, torn: bool) -> LineBlock:
-        """Return the line, which begins at `offset`."""
+        """Return the line as a block that begins at `offset`."""
         if self._big is not None:
             return LineBlock(offset, [self._big.reduced()], self.size, torn=torn)
         return LineBlock(offset, [bytes(self._whole)], torn=torn)
 
 
 def _feed_rest(descriptor: int, line: _LongLine, offset: int, pieces: bytearray) -> bytearray | None:
-    """Stream the rest of a line that begins at `offset`; return what was read of the next line.
+    """Stream the rest of a line that begins at `offset`; return the bytes already read of the next line.
 
-    That is None where this line ends the file without a newline.
+    Returns None if this line ends the file without a newline.
     """
     while got := os.preadv(descriptor, [pieces], offset + line.size):
         end = pieces.find(b"\n", 0, got)

@@ -34,7 +34,7 @@ def summaries_of(
     *,
     workers_for: Callable[[int], int] = one_worker,
 ) -> Iterator[Summary | None]:
-    """Yield the summary of every file; `workers_for` says how many processes read so many bytes."""
+    """Yield the summary of every file; the number of processes depends on the number of bytes (`workers_for`)."""
     workers = workers_for(sum(file.size for file in files))
     make = make or summarise_file
     if workers == 1:
@@ -50,7 +50,7 @@ def summaries_of(
 
 
 def summarise_file(file: FoundFile, override: str | None = None, *, texts: list[str] | None = None) -> Summary | None:
-    """Read one file into its summary; None if it vanished meanwhile.
+    """Read one file into its summary; return None if it was deleted meanwhile.
 
     `texts` receives the texts of its user and assistant messages.
     """
@@ -83,7 +83,7 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
                 reader.finish()
                 if reader.is_transcript:
                     return summarise_transcript(descriptor, path, status)
-                # Marks are only ever added, so this ends.
+                # Each round adds a mark, so this loop ends.
                 marks = Marks(marks.agents | reader.marks)
                 decided = agent_of(marks)
                 if decided == agent:
@@ -102,7 +102,7 @@ def agent_of_file(path: str, agent_of: Callable[[Marks], str]) -> str:
 
 
 def _not_read(path: str, agent: str, cause: BaseException | None) -> Summary | None:
-    """Return a summary with the reason for a file that exists but cannot be read; None for one that vanished."""
+    """Return a summary with the reason why a file cannot be read; None if it was deleted meanwhile."""
     try:
         status = os.stat(path)
     except OSError:

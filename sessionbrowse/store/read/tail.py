@@ -16,7 +16,7 @@ _STEP = 65536
 
 
 class Growth(Struct, frozen=True):
-    """Lines appended since the last reading: whether ours is there, and whether others are before or after it."""
+    """Lines appended since the last reading: flags for our line, for others before it, and for others after it."""
 
     ours: bool
     others_before: bool
@@ -37,13 +37,13 @@ class Tail:
         self._line_start = _line_start(descriptor, session.size) if session.torn else session.size
 
     def shrank(self, descriptor: int) -> bool:
-        """Tell whether the file did more than grow: it is shorter, or the byte before its old end is no newline."""
+        """Tell whether the file did not just grow: it is shorter, or the byte before its old end is no newline."""
         if os.fstat(descriptor).st_size < self.size:
             return True
         return self.size > 0 and not self.torn and os.pread(descriptor, 1, self.size - 1) != b"\n"
 
     def read_on(self, descriptor: int, ours: bytes | None = None) -> Growth:
-        """Read what was appended; `ours` is the line, without newline, that we wrote."""
+        """Read the lines appended since; `ours` is the line, without newline, that we wrote."""
         found = before = after = False
         end = self._line_start
         size = os.fstat(descriptor).st_size
@@ -68,7 +68,7 @@ class Tail:
         return Growth(found, before, after)
 
     def _take(self, raw: bytes) -> bool:
-        """Note an entry that another program wrote; return False for a line that is no entry."""
+        """Record an entry that another program wrote; return False for a line that is not an entry."""
         line = raw.strip(b" \t\r\n")
         envelope = read_envelope(line) if line else BadLine("")
         if isinstance(envelope, BadLine) or (envelope.type == "session" and not self._keeps_headers):

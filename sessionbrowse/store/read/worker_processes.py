@@ -1,4 +1,4 @@
-"""One function applied to many files in several forked processes, for the command line and the indexer.
+"""Apply one function to many files in several forked processes, for the command line and the indexer.
 
 A forked process starts in milliseconds. Forking is safe only while no other thread lives, and on macOS not even then:
 otherwise this process does all the work itself.
@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 MIN_BYTES = 24 * 1024 * 1024
-"""Fewer bytes are read before another process has started."""
+"""Minimum number of bytes for each process; fewer bytes are read before another process has started."""
 CHUNK_BYTES = 4 * 1024 * 1024
 MAX_CHUNKS = 8192
 MOST_WORKERS = 8
@@ -32,7 +32,7 @@ def one_worker(_total_bytes: int) -> int:
 
 
 def workers_for(total_bytes: int) -> int:
-    """Return the number of processes, this one included, to read so many bytes; 1 while another thread lives."""
+    """Return the number of processes to read so many bytes, including this one; 1 while another thread is alive."""
     if total_bytes < MIN_BYTES or not hasattr(os, "fork") or sys.platform == "darwin" or not _is_alone():
         return 1
     return max(1, min(_cores(), MOST_WORKERS))
@@ -88,7 +88,7 @@ def fork_map(
         for number in _drawn(tickets):
             done.add(number)
             yield work(chunks[number])
-        # Before reading the results of the others, which are complete only when they finish.
+        # Finish before reading the results of the other processes, which are complete only when those finish.
         finish()
         for _, answers in children:
             for number, answer in _received(answers):

@@ -1,4 +1,4 @@
-"""Checks before a change: only regular files in the place they were found in, which their program would open."""
+"""Checks before a change: the file must be regular, in the place where it was found, and acceptable to its program."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sessionbrowse.text import clean
 class Target(Struct, frozen=True):
     """A session file to change, and the directories in which it may be.
 
-    `roots` are the directories in which it was found; empty where the user typed its path, which is permission for a
-    file in that very directory.
+    `roots` are the directories in which it was found; empty if the user typed its path, which permits changing a file
+    in that directory.
     """
 
     path: str
@@ -28,8 +28,8 @@ def admitted(target: Target) -> str:
     """Return the real path of a file that may be changed.
 
     Raises:
-        RefusedWrite: a link leads out of every root, or it is no regular file.
-        NotASession: there is none.
+        RefusedWrite: a link leads out of every root, or the path is not a regular file. NotASession: there is no such
+        file.
     """
     path = os.path.abspath(target.path)
     roots = target.roots or (os.path.dirname(path),)

@@ -13,7 +13,7 @@ _NOT_HERE = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP})
 
 
 def exchange(first: str, second: str) -> bool:
-    """Swap two files' names in one step; False where system or disk cannot do that.
+    """Swap two files' names in one step; return False if system or disk cannot do that.
 
     Raises:
         OSError: one of them is gone, or the disk refused.
@@ -22,11 +22,10 @@ def exchange(first: str, second: str) -> bool:
 
 
 def rename_to_free(source: str, target: str) -> bool:
-    """Rename a file or folder to an unused name in one step; False where system or disk cannot do that.
+    """Rename a file or folder to an unused name in one step; return False if system or disk cannot do that.
 
     Raises:
-        FileExistsError: there is something of that name.
-        OSError: it is gone, or the disk refused.
+        FileExistsError: there is something of that name. OSError: the file or folder is gone, or the disk refused.
     """
     return _renamed(source, target, _RENAME_NOREPLACE)
 

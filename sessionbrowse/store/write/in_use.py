@@ -29,9 +29,9 @@ _ACCESS_MODE = 0o3
 
 
 class FileUsage(Struct, frozen=True):
-    """The signs that a program may be writing a file, as sentences; the state is that of the strongest sign.
+    """The signs that a program may be writing a file, as sentences; the strongest sign determines the state.
 
-    held: a program has it open for writing; may-be-in-use: its program runs where the session belongs; recent: it
+    held: a program has it open for writing; may-be-in-use: its program runs in the session's directory; recent: it
     changed in the last ten minutes.
     """
 
@@ -40,7 +40,7 @@ class FileUsage(Struct, frozen=True):
 
     @property
     def in_use(self) -> bool:
-        """Whether a program is seen, rather than only a recent change."""
+        """True if there is a sign of a program, not only a recent change."""
         return self.state in ("held", "may-be-in-use")
 
 
@@ -120,7 +120,7 @@ def is_program(process: Process, agent: Agent) -> bool:
 
 
 def holders(path: str, pids: Iterable[int], proc: str = PROC) -> Iterator[int]:
-    """Yield the processes that have this file open for writing, under whatever path."""
+    """Yield the processes that have this file open for writing, under any path."""
     try:
         wanted = os.stat(path)
     except OSError:
@@ -134,7 +134,7 @@ def holders(path: str, pids: Iterable[int], proc: str = PROC) -> Iterator[int]:
             continue
         for number in numbers:
             link = os.path.join(folder, number)
-            # Only links with the file's name are followed: another may lead to a disk that never answers.
+            # Only links with the file's name are followed, because others may lead to a disk that never answers.
             if os.path.basename(_link(link)) != name or not _writes(proc, pid, number):
                 continue
             with suppress(OSError):
@@ -180,7 +180,8 @@ def _by_traces(
             lines = (read(os.path.join(terminals, name)) or b"").decode("utf-8", "surrogateescape").split("\n")
             if lines[1:2] != [path] and (len(lines) < 2 or _real(lines[1]) != path):
                 continue
-            # The note of a terminal's last session stays after the program ends; it counts only while one runs there.
+            # The file with a terminal's last session stays after the program ends, so it counts only while the program
+            # runs there.
             pid = next((p.pid for p in processes if p.terminal in (name, "")), None)
             if pid is not None:
                 yield f"{agent.name} (process {pid}) last opened it in its terminal"

@@ -42,8 +42,8 @@ class Change(Struct, frozen=True, kw_only=True):
 
     `before` holds what undoing it needs, `plan` the intended change (with a `kind`), `after` the change made. `group`
     joins the changes that one command made. `undoes` is the change that this one took back. `left` is the file's state
-    after the change, `was_changed_ms` the time of the last change by another program. `lost` says why the change cannot
-    be undone any more.
+    after the change, `was_changed_ms` the time of the last change by another program, `lost` the reason why the change
+    cannot be undone any more.
     """
 
     id: str
@@ -66,7 +66,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def can_be_tried(self) -> bool:
-        """Whether the change was made, is not undone, and is no undo itself."""
+        """True if undoing the change can be tried: it was made, is not undone, and is no undo itself."""
         return self.state == "done" and self.undone_by is None and self.undoes is None
 
 
@@ -134,7 +134,7 @@ class Journal:
         return change
 
     def done(self, change: Change, after: dict[str, Json] | None = None, left: Fingerprint | None = None) -> bool:
-        """Record that a change was made; False if the record could not be written (recovery finds it out later)."""
+        """Record that a change was made; return False if that could not be written (recovery finds it out later)."""
         return self._end({"record": "done", "id": change.id, "after": after or {}, "left": msgspec.to_builtins(left)})
 
     def failed(self, change: Change, reason: str) -> bool:
@@ -187,7 +187,7 @@ class Journal:
             try:
                 records.append(loads(line))
             except BadJson:
-                continue  # a record that a kill interrupted, or the empty end
+                continue  # a record that a crash interrupted, or the empty end
         return records
 
     def _take(self, record: Json, found: dict[str, Change]) -> None:
@@ -209,7 +209,7 @@ class Journal:
             elif kind == "lost" and change is not None:
                 found[change.id] = msgspec.structs.replace(change, lost=str(record.get("reason")))
         except (msgspec.ValidationError, KeyError):
-            return  # a record of a newer sessionbrowse, which this version cannot undo
+            return  # a change by a newer sessionbrowse, which this version cannot undo
 
 
 def _open_at_once(path: str, flags: int) -> int:

@@ -1,4 +1,4 @@
-"""omp's lock file, taken for every append and rewrite; the protocol is omp's own (omp 18.2.1 and newer)."""
+"""omp's lock file, which a program must create for every append and rewrite (protocol of omp 18.2.1 and newer)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sessionbrowse.errors import InUse
 from sessionbrowse.store.read.content import closing
 
 WAIT_S = 0.5
-"""How long omp waits for the lock before its own write fails; nobody may hold it longer."""
+"""Seconds that omp waits for the lock before its own write fails; no program may hold the lock longer."""
 _POLL_S = 0.002
-# A lock file that is left would keep omp from saving for as long as this process lives.
+# Attempts to remove the lock: a lock file left behind would keep omp from saving while this process lives.
 _REMOVALS = 3
 _RECORD = re.compile(rb"(\d+):(\d+)\s*")
 
@@ -50,7 +50,7 @@ def publish_lock(
         yield
     finally:
         for _ in range(_REMOVALS):
-            # Another program may have taken it for stale and hold it now.
+            # Another program may have treated our lock as stale, and may hold its own lock now.
             if _content(lock) != record:
                 break
             with suppress(OSError):
@@ -70,7 +70,8 @@ def _create(lock: str, record: bytes) -> bool:
             with suppress(OSError):
                 os.unlink(lock)
             raise
-    # Before it was written, another program may have removed it as a leftover: then the lock is not held.
+    # Another program may have removed the file as a leftover before its content was written; then the lock is not
+    # held.
     return _content(lock) == record
 
 

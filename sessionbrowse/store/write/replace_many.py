@@ -1,8 +1,8 @@
-"""Give many session files another header line and another place, all of them or none.
+"""Give many session files another header line and another path, all of them or none.
 
-Five steps: write every new version beside its place, move every old version into a hidden folder on its own disk, give
-the new versions their names, move folders, remove the old versions. Until the last step everything can be put back;
-from then on every file is in its place.
+Five steps: write every new version beside its final path, move every old version into a hidden folder on its own disk,
+give the new versions their names, move folders, remove the old versions. Until the last step everything can be put
+back; from then on every new version is in its place.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def replacements_of(plan: dict[str, Json]) -> list[Replacement]:
 
 
 def carry_out(replacements: list[Replacement], folders: list[Move], change_id: str) -> list[str]:
-    """Replace all files and move all folders, or leave everything as it is; return what `finish` does.
+    """Replace all files and move all folders, or leave everything as it is; return the paths that `finish` returns.
 
     Raises:
         RefusedWrite: a file changed meanwhile, or something is in the way.

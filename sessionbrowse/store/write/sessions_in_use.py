@@ -1,7 +1,7 @@
-"""Find the listed sessions that running agents use, cheaply enough for a check every few seconds.
+"""Find the listed sessions that running agents use, fast enough for a check every few seconds.
 
 The result is a mark in a list, not a permission: `in_use.file_usage` checks more before a file is changed. An agent
-that runs in a directory is taken to use the session that changed last there.
+that runs in a directory is assumed to use the directory's session that changed last.
 """
 
 from __future__ import annotations

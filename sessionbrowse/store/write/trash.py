@@ -1,6 +1,6 @@
 """Move files to the trash and back: the system's trash (freedesktop specification), or a folder of our own in its form.
 
-`send2trash` does not tell the name that an item got. So one item is moved at a time, under the lock of
+`send2trash` does not return the name that an item got. So one item is moved at a time, under the lock of
 `state_directory.only_one`, and the trash is compared before and after. Only `remove_for_good` deletes a user's file,
 apart from the source of a copy that has reached the disk.
 """
@@ -27,7 +27,7 @@ _BLOCK = 1024 * 1024
 
 
 class Trashed(Struct, frozen=True, kw_only=True):
-    """One item in a trash: where it was, where it is (None: the system did not say), its `.trashinfo` if it has one.
+    """One item in a trash: its original path, its path now (None if the system did not tell), its `.trashinfo` if any.
 
     `inode` and `size` identify the item; a folder's size is 0.
     """
@@ -44,7 +44,7 @@ class NoTrash(RefusedWrite):
 
 
 def system_trash(path: str) -> None:
-    """Hand a file or folder to the system's trash."""
+    """Move a file or folder to the system's trash."""
     from send2trash import send2trash  # this import takes 20 ms, and only deletions need it
 
     send2trash(path)
@@ -67,8 +67,8 @@ def put(path: str, homes: tuple[str, ...], to_trash: Callable[[str], None] = sys
     `homes` are trash directories of the user beside those of the item's own disk.
 
     Raises:
-        NoTrash: no trash takes it; it is where it was.
-        WriteFailed: it is neither where it was nor found in a trash; the sentence says so.
+        NoTrash: no trash accepts the item; it is still in its place. WriteFailed: it is neither where it was nor found
+        in a trash; the sentence says so.
     """
     status = os.lstat(path)
     directories = tuple(dict.fromkeys((*homes, *_trashes_of_disk(path))))
@@ -127,7 +127,7 @@ def put_in_own(path: str, directory: str, *, name: str, deleted_at: str) -> Tras
 
 
 def find(original: str, inode: int, size: int, homes: tuple[str, ...]) -> Trashed | None:
-    """Return where an item lies in a trash that a killed program put there, None if it is in none."""
+    """Return the path in a trash of an item that an interrupted run moved there, None if it is in no trash."""
     directories = dict.fromkeys((*homes, *_trashes_of_disk(original)))
     for info, item in _new(original, {directory: set() for directory in directories}):
         try:
@@ -142,7 +142,7 @@ def find(original: str, inode: int, size: int, homes: tuple[str, ...]) -> Trashe
 def find_in_own(original: str, directory: str, name: str) -> Trashed | None:
     """Return the place of an item that was copied from another disk into our own trash; None if it is not there.
 
-    The leftovers of an attempt that was killed are removed.
+    The leftovers of an interrupted attempt are removed.
     """
     item = os.path.join(directory, "files", name)
     info = os.path.join(directory, "info", name + INFO_SUFFIX)
@@ -176,19 +176,19 @@ def forget_second(trashed: Trashed) -> None:
 
 
 def forget_stray(original: str, homes: tuple[str, ...]) -> None:
-    """Remove `.trashinfo` files without an item, which a kill in the middle of trashing leaves behind."""
+    """Remove `.trashinfo` files without an item, which a crash in the middle of trashing leaves behind."""
     directories = dict.fromkeys((*homes, *_trashes_of_disk(original)))
     _clear_stray_infos(original, {directory: set() for directory in directories})
 
 
 def identity(path: str) -> dict[str, str | int]:
-    """Return what identifies an item before it is moved, for the journal."""
+    """Return the inode and size that identify an item before it is moved, for the journal."""
     status = os.lstat(path)
     return {"original": path, "inode": status.st_ino, "size": size_of(status)}
 
 
 def missing(trashed: Trashed) -> str | None:
-    """Return why an item cannot be brought back, or None if it can."""
+    """Return the reason why an item cannot be restored, or None if it can."""
     name = clean(os.path.basename(trashed.original))
     if trashed.item is None:
         return f"The system did not say where {name} went; look for it in your system's trash."
@@ -204,11 +204,11 @@ def missing(trashed: Trashed) -> str | None:
 
 
 def take_back(trashed: Trashed, *, keep_info: bool = False) -> None:
-    """Move an item from the trash back to where it was, with its time; folders that are gone are made again.
+    """Move an item from the trash back to its original path, with its time; missing folders are made again.
 
     Raises:
-        RefusedWrite: it cannot come back; the sentence says why.
-        WriteFailed: the disk refused; it is still in the trash.
+        RefusedWrite: the item cannot be restored; the sentence says why. WriteFailed: the disk refused; it is still in
+        the trash.
     """
     why = missing(trashed)
     if why is not None:
@@ -228,7 +228,7 @@ def take_back(trashed: Trashed, *, keep_info: bool = False) -> None:
 
 
 def put_again(trashed: Trashed) -> None:
-    """Move an item that was brought back to where it lay in the trash, if it is still that item."""
+    """Move a restored item back to its path in the trash, if it is still the same item."""
     with suppress(OSError):
         if (
             trashed.item is not None
@@ -264,7 +264,7 @@ def remove_for_good(path: str) -> None:
 
 
 def move(source: str, target: str) -> None:
-    """Move a file or folder, also to another disk, never over anything; times are kept.
+    """Move a file or folder, also to another disk, without overwriting anything; times are kept.
 
     Raises:
         FileExistsError: there is something of that name.
@@ -287,7 +287,7 @@ def _move_to_other_disk(source: str, target: str) -> None:
         if not os.path.isdir(source) or os.path.islink(source):
             os.unlink(source)
             return
-        # A folder is renamed before it is removed: if removing stops halfway, no session has half a folder.
+        # A folder is renamed before it is removed, so no session has half a folder if removing stops halfway.
         going = os.path.join(os.path.dirname(source), f".{os.path.basename(source)}.going")
         os.rename(source, going)
     except OSError:
@@ -398,7 +398,7 @@ def _clear_stray_infos(path: str, before: dict[str, set[str]]) -> None:
     stem = os.path.splitext(os.path.basename(path))[0]
     for directory, old in before.items():
         for name in _infos(directory) - old:
-            # A kill may leave an empty `.trashinfo`.
+            # A crash may leave an empty `.trashinfo`.
             info = os.path.join(directory, "info", name)
             item = os.path.join(directory, "files", name.removesuffix(INFO_SUFFIX))
             if name.startswith(stem) and not os.path.lexists(item):

@@ -21,7 +21,7 @@ from sessionbrowse.text import clean
 
 
 def temporary_beside(path: str) -> str:
-    """Return the temporary name of a file's next version: omp takes it for a leftover, and no program lists it."""
+    """Return the temporary name of a file's next version; omp treats it as a leftover, and no program lists it."""
     return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(8)}.tmp")
 
 
@@ -30,8 +30,8 @@ def rewrite_file(
 ) -> Fingerprint | None:
     """Replace a file by a new version made beside it; mode, owner and time of change are kept.
 
-    The source must stay unchanged until it is replaced. Lines that another program appends to the old file in that
-    moment are copied over (the result is then None). `tick_ns` is added to the time.
+    The source must stay unchanged until it is replaced. Lines that another program appends to the old file during the
+    replacement are copied over (the result is then None). `tick_ns` is added to the time.
 
     Raises:
         RefusedWrite: the file changed since it was read, or has a second name, which would keep the old version.
@@ -62,7 +62,7 @@ def rewrite_file(
 
 
 def _put_in_place(file: OpenedFile, temporary: str, source: os.stat_result) -> None:
-    """Give the new version the file's name; the file replaced must be the one that was read."""
+    """Give the new version the file's name; the file that it replaces must be the one that was read."""
     if not exchange(temporary, file.path):
         os.rename(temporary, file.path)
         return
@@ -104,12 +104,11 @@ def create_file(
 ) -> Fingerprint:
     """Create a new file, whole or not at all.
 
-    It gets its name when its content is on the disk, and never replaces another file. `temporary` is its name until
-    then.
+    The file gets its name when its content is on the disk, and never replaces another file. `temporary` is its name
+    until then.
 
     Raises:
-        RefusedWrite: there is one of that name.
-        WriteFailed: the disk refused; nothing is there.
+        RefusedWrite: there is a file of that name. WriteFailed: the disk refused; no file was made.
     """
     temporary = temporary or temporary_beside(path)
     made: os.stat_result | None = None
@@ -133,8 +132,8 @@ def move_file(source: str, target: str) -> None:
     """Give a file another name on the same disk, never that of another file; the file itself is not touched.
 
     Raises:
-        FileExistsError: there is something of that name.
-        OSError: the disk refused, or did not confirm; the file has its old name, if the disk took that.
+        FileExistsError: there is something of that name. OSError: the disk refused or did not confirm; the file has
+        its old name again, if the disk allowed that.
     """
     if not rename_to_free(source, target):
         _link_and_unlink(source, target)
@@ -175,7 +174,7 @@ def _link_and_unlink(source: str, target: str) -> None:
 def move_folder(source: str, target: str) -> None:
     """Give a folder another name on the same disk, never that of another one; see `move_file`."""
     if not rename_to_free(source, target):
-        # A rename would replace an empty folder, which may be somebody else's.
+        # A rename would replace an empty folder, which may belong to another program.
         if os.path.lexists(target):
             raise FileExistsError(target)
         os.rename(source, target)
@@ -203,7 +202,7 @@ def write_new(
 ) -> None:
     """Write a new file with its mode, owner and time, and wait until the disk has it.
 
-    Without an owner the system takes the bits of the process's umask from the mode, as for every new file.
+    Without an owner the process's umask limits the mode, as for every new file.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | FLAGS
     with closing(os.open(path, flags, mode if owner is None else 0o600)) as descriptor:

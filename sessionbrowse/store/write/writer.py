@@ -1,7 +1,7 @@
 """The safe writer: with `whole_files`, the only code that writes to a user's session file. It adds and overwrites.
 
 `services/` decides which changes are allowed. Every function keeps three promises: no byte of the file is lost, an
-error says what the file holds now, and the change is on the disk before the function returns.
+error says what the file contains now, and the change is on the disk before the function returns.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from sessionbrowse.text import iso_ms
 from sessionbrowse.text import size as shown_size
 
 MAX_ATTEMPTS = 50
-"""How often a line is appended again after another program wrote first; each attempt adds one more line."""
+"""Maximum number of times a line is appended again after another program wrote first; each attempt adds a line."""
 LINE_LOOKS, LINE_LOOK_S = 5, 0.01
-"""How often, and with which pause in seconds, an unfinished last line is read again before it counts as torn."""
+"""Number of times, and pause in seconds, for reading an unfinished last line again before it counts as torn."""
 OMP_TICK_NS = 1_000_000
 """omp's caches identify a file by size and time, so a change of the slot must change the time too (omp 18)."""
 
@@ -40,7 +40,7 @@ FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 class Appended(Struct, frozen=True):
     """The result of an append: the id of our last line, the file's state now, sentences for the user.
 
-    `left` is None where another program wrote behind us.
+    `left` is None if another program wrote after our line.
     """
 
     entry_id: str
@@ -76,9 +76,8 @@ def opened(target: Target) -> Iterator[OpenedFile]:
     """Open a session file that may be changed, and read it as its program does.
 
     Raises:
-        RefusedWrite: it is not where it may be, or its program would refuse it.
-        NotASession: it cannot be read, or is none.
-        WriteFailed: the disk failed in a way that the writer does not handle itself.
+        RefusedWrite: the file is outside its place, or its program would refuse it. NotASession: the file cannot be
+        read, or is no session. WriteFailed: the disk failed in a way that the writer does not handle itself.
     """
     path = admitted(target)
     with closing(open_regular(path)) as descriptor:
@@ -122,8 +121,7 @@ def append_line(
     messages; so the entry is appended again with the right parent. An unfinished last line is ended first.
 
     Args:
-        entry_id: an unused id for the line.
-        under_lock: take omp's lock meanwhile.
+        entry_id: an unused id for the line. under_lock: hold omp's lock meanwhile.
 
     Raises:
         RefusedWrite: the file was replaced or shortened since it was read, or its last record has no id.
@@ -153,7 +151,7 @@ def append_line(
 
 
 def _let_line_end(file: OpenedFile) -> None:
-    """Wait for a program that is writing a line to end it: ending it here too would leave a blank line."""
+    """Wait until another program has ended the line that it is writing; a second end would leave a blank line."""
     for _ in range(LINE_LOOKS):
         if not file.tail.torn:
             return
@@ -237,7 +235,7 @@ def _overtaken(file: OpenedFile, plan: AppendLine) -> str:
 def _settled(
     file: OpenedFile, plan: AppendLine, entry_id: str, before: os.stat_result, written: os.stat_result, alone: bool
 ) -> Appended:
-    """Return the file's state; put its time of change back where the plan asks for it and nobody else wrote."""
+    """Return the file's state; restore its time of change if the plan says so and no other program wrote."""
     if not alone:
         return Appended(entry_id, None)
     if not plan.keep_mtime:
@@ -299,7 +297,7 @@ def overwrite_slot(file: OpenedFile, old: bytes, new: bytes) -> tuple[Fingerprin
 
 
 def mend_slot(path: str, damaged: bytes, whole: bytes) -> None:
-    """Restore a title slot of which a killed process wrote only a part, if nobody changed it since.
+    """Restore a title slot of which an interrupted process wrote only a part, if no program changed it since.
 
     Raises:
         RefusedWrite, OSError: nothing could be put back.
@@ -334,7 +332,7 @@ def _after_failed_slot(file: OpenedFile, writing: int, old: bytes, error: OSErro
 
 @contextmanager
 def _open_same(file: OpenedFile, flags: int) -> Iterator[int]:
-    """Open the file for writing, if the one at its path is still the one that was read."""
+    """Open the file for writing, if the file at its path is still the one that was read."""
     try:
         descriptor = os.open(file.path, flags | FLAGS)
     except OSError as error:
@@ -360,7 +358,7 @@ def locked(path: str, is_wanted: bool) -> Iterator[None]:
 
 
 def is_at(path: str, status: os.stat_result) -> bool:
-    """Tell whether the file at a path is still this one."""
+    """Tell whether the file at a path is still this file."""
     try:
         return os.path.samestat(os.lstat(path), status)
     except OSError:
