@@ -87,8 +87,6 @@ def _home(around: Surroundings) -> str:
     return around.environ.get("HOME") or around.environ.get("USERPROFILE") or around.home
 
 
-RULES = rules.ATOMIC
-
 ATOMIC = Agent(
     name="atomic",
     glyph="α",
@@ -96,7 +94,7 @@ ATOMIC = Agent(
     install="npm install -g @bastani/atomic",
     own_names=(".atomic", "atomic"),
     places=places,
-    rules=RULES,
+    rules=rules.ATOMIC,
     folder_of=folder_of,
     owns_folder_form=is_dashed_folder,
     companions=companions,

@@ -87,8 +87,6 @@ def _directory(around: Surroundings, value: str) -> str:
     return absolute(expand_home(value, around.home), around.cwd)
 
 
-RULES = rules.INDUSAGI
-
 INDUSAGI = Agent(
     name="indusagi",
     glyph="ι",
@@ -96,7 +94,7 @@ INDUSAGI = Agent(
     install="npm install -g indusagi-coding-agent",
     own_names=(".indusagi", ".pindusagi", "indusagi"),
     places=places,
-    rules=RULES,
+    rules=rules.INDUSAGI,
     folder_of=folder_of,
     owns_folder_form=is_dashed_folder,
     companions=no_companions,

@@ -66,17 +66,8 @@ def places(around: Surroundings) -> list[Place]:
         directory = absolute(flat or "", start)
         active = stores[0]
         env = {**active.env, SESSION_DIR: directory}
-        found.append(
-            Place(
-                "omp",
-                directory,
-                "flat",
-                SESSION_DIR,
-                env,
-                active.agent_dir,
-                os.path.join(active.data, "blobs"),
-            )
-        )
+        place = _place(active, "flat", directory)
+        found.append(msgspec.structs.replace(place, source=SESSION_DIR, env=env))
     found += [_place(store, "registry", os.path.join(store.state, "custom-session-files")) for store in stores]
     found += [_place(store, "archive", os.path.join(store.data, "archive", "sessions")) for store in stores]
     return distinct(found)
@@ -264,8 +255,6 @@ def _place(store: ProfileDirectories, kind: str, root: str) -> Place:
     return Place("omp", root, kind, store.source, store.env, store.agent_dir, blobs)  # type: ignore[arg-type]
 
 
-RULES = rules.OMP
-
 OMP = Agent(
     name="omp",
     glyph="ω",
@@ -273,7 +262,7 @@ OMP = Agent(
     install="bun install -g @oh-my-pi/pi-coding-agent",
     own_names=(".omp", "omp"),
     places=places,
-    rules=RULES,
+    rules=rules.OMP,
     folder_of=folder_of,
     owns_folder_form=owns_folder_form,
     companions=companions,

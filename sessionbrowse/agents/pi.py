@@ -53,8 +53,6 @@ def folder_of(cwd: str, around: Surroundings) -> str:
     return dashed_folder(absolute(configured_path(cwd, around.home) or cwd, around.cwd))
 
 
-RULES = rules.PI
-
 PI = Agent(
     name="pi",
     glyph="π",
@@ -62,7 +60,7 @@ PI = Agent(
     install="npm install -g @earendil-works/pi-coding-agent",
     own_names=(".pi", "pi"),
     places=places,
-    rules=RULES,
+    rules=rules.PI,
     folder_of=folder_of,
     owns_folder_form=is_dashed_folder,
     companions=no_companions,

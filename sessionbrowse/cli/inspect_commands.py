@@ -14,12 +14,7 @@ from sessionbrowse.store.read.session_file import open_session
 
 def run_show(arguments: argparse.Namespace) -> int:
     """Carry out `show`: print header, entries, branches, labels and problems of one file."""
-    document = documents.show_document(_open(arguments))
-    if arguments.json:
-        output.print_json(document)
-    else:
-        output.print_show(document)
-    return 0
+    return output.print_either(arguments.json, documents.show_document(_open(arguments)), output.print_show)
 
 
 def run_tree(arguments: argparse.Namespace) -> int:
@@ -37,12 +32,7 @@ def run_context(arguments: argparse.Namespace) -> int:
     """Carry out `context`: print the messages the model would receive, and why other entries are left out."""
     session = _open(arguments)
     at = documents.find_entry(session, arguments.at) if arguments.at is not None else None
-    document = documents.context_document(session, at)
-    if arguments.json:
-        output.print_json(document)
-    else:
-        output.print_context(document)
-    return 0
+    return output.print_either(arguments.json, documents.context_document(session, at), output.print_context)
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
@@ -50,11 +40,7 @@ def run_diff(arguments: argparse.Namespace) -> int:
     session = _open(arguments)
     left, right = (documents.find_entry(session, reference) for reference in (arguments.left, arguments.right))
     document = compare.compare_document(session, compare.compare(session, left, right), real_surroundings().home)
-    if arguments.json:
-        output.print_json(document)
-    else:
-        output.print_comparison(document)
-    return 0
+    return output.print_either(arguments.json, document, output.print_comparison)
 
 
 def _open(arguments: argparse.Namespace) -> Session:

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sessionbrowse.cli import output
@@ -79,11 +80,8 @@ def run_labels(arguments: argparse.Namespace) -> int:
         for document in inspect.label_documents(opener.open(session.path, session.agent), scope.around.home)
     ]
     documents.sort(key=lambda document: str(document["time"] or ""), reverse=True)
-    if arguments.json:
-        output.print_json(documents)
-    else:
-        output.print_labels(documents, home=scope.around.home)
-    return 0
+    print_text = partial(output.print_labels, home=scope.around.home)
+    return output.print_either(arguments.json, documents, print_text)
 
 
 def summary_document(summary: Summary) -> dict[str, Any]:

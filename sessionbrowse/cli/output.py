@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sessionbrowse.text import age, clean, clean_lines, cost, json_exact, shorten_home, tokens, truncate
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sessionbrowse.store.find.discover import Skipped
 
 
+Document = TypeVar("Document")
+
 MOST_INDENTATION = 120
 """Columns of lines before a row of the tree."""
 
@@ -23,6 +25,12 @@ MOST_INDENTATION = 120
 def print_json(document: object) -> None:
     """Print one JSON document and a newline, as UTF-8 whatever the locale says."""
     sys.stdout.buffer.write(_json_bytes(document) + b"\n")
+
+
+def print_either(as_json: bool, document: Document, print_text: Callable[[Document], None]) -> int:
+    """Print a document as JSON or as text, and return the exit status of success."""
+    (print_json if as_json else print_text)(document)
+    return 0
 
 
 def print_json_list(documents: Iterable[object]) -> None:

@@ -104,9 +104,8 @@ class SessionTreeCache:
 
     def labels(self, summary: Summary) -> list[LabelledEntry]:
         """Return the labelled entries of a session, in reverse file order."""
-        known = self._labels.get(summary.path)
-        if known is not None and known[0] == version_of(summary):
-            return known[1]
+        if self.knows_labels(summary):
+            return self._labels[summary.path][1]
         tree = self.tree(summary)
         found = tree.labels() if tree is not None else []
         self._labels[summary.path] = (version_of(summary), found)

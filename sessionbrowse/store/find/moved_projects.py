@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.store.own.small_file import write_own_file
 from sessionbrowse.store.own.state_directory import make_private
 
 FILE = "projects.json"
@@ -100,14 +100,9 @@ def note(
 
 
 def _keep(found: dict[str, Mark], state: str) -> None:
-    temporary = os.path.join(state, f".{FILE}.{secrets.token_hex(4)}")
     with suppress(OSError, RefusedWrite):
         make_private(state)
-        with open(temporary, "wb") as file:
-            file.write(msgspec.json.encode(noted(state) | found))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, os.path.join(state, FILE))
+        write_own_file(os.path.join(state, FILE), msgspec.json.encode(noted(state) | found))
 
 
 def candidates(old: str, state: str, known: Sequence[str] = ()) -> list[Candidate]:
