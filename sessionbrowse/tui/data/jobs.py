@@ -35,7 +35,7 @@ class Outcome(Struct, frozen=True):
 
 
 class Job:
-    """What a running piece of work knows: whether it is still wanted, and how to hand over a value early."""
+    """A running piece of work; it can ask whether it is cancelled, and emit values before its end."""
 
     def __init__(self, lane: Lane, stamp: int) -> None:
         self._lane = lane
@@ -44,19 +44,19 @@ class Job:
         self._stale = threading.Event()
 
     def cancelled(self) -> bool:
-        """Whether nobody waits for this job any more."""
+        """Whether a newer request replaced this job, or its lane was cancelled."""
         return self._lane.stamp != self.stamp
 
     def pause(self, seconds: float) -> None:
-        """Let the interface work for a while; shorter if nobody waits for this job any more."""
+        """Sleep, so that the interface can work; wake early if the job is cancelled."""
         self._stale.wait(seconds)
 
     def cancel(self) -> None:
-        """End a pause: something else was asked for."""
+        """Wake the job from a pause, because it is cancelled."""
         self._stale.set()
 
     def emit(self, value: Any) -> None:
-        """Hand over a value before the end."""
+        """Deliver a value before the job ends."""
         self._lane.deliver(Outcome(self._lane.name, self.stamp, value, last=False))
 
 
@@ -64,7 +64,7 @@ Work = Callable[[Job], Any]
 
 
 class Lane:
-    """One kind of background work; asking again makes the earlier request stale."""
+    """One kind of background work; a new request cancels the earlier one."""
 
     def __init__(self, name: str, receive: Callable[[Outcome], object] | None = None) -> None:
         self.name = name
@@ -77,7 +77,7 @@ class Lane:
         self._after: Work | None = None
 
     def connect(self, receive: Callable[[Outcome], object]) -> None:
-        """Deliver from now on to `receive`, beginning with what came before."""
+        """Deliver outcomes to `receive` from now on, first those that were kept until now."""
         with self._lock:
             self._receive = receive
             kept, self._kept = self._kept, []
@@ -85,7 +85,7 @@ class Lane:
             receive(outcome)
 
     def ask(self, work: Work) -> int:
-        """Have `work` done by a thread, instead of whatever was asked for before; return its stamp."""
+        """Run `work` in a thread instead of the earlier request; return its stamp."""
         with self._lock:
             self.stamp += 1
             self._after = None
@@ -101,7 +101,7 @@ class Lane:
         return job.stamp
 
     def follow(self, work: Work) -> None:
-        """Have `work` done after what is being done, whose result counts too, however often this is asked."""
+        """Run `work` after the running job, which is not cancelled; several calls run only the last `work`."""
         with self._lock:
             running = self._running
             if running is not None and not running.cancelled():
@@ -110,7 +110,7 @@ class Lane:
         self.ask(work)
 
     def cancel(self) -> None:
-        """Make every request stale."""
+        """Cancel every request."""
         with self._lock:
             self.stamp += 1
             self._next = self._after = None
@@ -119,7 +119,7 @@ class Lane:
 
     @property
     def busy(self) -> bool:
-        """Whether something that is wanted is running or waiting."""
+        """Whether a request that is not cancelled runs or waits."""
         running = self._running
         return (running is not None and not running.cancelled()) or self._next is not None or self._after is not None
 
@@ -128,7 +128,7 @@ class Lane:
         return outcome.stamp == self.stamp
 
     def deliver(self, outcome: Outcome) -> None:
-        """Hand an outcome to the receiver, unless it is stale."""
+        """Pass an outcome to the receiver, unless its request was cancelled."""
         with self._lock:
             if outcome.stamp != self.stamp:
                 return
@@ -139,7 +139,7 @@ class Lane:
         try:
             receive(outcome)
         except RuntimeError:
-            # The event loop is closed: the program is on its way out.
+            # The event loop is closed: the program is ending.
             self.cancel()
 
     def _run(self, work: Work, job: Job) -> None:
@@ -155,7 +155,7 @@ class Lane:
                 overtaken = self._running is not job
                 waiting = None if overtaken else self._next
                 if not overtaken and waiting is None and self._after is not None:
-                    # Of the same stamp: the result that was just handed over is not stale by this.
+                    # It has the same stamp, so that the result just delivered still counts.
                     waiting, self._after = (self._after, Job(self, self.stamp)), None
                 if not overtaken:
                     self._next = None

@@ -34,12 +34,12 @@ class LazyRows(Sequence[Made], Generic[Given, Made]):
         return self._make(self._given[index])
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        """Return where an item stands first.
+        """Return the first position of an item.
 
         Raises:
-            ValueError: nowhere.
+            ValueError: the item is not in the list.
         """
-        # Sequence's own asks for one after the other by its number.
+        # The method of Sequence would look up each position, which is slower.
         for number, each in enumerate(self):
             if each == value and number >= start and (stop is None or number < stop):
                 return number

@@ -36,7 +36,7 @@ SORTS = ("recent", "threaded", "name", "size", "cost")
 
 
 class Filter(Struct, frozen=True):
-    """What stands in a filter line; `problem` is a sentence where it cannot match anything.
+    """A typed filter; `problem` is a sentence why it cannot match anything.
 
     `pattern_is_in` tells whether the query's pattern matches in a text.
     """
@@ -48,7 +48,7 @@ class Filter(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it asks for nothing."""
+        """Whether it matches every session."""
         return self.query.is_empty and self.problem is None
 
 
@@ -91,20 +91,20 @@ class SessionRow(Struct, frozen=True, gc=False):
 
 
 class Folding(Struct, frozen=True):
-    """Which families are open: all or none, but for those of the sessions in `flipped`."""
+    """Which families are open: all or none, except the families of the sessions in `flipped`."""
 
     all_open: bool = False
     flipped: frozenset[str] = frozenset()
 
     def flip(self, family: frozenset[str]) -> Folding:
-        """Return these with one family opened that was folded, or folded that was open."""
+        """Return a folding in which one family is opened, or folded if it was open."""
         if self.flipped & family:
             return Folding(self.all_open, self.flipped - family)
         return Folding(self.all_open, self.flipped | {min(family)})
 
 
 class Library:
-    """The summaries, by path."""
+    """All sessions, and the rows of the lists that show them."""
 
     def __init__(self, here: str | None = None) -> None:
         self.here = here
@@ -121,13 +121,13 @@ class Library:
         # The list last asked for (project, named only, hidden too, archived), and the hits of the filter typed in it.
         self._asked: tuple[str | None, bool, bool, bool] | None = None
         self._chosen: list[Summary] = []
-        # For each letter that was typed behind the one before: what stood in the line, and its hits.
+        # The filter as it was after each typed letter, with its hits.
         self._hits: list[tuple[str, list[PickerText]]] = []
         self._typed = PickerTexts()
         self._held: list[PickerText] | None = None
-        # The rows of all of that list, and for what order, folds, pins and ages they are.
+        # The rows of the unfiltered list, and the order, folds, pins and ages that they were made for.
         self._unfiltered: tuple[tuple[str, Folding | None, Pins, AgeGroups | None], list[SessionRow]] | None = None
-        # The folders with their counts, and the row of all, for (hidden too, archived).
+        # The rows of the folders and of "All folders", by (hidden too, archived).
         self._grouped: dict[tuple[bool, bool], tuple[list[ProjectRow], ProjectRow]] = {}
 
     def __len__(self) -> int:
@@ -154,7 +154,7 @@ class Library:
 
     @property
     def is_opening(self) -> bool:
-        """Whether only the first rows are here."""
+        """Whether only the first rows were added so far."""
         return self._opening is not None
 
     def first_rows(self, order: str) -> FirstRows | None:
@@ -193,7 +193,7 @@ class Library:
         return whole.sessions, len(rows)
 
     def know_repositories(self, repositories: Mapping[str, str]) -> None:
-        """Take the repositories of directories, by directory."""
+        """Add the repositories of directories."""
         self._repositories = {**self._repositories, **repositories}
         self._regroup()
 
@@ -220,7 +220,7 @@ class Library:
     def projects(
         self, filter: Filter | None = None, *, hidden: bool = False, archived: bool = False
     ) -> list[ProjectRow]:
-        """Return the rows of the folder list: all, the folder we were started in, the others by last activity."""
+        """Return the rows of the folder list: all, the current directory, the others by last activity."""
         if self._opening is not None:
             rows, whole = self._first_projects(self._opening)
         else:
@@ -297,7 +297,7 @@ class Library:
         chosen = self._newest_first(cwd, named, hidden, archived)
         if not filter.is_empty:
             return self._matching(chosen, filter, sort)
-        # They are the same all day.
+        # The groups stay the same all day.
         groups = age_groups(now_ms) if now_ms is not None and sort == "recent" else None
         asked = (sort, folding, self.pins, groups)
         if self._unfiltered is None or self._unfiltered[0] != asked:
@@ -314,7 +314,7 @@ class Library:
         return rows if groups is None else _with_ages(rows, groups)
 
     def _threads(self, chosen: list[Summary]) -> list[SessionRow]:
-        """Return the rows of threads, those first that hold what is pinned."""
+        """Return the rows of threads, first those with a pinned session."""
         holds = self.pins.holds
         grown: list[list[SessionRow]] = []
         for summary, lasts in threads(chosen):
@@ -325,7 +325,7 @@ class Library:
         return [row for thread in grown for row in thread]
 
     def _rows(self, chosen: list[Summary], folding: Folding | None) -> list[SessionRow]:
-        """Return the rows of an order: what is pinned first, families in one place."""
+        """Return the rows of sorted sessions: pinned ones first, each family together."""
         pinned: dict[str, Summary] = {}
         if self.pins.own or self.pins.omp:
             pinned = {summary.path: summary for summary in chosen if self.pins.holds(summary)}
@@ -358,7 +358,7 @@ class Library:
         return self._chosen
 
     def prepare_filter(self, cwd: str | None, *, named: bool, hidden: bool, archived: bool) -> None:
-        """Make ready what the first letter of a filter needs, in the list that `sessions` is asked for."""
+        """Prepare the texts of a list for filtering, so that the first typed letter is fast."""
         self._newest_first(cwd, named, hidden, archived)
         self._chosen_held()
 
@@ -368,7 +368,7 @@ class Library:
         return self._held
 
     def _matching(self, chosen: list[Summary], filter: Filter, sort: str) -> Sequence[SessionRow]:
-        """Return the hits of a filter; another letter at its end is looked for among the hits so far only."""
+        """Return the hits of a filter; after another typed letter only the earlier hits are searched."""
         query, text = filter.query, filter.text
         if query.pattern is not None or '"' in text:
             self._hits.clear()
@@ -404,7 +404,7 @@ class Library:
 
 
 def same_names(directories: Iterable[str]) -> frozenset[str]:
-    """Return the directories that share their own name with another one."""
+    """Return the directories whose last part is also the last part of another one."""
     by_name: dict[str, list[str]] = {}
     for directory in directories:
         by_name.setdefault(directory.rstrip("/\\").rpartition("/")[2], []).append(directory)
@@ -412,7 +412,7 @@ def same_names(directories: Iterable[str]) -> frozenset[str]:
 
 
 def thread_prefix(lasts: Sequence[bool]) -> str:
-    """Return the lines that hang a session on its parent; `lasts` tells for each level whether it is the last there."""
+    """Return the lines that connect a session to its parent; `lasts`: whether it is the last one at each level."""
     if len(lasts) < 2:
         return ""
     above = "".join(["  " if last else "│ " for last in lasts[1:-1]])
@@ -420,7 +420,7 @@ def thread_prefix(lasts: Sequence[bool]) -> str:
 
 
 def _with_ages(rows: list[SessionRow], groups: AgeGroups) -> list[SessionRow]:
-    """Name the age on the first row of each group; rows that are pinned are a group of their own."""
+    """Name the age on the first row of each group; pinned rows form a group of their own."""
     until = float("inf")
     for number, row in enumerate(rows):
         if row.pinned:

@@ -30,7 +30,7 @@ def _here() -> str | None:
 
 
 class BrowseOptions(Struct, frozen=True, kw_only=True):
-    """What the browser is started with.
+    """The options of a run of the browser.
 
     `roots` and `agents` are those of the command line; `environ`, `home`, `here` (the directory it was started in)
     and `now_ms` are parameters so that tests need no patching. `source` replaces the disk. `demo` is the directory of
@@ -54,7 +54,7 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
     @property
     def cache(self) -> Path:
         """The directory of the index."""
-        # What a made-up store's index holds goes with the store.
+        # The index of the demo store is removed with the store.
         return cache_dir(self.environ, Path(self.home)) if self.demo is None else Path(self.demo) / "cache"
 
     @property
@@ -64,12 +64,12 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> Path:
-        """The directory of what the browser remembers."""
+        """The directory of remembered views, pins and other state."""
         return state_dir(self.environ, Path(self.home))
 
     @property
     def has_index(self) -> bool:
-        """Whether there is an index to begin with."""
+        """Whether an index exists, which makes the start fast."""
         return os.path.exists(self.cache / INDEX_FILE)
 
     def request(self) -> MonitorDisk:

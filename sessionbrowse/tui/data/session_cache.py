@@ -38,7 +38,7 @@ class SessionCache:
         return session
 
     def forget(self) -> None:
-        """Empty the cache: an agent may have written."""
+        """Empty the cache, because an agent may have changed files."""
         with self._lock:
             self._kept.clear()
 

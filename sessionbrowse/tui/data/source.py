@@ -28,26 +28,26 @@ class Source(Struct, frozen=True, kw_only=True):
     """The functions that reach the disk. All but `places` are called from background threads only."""
 
     scan: Callable[[Cancelled, bool], Iterator[Batch]]
-    """Reads all sessions, newest first; told whether to stop, and whether to read hidden and archived ones too."""
+    """Reads all sessions, newest first. Arguments: a test for cancellation; whether to include hidden and archived."""
     open_session: Callable[[str, str | None], Session]
     """Reads one session, by path and agent."""
     exists_many: Exists
-    """Tells which directories exist; None where the disk did not answer in time."""
+    """Returns whether each directory exists; None if the disk did not answer in time."""
     repositories: Callable[[Iterable[str]], dict[str, str]] = lambda _: {}
-    """Tells the repository of directories, for those that lie in one."""
+    """Returns the repository of each directory that lies in one."""
     moved: Callable[[Iterable[str], Sequence[str]], dict[str, str]] = lambda _, __: {}
-    """Tells to where directories that are gone were moved, knowing others."""
+    """Returns the new paths of moved directories. Arguments: the missing directories; the existing ones."""
     pins: Callable[[], Pins] = Pins
-    """Reads what is pinned."""
+    """Reads the pins of sessions."""
     set_pin: Callable[[Summary, bool], None] = lambda _, __: None
-    """Pins a session, or no longer."""
+    """Pins a session (True) or unpins it (False)."""
     plan_resume: Callable[[Summary, str | None], ResumeCommand]
     """Returns the command that resumes a session, in another directory than its own if one is given; or raises with
     the sentence why there is none."""
     places: tuple[Place, ...] = ()
-    """Where is looked."""
+    """The directories that are scanned for sessions, each with its agent."""
     skipped: Callable[[], Sequence[Skipped]] = tuple
-    """Returns what the last scan could not look at, and why."""
+    """Returns the paths that the last scan could not read, with the reasons."""
     open_search: Callable[[], Channel[SearchAnswer] | None] | None = None
     """Starts the search program; None if that is not possible."""
 
@@ -81,7 +81,7 @@ def directory_facts(source: Source, directories: Sequence[str]) -> DirectoryFact
 
 
 def place_of(summary: Summary, places: Iterable[Place]) -> Place | None:
-    """Return the place a session was found through: the innermost of its agent's that holds the file."""
+    """Return the innermost place of a session's agent that contains its file; None if there is none."""
     holding = [
         place
         for place in places

@@ -29,7 +29,7 @@ def source_of(options: BrowseOptions) -> Source:
     """Return the source of the sessions on this machine, or below the roots that the options name.
 
     Raises:
-        NotFound: a root is no directory, or an agent none of the four.
+        NotFound: a root is not a directory, or an agent is unknown.
     """
     around = real_surroundings()
     around = msgspec.structs.replace(
@@ -89,7 +89,7 @@ def source_of(options: BrowseOptions) -> Source:
 
 
 def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> None:
-    """Start a scan that hands its batches to the lane; its result is the paths of all sessions there are."""
+    """Start a scan in a lane: it emits batches of summaries and returns the paths of all sessions."""
 
     def work(job: Job) -> frozenset[str]:
         paths: set[str] = set()
@@ -102,7 +102,10 @@ def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> No
 
 
 def noting_projects(exists_many: Exists, state: str) -> Exists:
-    """Note also, aside, what tells the repositories that exist, for the day when one of them is moved."""
+    """Return `exists_many`, which also records existing repositories in the background.
+
+    The records help to recognise a repository that is moved later.
+    """
     lane = Lane("noting", lambda outcome: None)
 
     def exists(paths: Iterable[str]) -> dict[str, bool | None]:

@@ -56,7 +56,7 @@ class CheckpointsScreen(ResultsScreen):
         self.update_footer()
 
     def contexts(self) -> tuple[str, ...]:
-        """The pane, then what all panes share."""
+        """Return the key contexts: the pane's, then the one of all panes."""
         return (RESULTS_VIEW if self.focused is self.text_view else CHECKPOINTS, FOUND)
 
     def command_context(self) -> CommandContext:

@@ -7,7 +7,7 @@ from sessionbrowse.tui.widgets.filter_line import FilterLine
 
 
 def do_search_all(screen: CommandScreen[None]) -> None:
-    """Open the search, with the text that is being typed in a filter."""
+    """Open the search, with the text typed in a filter."""
     typed = screen.query_one(FilterLine).input.value if screen.typing else ""
     screen.browser.show_search(typed.strip())
 

@@ -131,7 +131,7 @@ class ResultsScreen(CommandScreen[None]):
 
     @abstractmethod
     def refresh_search(self) -> None:
-        """Have the search scan the disk, and show changed results."""
+        """Make the search program scan the disk again, and show the changed results."""
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
         """Refresh the results soon; a covered screen does so when it comes back."""
@@ -163,7 +163,7 @@ class ResultsScreen(CommandScreen[None]):
         return CommandContext(has_rows=self.rows_list.count > 0, has_session=self.found_entry is not None)
 
     def moving(self) -> RowList | TextView | None:
-        """The preview if it is focused, else the list, also while the query is typed."""
+        """Return the preview if it is focused, else the list, also while the query is typed."""
         return self.text_view if self.focused is self.text_view else self.rows_list
 
     def style(self) -> ListStyle:

@@ -58,7 +58,7 @@ class SearchScreen(ResultsScreen):
         self._show_state()
 
     def on_screen_resume(self) -> None:
-        """Start the search if it does not run, else have it scan the disk again."""
+        """Start the search program, or make it scan the disk again if it runs."""
         client = self.browser.search_client
         self.was_shown = True
         if client.is_running:
@@ -70,7 +70,7 @@ class SearchScreen(ResultsScreen):
         self.update_footer()
 
     def contexts(self) -> tuple[str, ...]:
-        """The pane, then what all panes share."""
+        """Return the key contexts: the pane's, then the one of all panes."""
         return (RESULTS_VIEW if self.focused is self.text_view else RESULTS, FOUND)
 
     def command_context(self) -> CommandContext:
@@ -115,7 +115,7 @@ class SearchScreen(ResultsScreen):
         return known or Summary(path=hit.path, agent=hit.agent, id=hit.id, cwd=hit.cwd, name=hit.name)
 
     def refresh_search(self) -> None:
-        """Have the search read changed files; it sends new hits if there are any."""
+        """Make the search program read changed files; it sends new hits if there are any."""
         self.browser.search_client.send(Refresh())
 
     # -- requests -----------------------------------------------------------------------------------------------

@@ -28,10 +28,10 @@ class RowTexts:
         return self._texts.get(index)
 
     def prepare(self, entries: Sequence[int], visible: range) -> threading.Event | None:
-        """Have the visible rows' texts read, then those of a page above and below; callable from any thread.
+        """Start reading the texts of the visible rows, then of a page above and below; any thread may call it.
 
-        `entries` are those of all rows. Returns an event that is set when the visible texts are there; None if they
-        were there before.
+        `entries` are those of all rows. Returns an event that is set when the visible texts are read; None if they
+        were read before.
         """
         page = len(visible)
         texts = self._texts

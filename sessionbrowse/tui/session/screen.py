@@ -87,13 +87,13 @@ class SessionScreen(PanedScreen):
         super().focus_changed()
 
     def moving(self) -> RowList | TextView | None:
-        """The focused pane; the tree while the search is typed."""
+        """Return the focused pane; the tree while a search is typed."""
         return self.tree_pane.row_list if self.typing else super().moving()
 
     # -- what commands ask --------------------------------------------------------------------------------------
 
     def contexts(self) -> tuple[str, ...]:
-        """The pane, then the screen."""
+        """Return the key contexts: the pane's, then the screen's."""
         return (TREE if self.pane == "tree" else VIEW, SESSION)
 
     def command_context(self) -> CommandContext:

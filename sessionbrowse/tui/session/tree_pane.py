@@ -203,7 +203,7 @@ class TreePane:
     # -- painting -----------------------------------------------------------------------------------------------
 
     def prepare_texts(self, visible: range) -> None:
-        """Have the texts of the visible rows read, in the frame of the key that made them visible if possible."""
+        """Read the texts of the visible rows in the background, in time for the next frame if possible."""
         if self._texts is not None and self._texts.prepare(self.rows.indexes, visible) is not None:
             self._screen.expect(self._screen.lane("texts", self.take_texts))
 
@@ -246,7 +246,7 @@ class TreePane:
         self.row_list.refresh()
 
     def restyle(self) -> None:
-        """Take over the time, the mark and the words of the search for the rows to come."""
+        """Update the style of the rows: the current time, the marked entry and the words of the search."""
         self._style = TreeStyle(
             now_ms=self._screen.browser.now_ms(),
             home=self._screen.browser.home,

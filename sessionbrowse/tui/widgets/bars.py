@@ -77,12 +77,12 @@ class KeyBar(SpanView, can_focus=False):
 
 
 def bar(left: Line, right: Line, width: int) -> Line:
-    """Return a bar of one line: what it says at the left, what it counts at the right."""
+    """Return a bar of one line, with text at its left and at its right edge."""
     return sides([(" ", ""), *left], [*right, (" ", "")] if right else [], width)
 
 
 def key_hints(hints: Sequence[tuple[str, str, bool]], width: int) -> tuple[Line, list[tuple[int, int, int]]]:
-    """Return the footer's line and where each hint lies: (first cell, cell after the last, number of the hint).
+    """Return the footer's line and the cells of each hint: (first cell, cell after the last, number of the hint).
 
     A hint is a key, what it does, and whether it can work now. Those that do not fit are left out, the last stays.
     """

@@ -82,7 +82,7 @@ class TextView(RowsView, can_focus=True):
         self.refresh()
 
     def marks_changed(self) -> None:
-        """Show that more is marked than before, from where the first mark is unless the user has scrolled since."""
+        """Repaint after more matches were found; scroll to the first one unless the user has scrolled."""
         if self._marks is not None and self._revealed_from == self.scroll_offset.y:
             self._reveal(self._marks)
         self.refresh()
