@@ -13,7 +13,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 def do_archive(screen: CommandScreen[None]) -> None:
-    """Take the session out of its agent's lists, or put an archived one back."""
+    """Archive the chosen sessions, or unarchive them if they are archived."""
     changes, chosen = screen.browser.changes, list(screen.chosen)
 
     def item(summary: Summary) -> ChangeItem:
@@ -26,13 +26,13 @@ def do_archive(screen: CommandScreen[None]) -> None:
 
         return ChangeItem(named(summary), make)
 
-    def told(done: Sequence[Archived]) -> str:
-        what = sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
+    def describe(done: Sequence[Archived]) -> str:
+        subject = sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
         verb = "are" if len(done) > 1 else "is"
         agents = "/".join(sorted({summary.agent for summary in chosen}))
         if chosen[0].archived:
-            return f"{what} {verb} back in the lists of {agents}."
-        return f"{what} {verb} archived, out of the lists of {agents}."
+            return f"{subject} {verb} back in the lists of {agents}."
+        return f"{subject} {verb} archived, out of the lists of {agents}."
 
     if chosen:
-        changes.carry_out(ChangePlan(doing="Archiving", items=[item(one) for one in chosen], told=told))
+        changes.carry_out(ChangePlan(title="Archiving", items=[item(one) for one in chosen], describe=describe))

@@ -1,4 +1,4 @@
-"""A queue of background work: one item after another, and none is dropped for a newer one, unlike on a lane."""
+"""A queue of background work; unlike a lane it never drops work in favour of newer work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Take = Callable[[Any, Exception | None], None]
 
 
 class ChangeQueue:
-    """Pieces of work, done in order by a thread that ends when there are none; `take` is called by the interface."""
+    """Runs work in order in a thread, which ends when the queue is empty, and delivers the results to the interface."""
 
     def __init__(self, deliver: Deliver) -> None:
         self._deliver = deliver
@@ -25,7 +25,7 @@ class ChangeQueue:
         self._when_idle: Callable[[], None] | None = None
 
     def ask(self, work: Callable[[], Any], take: Take) -> None:
-        """Add work to the queue; `take` is given its result."""
+        """Add work to the queue; `take` receives its result or error in the interface's thread."""
         with self._lock:
             self._waiting.append((work, take))
             if self._runs:
@@ -35,7 +35,7 @@ class ChangeQueue:
 
     @property
     def busy(self) -> bool:
-        """Whether work runs or waits, or a result is not taken yet."""
+        """Whether work runs or waits, or a result is not delivered yet."""
         return self._runs
 
     def drain(self, then: Callable[[], None]) -> None:
@@ -60,7 +60,7 @@ class ChangeQueue:
             try:
                 self._deliver(partial(self._take, turn))
             except RuntimeError:
-                return  # the event loop is closed: the program is on its way out
+                return  # the event loop is closed: the program ends
             turn.taken.wait()
             goes_on = turn.goes_on
 
@@ -80,7 +80,7 @@ class ChangeQueue:
 
 
 class _Turn:
-    """A result on its way to the interface; `goes_on` tells the thread whether more work waits."""
+    """A result that is being delivered to the interface; `goes_on` tells the thread that more work waits."""
 
     def __init__(self, take: Take, value: Any, error: Exception | None) -> None:
         self.take, self.value, self.error = take, value, error

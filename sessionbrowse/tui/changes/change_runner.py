@@ -56,7 +56,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 class ChangeRunner:
-    """Carries out plans for the browser."""
+    """Runs background work and plans of changes for the browser."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -65,11 +65,11 @@ class ChangeRunner:
 
     @property
     def busy(self) -> bool:
-        """Whether a change is under way."""
+        """Whether a change is running."""
         return self._queue.busy
 
     def drain(self, then: Callable[[], None]) -> None:
-        """Call `then` when no change is under way."""
+        """Call `then` when no change is running."""
         self._queue.drain(then)
 
     @property
@@ -86,14 +86,14 @@ class ChangeRunner:
 
     @property
     def around(self) -> Surroundings:
-        """Return where changes are made: home, environment, current directory."""
+        """Home, environment and current directory of the changes."""
         return self.context.around
 
     def _own_context(self) -> ChangeContext:
         browser = self._browser
         environ, home = browser.options.environ, browser.home
         if browser.options.demo is not None:
-            # What is tried out in the demo is noted, and trashed, in the demo.
+            # The demo has a journal and a trash of its own.
             kept = os.path.join(browser.options.demo, "sessionbrowse")
             environ = {
                 **environ,
@@ -103,20 +103,20 @@ class ChangeRunner:
         return ChangeContext.at(around, str(state_dir(environ)), browser.now_ms)
 
     def forget_context(self) -> None:
-        """Make changes with another context from now on: other sessions are browsed."""
+        """Make a new change context for the next change: the browser now shows other sessions."""
         self._context = None
 
-    # -- asking in the background -------------------------------------------------------------------------------
+    # -- work in the background ---------------------------------------------------------------------------------
 
-    def ask(
+    def run(
         self,
         work: Callable[[ChangeRun], T],
-        take: Callable[[T], None],
-        wrong: Callable[[Exception], None] | None = None,
+        on_result: Callable[[T], None],
+        on_error: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Run `work` in the background and hand its result to `take`, an error to `wrong` or into a toast.
+        """Run `work` in the background; pass its result to `on_result`, an error to `on_error` or to a toast.
 
-        Nothing is called when the user stops it.
+        Neither is called if the user stops the work.
         """
         stop = threading.Event()
         self._browser.hold_keys()
@@ -126,13 +126,13 @@ class ChangeRunner:
             if stop.is_set():
                 self._browser.say("Stopped; nothing was changed.")
             elif error is not None:
-                (wrong or self._say_error)(error)
+                (on_error or self._say_error)(error)
             else:
-                take(value)
+                on_result(value)
 
-        self._in_background("Looking", stop, lambda report: work(self._run(stop, report)), taken)
+        self._in_background("Looking", stop, lambda report: work(self._change_run(stop, report)), taken)
 
-    def _run(self, stop: threading.Event, report: Report) -> ChangeRun:
+    def _change_run(self, stop: threading.Event, report: Report) -> ChangeRun:
         return ChangeRun(context=self.context, into=self.into, report=report, stopped=stop.is_set)
 
     def _in_background(
@@ -142,7 +142,7 @@ class ChangeRunner:
         work: Callable[[Report], Any],
         take: Callable[[Any, Exception | None], None],
     ) -> None:
-        """Run work; when it takes long, show its progress and a way to stop it."""
+        """Run `work`; show its progress and the key that stops it if it takes long."""
         browser = self._browser
         screen = ProgressScreen(title, stop.set)
 
@@ -171,10 +171,10 @@ class ChangeRunner:
         root = os.path.dirname(summary.path) if place.kind == "registry" else place.root
         return Target(summary.path, summary.agent, (root,))
 
-    # -- doing --------------------------------------------------------------------------------------------------
+    # -- changes ------------------------------------------------------------------------------------------------
 
     def carry_out(self, plan: ChangePlan) -> None:
-        """Make the changes of a plan, show progress, update the screens and say what was done."""
+        """Make the changes of a plan, show progress, update the screens and show a toast."""
         stop = threading.Event()
 
         def taken(value: Any, error: Exception | None) -> None:
@@ -183,10 +183,10 @@ class ChangeRunner:
             else:
                 self._finished(plan, value)
 
-        self._in_background(plan.doing, stop, lambda report: self._work(plan, self._run(stop, report)), taken)
+        self._in_background(plan.title, stop, lambda report: self._work(plan, self._change_run(stop, report)), taken)
 
     def _work(self, plan: ChangePlan, run: ChangeRun) -> Result:
-        """Make the changes of a plan. In the background."""
+        """Make the changes of a plan. For background threads."""
         group = plan.group or (secrets.token_hex(4) if len(plan.items) > 1 else None)
         run = msgspec.structs.replace(run, group=group, force=plan.force, into=plan.into or run.into)
         library = self._browser.library
@@ -196,7 +196,7 @@ class ChangeRunner:
 
         def change(item: ChangeItem, _: ChangeContext, __: str | None) -> ChangeResult:
             changed, more = self._make(item, run)
-            # What is taken back may be of another store, changed by a browser of that one.
+            # An undone change may belong to a store that this browser does not show.
             is_ours = not isinstance(changed, Undone | Restored)
             for path in touched(changed) | more:
                 at = listed.at(path)
@@ -217,7 +217,7 @@ class ChangeRunner:
         changed = item.make(run)
         if not isinstance(changed, Undone):
             return changed, set()
-        # An undo names the changes' own files; where these came from stands in the journal.
+        # The result of an undo lacks the files' earlier paths; the journal has them.
         changes = run.context.journal.changes().values()
         taken_back = [change for change in changes if change.path in changed.paths and change.undone_by is not None]
         return changed, {path for change in taken_back for path in paths_of(change)}
@@ -239,13 +239,13 @@ class ChangeRunner:
         self._tell_failures(plan, rest)
         if bulk.left:
             self._browser.say(f"Stopped: {len(bulk.left):,} of {len(plan.items):,} are as they were.", "warning")
-        if bulk.done and plan.then is not None:
-            plan.then(bulk.done)
+        if bulk.done and plan.on_success is not None:
+            plan.on_success(bulk.done)
 
-    # -- telling and asking -------------------------------------------------------------------------------------
+    # -- toasts and dialogs -------------------------------------------------------------------------------------
 
     def _tell(self, plan: ChangePlan, bulk: Bulk[ChangeItem, ChangeResult]) -> None:
-        sentences = [plan.told(bulk.done)]
+        sentences = [plan.describe(bulk.done)]
         if any(one.undo_id is not None for one in bulk.done) and not isinstance(bulk.done[0], Undone | Restored):
             sentences.append(f"{self._browser.keys.key_of('undo')} undoes.")
         self._browser.unsay()
@@ -254,8 +254,8 @@ class ChangeRunner:
     def _tell_failures(self, plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]]) -> None:
         if len(plan.items) == 1:
             for failure in failed:
-                if isinstance(failure.error, UnsafeEntry) and plan.unsafe is not None:
-                    plan.unsafe(failure.error)
+                if isinstance(failure.error, UnsafeEntry) and plan.on_unsafe is not None:
+                    plan.on_unsafe(failure.error)
                 else:
                     self._say_error(failure.error)
         elif failed:
@@ -290,7 +290,7 @@ class ChangeRunner:
 
 
 def paths_of(change: Change) -> set[str]:
-    """Return the paths of sessions that a change of the journal had to do with."""
+    """Return the paths of the sessions that a change in the journal touched."""
     paths = {change.path}
     paths |= {path for path in (change.before.get("path"), change.after.get("path")) if isinstance(path, str)}
     items = change.after.get("items")

@@ -1,4 +1,4 @@
-"""Check out an entry: the agent resumes there."""
+"""Check out an entry: make it the leaf, so that the agent resumes there."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ def do_checkout(screen: CommandScreen[None]) -> None:
     if summary is None or entry_id is None:
         return
 
-    def told(done: CheckedOut) -> str:
+    def describe(done: CheckedOut) -> str:
         if done.undo_id is None:
             return ""
         where = f"at {clean(done.at)[:8]}" if done.at else "at its start"
         handed = " What was said there is on the clipboard." if done.text else ""
         return f"{summary.agent} resumes {where}.{handed}"
 
-    check_out(screen, summary, entry_id, told, follow=True)
+    check_out(screen, summary, entry_id, describe, follow=True)
 
 
 def check_out(
     screen: CommandScreen[None],
     summary: Summary,
     entry_id: str,
-    told: Callable[[CheckedOut], str],
+    describe: Callable[[CheckedOut], str],
     then: Callable[[], None] | None = None,
     *,
     verb: str = "Check out",
     follow: bool = False,
     force: bool = False,
 ) -> None:
-    """Check out an entry, copy the user's text there to the clipboard, then call `then`.
+    """Check out an entry, copy the user's text of that entry to the clipboard, then call `then`.
 
-    Where that would part a tool call from its result, the nearest entry that does not is offered, with the words
-    `verb`; `follow` moves the cursor there.
+    If the entry would separate a tool call from its result, a dialog offers the nearest safe entry; `verb` names that
+    answer, and `follow` moves the cursor to the safe entry.
     """
     browser = screen.browser
     target = browser.changes.target(summary)
@@ -68,7 +68,7 @@ def check_out(
             if key == "yes":
                 if follow:
                     screen.reveal(nearest)
-                check_out(screen, summary, nearest, told, then, verb=verb, follow=follow)
+                check_out(screen, summary, nearest, describe, then, verb=verb, follow=follow)
 
         choices = [Choice("yes", f"{verb} {clean(nearest)[:8]} instead"), Choice("no", "Leave it as it is")]
         parts: list[Part] = [LinePart([(clean(error.sentence), "")]), LinePart([])]
@@ -76,11 +76,11 @@ def check_out(
 
     browser.changes.carry_out(
         ChangePlan(
-            doing="Checking out",
+            title="Checking out",
             items=[ChangeItem(clean(entry_id), make)],
-            told=lambda results: told(results[0]),
-            then=done,
-            unsafe=unsafe,
+            describe=lambda results: describe(results[0]),
+            on_success=done,
+            on_unsafe=unsafe,
             force=force,
         )
     )

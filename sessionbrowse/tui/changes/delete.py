@@ -21,19 +21,19 @@ from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRu
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 WORD = "permanent"
-"""What must be typed before something is deleted for good."""
+"""The word that the user types to delete sessions for good."""
 _MOST_NAMED = 3
 
 
 def do_delete(screen: CommandScreen[None]) -> None:
-    """Look at what a deletion would take, then ask."""
+    """Plan the deletion of the chosen sessions, then ask for consent."""
     browser, chosen = screen.browser, list(screen.chosen)
     if not chosen:
         return
     children = _children(chosen, browser.library.all())
     targets = [browser.changes.target(summary) for summary in chosen]
 
-    def look(run: ChangeRun) -> list[DeletePlan | SessionBrowseError]:
+    def plan_all(run: ChangeRun) -> list[DeletePlan | SessionBrowseError]:
         found: list[DeletePlan | SessionBrowseError] = []
         for number, (summary, target) in enumerate(zip(chosen, targets, strict=True)):
             if run.stopped():
@@ -42,14 +42,14 @@ def do_delete(screen: CommandScreen[None]) -> None:
             found.append(_unit_or_reason(target, run.context, children.get(summary.path, [])))
         return found
 
-    def taken(found: list[DeletePlan | SessionBrowseError]) -> None:
+    def show(found: list[DeletePlan | SessionBrowseError]) -> None:
         for reason in [one for one in found if not isinstance(one, DeletePlan)][:_MOST_NAMED]:
             browser.say(reason.sentence, "error")
         there = [(one, unit) for one, unit in zip(chosen, found, strict=True) if isinstance(unit, DeletePlan)]
         if there:
             _ask_delete(screen, [one for one, _ in there], [unit for _, unit in there])
 
-    browser.changes.ask(look, taken)
+    browser.changes.run(plan_all, show)
 
 
 def _ask_delete(screen: CommandScreen[None], chosen: Sequence[Summary], units: Sequence[DeletePlan]) -> None:
@@ -99,7 +99,7 @@ def _delete(
 
     def item(summary: Summary, unit: DeletePlan) -> ChangeItem:
         target = changes.target(summary)
-        # Who has it open stood in the question.
+        # The dialog named the program that has it open.
         asked = unit.path in in_use
 
         def make(run: ChangeRun) -> Deleted:
@@ -108,18 +108,18 @@ def _delete(
 
         return ChangeItem(named(summary), make)
 
-    def told(done: Sequence[Deleted]) -> str:
+    def describe(done: Sequence[Deleted]) -> str:
         what = sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
         own = "in the demo's trash" if changes.into == "own" else "in sessionbrowse's own trash"
         where = {"trash": "in the trash", "own": own, "nowhere": "gone for good"}
         return f"{what} {'is' if len(done) == 1 else 'are'} {where[done[0].into]}."
 
     items = [item(summary, unit) for summary, unit in zip(chosen, units, strict=True)]
-    changes.carry_out(ChangePlan(doing="Deleting", items=items, told=told, into=into))
+    changes.carry_out(ChangePlan(title="Deleting", items=items, describe=describe, into=into))
 
 
 def _children(chosen: Sequence[Summary], everything: Sequence[Summary]) -> dict[str, list[Summary]]:
-    """Return the sessions that name one of the chosen as their parent, by the chosen one's path, in one pass."""
+    """Return the forks of the chosen sessions, by the path of the chosen session."""
     by_parent: dict[str, list[Summary]] = {}
     for summary in everything:
         if summary.parent_session is not None:
@@ -140,7 +140,7 @@ def _unit_or_reason(
 
 
 def unit_parts(units: Sequence[DeletePlan]) -> list[Part]:
-    """Return what a deletion would take beside the sessions, and what speaks against it."""
+    """Return the lines of the dialog: size, companion files, forks, and programs that have the sessions open."""
     lines: list[Line] = [[(text.size(sum([unit.size for unit in units])), "")]]
     companions = [path for unit in units for path in unit.companions]
     if companions:

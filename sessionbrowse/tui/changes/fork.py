@@ -1,4 +1,4 @@
-"""Fork sessions: the directory is asked for, and the new session shown."""
+"""Fork sessions: ask for the directory, then show the new session."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 def do_fork(screen: CommandScreen[None]) -> None:
-    """Fork sessions with all their branches; on a session's own screen the path up to the entry under the cursor."""
-    looked = screen.viewed_entry
-    if looked is not None and looked.session is not None:
+    """Fork the chosen sessions; in a session's tree, fork the path up to the entry under the cursor."""
+    viewed = screen.viewed_entry
+    if viewed is not None and viewed.session is not None:
         if screen.entry_id is not None:
-            parts = entry_parts(looked, screen.browser.home)
-            ask_directory(screen, [looked.summary], at=screen.entry_id, parts=parts)
+            parts = entry_parts(viewed, screen.browser.home)
+            ask_directory(screen, [viewed.summary], at=screen.entry_id, parts=parts)
         return
     chosen = list(screen.chosen)
     if chosen:
@@ -49,9 +49,9 @@ def ask_directory(
     show: Callable[[Forked], None] | None = None,
     typed: str | None = None,
 ) -> None:
-    """Ask where the new sessions shall be at home, then fork all of `chosen`, or one up to the entry `at`.
+    """Ask for the directory of the new sessions, then fork all of `chosen`, or one up to the entry `at`.
 
-    `typed` is what was answered before and cannot be: it is asked again.
+    `typed` is a rejected answer, which the user can correct.
     """
     browser = screen.browser
     own = chosen[0].cwd if len({summary.cwd for summary in chosen}) == 1 else ""
@@ -71,14 +71,14 @@ def ask_directory(
             _fork_all(screen, chosen, at, None, show)
             return
 
-        def looked(is_there: bool) -> None:
+        def checked(is_there: bool) -> None:
             if is_there:
                 _fork_all(screen, chosen, at, directory, show)
             else:
                 browser.say(f"There is no directory {clean(directory)}; nothing was forked.", "error")
                 ask_directory(screen, chosen, at=at, parts=parts, show=show, typed=text)
 
-        browser.changes.ask(lambda run: os.path.isdir(directory), looked)
+        browser.changes.run(lambda run: os.path.isdir(directory), checked)
 
     browser.push_screen(
         PromptScreen(
@@ -95,7 +95,7 @@ def ask_directory(
 
 
 def expanded(text: str, home: str) -> str:
-    """Return a directory as a person writes it, with `~` for home, as a whole path."""
+    """Return the absolute path of a typed directory, in which `~` stands for the home directory."""
     text = text.strip() if text.strip() else text
     if text == "~" or text.startswith("~/"):
         text = home + text[1:]
@@ -119,7 +119,7 @@ def _fork_all(
 
         return ChangeItem(named(summary), make)
 
-    def told(done: Sequence[Forked]) -> str:
+    def describe(done: Sequence[Forked]) -> str:
         if len(done) > 1:
             return f"{plural(len(done), 'session')} forked."
         handed = " What was said there is on the clipboard." if done[0].text else ""
@@ -137,4 +137,6 @@ def _fork_all(
         elif made is not None:
             browser.show_session(made)
 
-    browser.changes.carry_out(ChangePlan(doing="Forking", items=[item(one) for one in chosen], told=told, then=then))
+    browser.changes.carry_out(
+        ChangePlan(title="Forking", items=[item(one) for one in chosen], describe=describe, on_success=then)
+    )

@@ -57,14 +57,14 @@ def _set_label(screen: CommandScreen[None], summary: Summary, entry_id: str, tex
     def make(run: ChangeRun) -> Labelled:
         return label(target, entry_id, text, clear=not text.strip(), force=run.force, context=run.context)
 
-    def told(done: Sequence[Labelled]) -> str:
+    def describe(done: Sequence[Labelled]) -> str:
         return f"Labelled “{one_line(done[0].label, 60)}”." if done[0].label else "The entry has no label now."
 
-    changes.carry_out(ChangePlan(doing="Labelling", items=[ChangeItem(clean(entry_id), make)], told=told))
+    changes.carry_out(ChangePlan(title="Labelling", items=[ChangeItem(clean(entry_id), make)], describe=describe))
 
 
 def entry_parts(looked: ViewedEntry, home: str) -> list[Part]:
-    """Return the line of a dialog that names the entry it is about."""
+    """Return the line that names the entry in a dialog."""
     if looked.session is None or looked.index is None:
         return []
     shown = one_line(row_text(looked.session, looked.index, home), 200)
@@ -72,7 +72,7 @@ def entry_parts(looked: ViewedEntry, home: str) -> list[Part]:
 
 
 def hint_of_label(mark: LabelMark | None, text: str) -> Line:
-    """Return what labelling an entry so would do, or why it cannot be done."""
+    """Return the hint for a typed label: its effect, or the reason why it is invalid."""
     if len(text) > MAX_NAME:
         return [(f"A label has at most {MAX_NAME:,} characters.", "error")]
     if not text.strip():

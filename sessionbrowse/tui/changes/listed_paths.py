@@ -1,4 +1,4 @@
-"""Where the browser lists a session that a change names: a store may be reached through a link."""
+"""Map the real path of a changed file to the path under which the browser lists it; stores may be symbolic links."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sessionbrowse.tui.changes.reread import Known
 
 
 class Listed:
-    """The paths under which sessions are listed. For background threads: it asks the disk."""
+    """Maps real paths to listed paths. For background threads: it reads the disk."""
 
     def __init__(self, known: Known, paths: Callable[[], Iterable[str]], roots: Sequence[str]) -> None:
         self._known = known
@@ -18,10 +18,7 @@ class Listed:
         self._roots = [root.rstrip(os.sep) for root in roots]
 
     def at(self, path: str) -> str | None:
-        """Return the path under which a file is listed, or would be; None if it lies in no place that is looked at.
-
-        Changes name files where they really are, the browser as they were found.
-        """
+        """Return the path under which a file is listed, or would be; None if it is outside the browsed directories."""
         if not self._roots or self._known(path) is not None or any(_is_below(path, root) for root in self._roots):
             return path
         for real, root in self._real_roots.items():

@@ -1,4 +1,4 @@
-"""Tell the sessions of a project that its directory was moved: all of them, or none."""
+"""Relocate the sessions of a project whose directory was moved: all of them, or none."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _MOST_SHOWN = 4
 
 
 def do_relocate(screen: CommandScreen[None]) -> None:
-    """Look for where the directory may be now, then ask."""
+    """Find candidates for the new directory, then ask for it."""
     browser, old = screen.browser, screen.project
     if not old:
         return
     directories = browser.directories()
-    browser.changes.ask(
+    browser.changes.run(
         lambda run: [one.path for one in candidates(old, directories, run.context)],
         lambda found: _ask_directory(screen, old, found),
     )
@@ -57,7 +57,7 @@ def _ask_directory(screen: CommandScreen[None], old: str, found: Sequence[str]) 
 
 
 def _look(screen: CommandScreen[None], old: str, new: str) -> None:
-    """See what would change, in the background, then ask for it."""
+    """Compute the changes in the background, then show them and ask for consent."""
     browser = screen.browser
     scope = _scope(screen)
 
@@ -72,7 +72,7 @@ def _look(screen: CommandScreen[None], old: str, new: str) -> None:
                 is_there,
             )
 
-    browser.changes.ask(dry_run, lambda answer: _ask(screen, old, new, *answer))
+    browser.changes.run(dry_run, lambda answer: _ask(screen, old, new, *answer))
 
 
 def _ask(screen: CommandScreen[None], old: str, new: str, moved: Relocated, in_use: str | None, is_there: bool) -> None:
@@ -102,7 +102,7 @@ def _move(screen: CommandScreen[None], old: str, new: str, *, force: bool) -> No
     def make(run: ChangeRun) -> Relocated:
         return relocate(old, new, scope, force=run.force, context=run.context)
 
-    def told(done: Sequence[Relocated]) -> str:
+    def describe(done: Sequence[Relocated]) -> str:
         where = one_line(shorten_home(new, browser.home), 60)
         one = len(done[0].sessions) == 1
         return f"{plural(len(done[0].sessions), 'session')} {'is' if one else 'are'} at home in {where} now."
@@ -111,7 +111,7 @@ def _move(screen: CommandScreen[None], old: str, new: str, *, force: bool) -> No
         screen.reveal(("folder", done[0].path))
 
     items = [ChangeItem(clean(old), make)]
-    browser.changes.carry_out(ChangePlan(doing="Moving", items=items, told=told, then=then, force=force))
+    browser.changes.carry_out(ChangePlan(title="Moving", items=items, describe=describe, on_success=then, force=force))
 
 
 def _scope(screen: CommandScreen[None]) -> Scope:
@@ -125,7 +125,7 @@ def _scope(screen: CommandScreen[None]) -> Scope:
 
 
 def relocation_parts(moved: Relocated, home: str) -> list[Part]:
-    """Return what a move would change: how many sessions, of which directories, and whose parent is mended."""
+    """Return the lines that describe a move: sessions by directory, and sessions whose parent path is corrected."""
     parts: list[Part] = []
     by_directory: dict[tuple[str, str], int] = {}
     for session in moved.sessions:

@@ -17,7 +17,7 @@ from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRu
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 NUMBER = "{n}"
-"""What stands for a session's number in a name that several are given."""
+"""The placeholder for a session's number in a name for several sessions."""
 
 
 def do_rename(screen: CommandScreen[None]) -> None:
@@ -43,7 +43,9 @@ def do_rename(screen: CommandScreen[None]) -> None:
             browser.say("The name is as it was.")
             return
         items = [item(summary, text.replace(NUMBER, str(number))) for number, summary in enumerate(chosen, 1)]
-        browser.changes.carry_out(ChangePlan(doing="Renaming", items=items, told=lambda done: told(done, chosen)))
+        browser.changes.carry_out(
+            ChangePlan(title="Renaming", items=items, describe=lambda done: describe(done, chosen))
+        )
 
     browser.push_screen(
         PromptScreen(
@@ -58,7 +60,7 @@ def do_rename(screen: CommandScreen[None]) -> None:
     )
 
 
-def told(done: Sequence[Renamed], chosen: Sequence[Summary]) -> str:
+def describe(done: Sequence[Renamed], chosen: Sequence[Summary]) -> str:
     """Return the sentence on what was done."""
     if len(done) > 1:
         return f"{sessions_named(chosen)} renamed."
@@ -67,7 +69,7 @@ def told(done: Sequence[Renamed], chosen: Sequence[Summary]) -> str:
 
 
 def hint_of(chosen: Sequence[Summary], text: str) -> Line:
-    """Return what naming sessions so would do, or why it cannot be done."""
+    """Return the hint for a typed name: its effect, or the reason why it is invalid."""
     if len(text) > MAX_NAME:
         return [(f"A name has at most {MAX_NAME:,} characters.", "error")]
     agents = sorted({summary.agent for summary in chosen})

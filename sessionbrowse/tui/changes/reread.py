@@ -1,4 +1,4 @@
-"""Read the sessions that a change touched again: the only way a change reaches the screen."""
+"""Read changed sessions from disk again; screens show only what is on disk."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def read_again(paths: Iterable[str], known: Known) -> SessionUpdates:
         before = known(path)
         summary = _read(path, before)
         if summary is not None and is_archived(path):
-            summary = replace(summary, archived=True)  # in a scope of its own, out of the other lists
+            summary = replace(summary, archived=True)  # only the list of archived sessions shows it
         if summary is None:
             gone.add(path)
         else:

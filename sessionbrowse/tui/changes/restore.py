@@ -20,7 +20,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 def do_restore(screen: CommandScreen[None]) -> None:
-    """List what is in the trash and bring back what is chosen."""
+    """List the deleted sessions in the trash, and restore the chosen one."""
     browser = screen.browser
 
     def show(rows: list[InTrash]) -> None:
@@ -30,7 +30,7 @@ def do_restore(screen: CommandScreen[None]) -> None:
         title = "In the trash: choose what to bring back"
         browser.push_screen(AskScreen(title, [], choices, empty=empty), partial(_restore, screen))
 
-    browser.changes.ask(lambda run: read_trash(run, browser.library.get), show)
+    browser.changes.run(lambda run: read_trash(run, browser.library.get), show)
 
 
 def _restore(screen: CommandScreen[None], change_id: str | None) -> None:
@@ -40,7 +40,7 @@ def _restore(screen: CommandScreen[None], change_id: str | None) -> None:
     def make(run: ChangeRun) -> Restored:
         return restore(change_id, context=run.context)
 
-    def told(done: Sequence[Restored]) -> str:
+    def describe(done: Sequence[Restored]) -> str:
         found = screen.browser.library.get(done[0].path)
         name = named(found) if found is not None else clean(os.path.basename(done[0].path))
         return f"“{name}” is back where it was."
@@ -48,11 +48,13 @@ def _restore(screen: CommandScreen[None], change_id: str | None) -> None:
     def then(done: Sequence[Restored]) -> None:
         screen.reveal(done[0].path)
 
-    screen.browser.changes.carry_out(ChangePlan(doing="Restoring", items=[ChangeItem("", make)], told=told, then=then))
+    screen.browser.changes.carry_out(
+        ChangePlan(title="Restoring", items=[ChangeItem("", make)], describe=describe, on_success=then)
+    )
 
 
 class InTrash(Struct, frozen=True):
-    """A deleted session that can come back: the change that deleted it, what it is called, when that was."""
+    """A deleted session that can be restored: the id of its deletion, its title, and the time of the deletion."""
 
     change_id: str
     title: str
@@ -60,7 +62,7 @@ class InTrash(Struct, frozen=True):
 
 
 def read_trash(run: ChangeRun, known: Known) -> list[InTrash]:
-    """Return what can be brought back, newest first. In the background."""
+    """Return the sessions that can be restored, newest first. For background threads."""
     return [
         InTrash(change.id, title_of(change, known, opens=number < MOST_OPENED), change.time)
         for number, change in enumerate(restorable(run.context))

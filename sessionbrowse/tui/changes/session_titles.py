@@ -1,4 +1,4 @@
-"""What the session of a change is called, also where it lies in the trash or out of the lists. In the background."""
+"""Titles of sessions for dialogs and toasts, also of sessions in the trash. For background threads."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from sessionbrowse.tui.paint.spans import Line, fit
 from sessionbrowse.tui.paint.words import GLYPHS, agent_span, folder_name, one_line, plural
 
 MOST_OPENED = 200
-"""How many sessions that are in no list are opened to see what they are called."""
+"""Most unlisted sessions that are opened to read their titles."""
 LARGEST_BYTES = 8 * 1024 * 1024
 _TITLE_CHARACTERS = 60
 
 
 def named(summary: Summary) -> str:
-    """Return what a session is called, as clean text to be quoted in a sentence."""
+    """Return a session's title as clean text for a sentence."""
     return one_line(summary.title, 60) or clean(os.path.basename(summary.path))
 
 
 def sessions_named(summaries: Sequence[Summary]) -> str:
-    """Return one session's name in quotes, or how many there are."""
+    """Return one session's title in quotes, or the number of sessions."""
     return f"“{named(summaries[0])}”" if len(summaries) == 1 else plural(len(summaries), "session")
 
 
 def session_parts(chosen: Sequence[Summary], home: str, *, most: int = 8) -> list[Part]:
-    """Return the sessions that a question is about: title, agent, directory, a row for each of the first ones."""
+    """Return a row for each of the first sessions in a dialog: agent, title, directory."""
     parts: list[Part] = [FittedPart(partial(_row, one, home)) for one in chosen[:most]]
     if len(chosen) > most:
         parts.append(LinePart([(f"  … and {len(chosen) - most:,} more", "dim")]))
@@ -49,7 +49,7 @@ def _row(summary: Summary, home: str, width: int) -> Line:
 
 
 def title_of(change: Change, known: Known, *, opens: bool) -> str:
-    """Return the agent's letter and the session's title, or its file's name where nothing tells a title."""
+    """Return the agent's letter and the session's title, or its file's name if it has no title."""
     found = known(change.path)
     if found is None and opens:
         path = _where(change)
@@ -62,7 +62,7 @@ def title_of(change: Change, known: Known, *, opens: bool) -> str:
 
 
 def _where(change: Change) -> str:
-    """Return where the session of a change lies now: in place, or in a trash."""
+    """Return the current path of a change's session, which may be in a trash."""
     if change.verb == "delete" and not os.path.lexists(change.path):
         items = items_of(change)
         if items and items[-1].item is not None:

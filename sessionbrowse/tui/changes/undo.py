@@ -1,4 +1,4 @@
-"""Take changes back: the last one, or one that is chosen from the list of those that still can be."""
+"""Undo the last change, or one that the user chooses from a list."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRu
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 MOST_CHANGES = 500
-"""How many changes, newest first, the list shows."""
+"""Most changes that the list shows, newest first."""
 
 _TOLD_BY_SUMMARY = ("rename", "label", "checkout")
-"""The verbs whose changes differ in more than the session."""
+"""The verbs whose list rows also show the summary of the change."""
 
 _WHAT = {
     "rename": "the new name",
@@ -37,12 +37,12 @@ _WHAT = {
 
 
 def do_undo(screen: CommandScreen[None]) -> None:
-    """Take the last change back."""
+    """Undo the last change."""
     _take_back(screen, None)
 
 
 def do_changes(screen: CommandScreen[None]) -> None:
-    """List what can be taken back, and take back what is chosen."""
+    """List the changes that can be undone, and undo the chosen one."""
     browser = screen.browser
 
     def show(rows: list[UndoRow]) -> None:
@@ -53,7 +53,7 @@ def do_changes(screen: CommandScreen[None]) -> None:
             lambda key: _take_back(screen, key) if key is not None else None,
         )
 
-    browser.changes.ask(lambda run: read_changes(run, browser.library.get), show)
+    browser.changes.run(lambda run: read_changes(run, browser.library.get), show)
 
 
 def _take_back(screen: CommandScreen[None], change_id: str | None) -> None:
@@ -68,20 +68,20 @@ def _take_back(screen: CommandScreen[None], change_id: str | None) -> None:
         return undo(change_id, force=run.force, context=run.context, on_progress=on_progress, cancelled=run.stopped)
 
     def say(done: Sequence[Undone]) -> str:
-        return told(done[0], other, [*browser.library.all(), *before])
+        return describe(done[0], other, [*browser.library.all(), *before])
 
-    browser.changes.carry_out(ChangePlan(doing="Undoing", items=[ChangeItem("", make)], told=say))
+    browser.changes.carry_out(ChangePlan(title="Undoing", items=[ChangeItem("", make)], describe=say))
 
 
 class UndoRow(Struct, frozen=True):
-    """A change that can be taken back, and what its session is called; "" for several."""
+    """A change that can be undone, and the title of its session; "" for several sessions."""
 
     change: Undoable
     title: str
 
 
 def read_changes(run: ChangeRun, known: Known) -> list[UndoRow]:
-    """Return what can be taken back, newest first. In the background."""
+    """Return the changes that can be undone, newest first. For background threads."""
     rows = undoable(run.context)[:MOST_CHANGES]
     changes = run.context.journal.changes()
     return [
@@ -90,12 +90,12 @@ def read_changes(run: ChangeRun, known: Known) -> list[UndoRow]:
     ]
 
 
-def told(undone: Undone, other: str, everything: Sequence[Summary]) -> str:
-    """Return the sentence on what was taken back; `everything` are the sessions as they are, and as they were."""
+def describe(undone: Undone, other: str, everything: Sequence[Summary]) -> str:
+    """Return the toast of an undo; `everything` holds the sessions of before and after it."""
     what = _WHAT.get(undone.verb, undone.verb)
     of = plural(len(undone.paths), "session")
     if len(undone.paths) == 1:
-        # What was moved has its name still.
+        # A moved file keeps its name.
         name = os.path.basename(undone.paths[0])
         found = next((one for one in everything if os.path.basename(one.path) == name), None)
         of = f"“{named(found)}”" if found is not None else one_line(name, 80)
@@ -108,7 +108,7 @@ def told(undone: Undone, other: str, everything: Sequence[Summary]) -> str:
 
 
 def choices_of(rows: Sequence[UndoRow], now_ms: float) -> list[Choice]:
-    """Return a row for each change, or for all those that one command made."""
+    """Return one row for the changes of each command."""
     choices: list[Choice] = []
     for row in rows:
         change = row.change

@@ -1,6 +1,6 @@
 """Values → lines of spans: projects, sessions, and the progress of a scan.
 
-Everything a session file says passes `clean` on its way into a span; nothing here is ever parsed as markup.
+Text of session files passes `clean` before it enters a span, and is never parsed as markup.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from sessionbrowse.tui.paint.words import agent_span, folder_name, one_line
 _DATE_CELLS: dict[str, int] = {"age": 5, "date": 13, "iso": 21}
 
 RECENT_MS = 300_000
-"""A session that changed less than five minutes ago may still be at work."""
+"""Milliseconds since the last change within which a session may still be running."""
 
 
 class ListStyle(Struct, frozen=True, kw_only=True):
-    """What the session list shows beside the titles."""
+    """The display options of the session list."""
 
     now_ms: float
     home: str
@@ -37,14 +37,14 @@ class ListStyle(Struct, frozen=True, kw_only=True):
 
 
 def directory_state(directories: Sequence[str], exists: Mapping[str, bool | None], moved: Mapping[str, str]) -> str:
-    """Return "missing" or "moved" for a project none of whose directories is left, else nothing."""
+    """Return "missing" or "moved" for a project without any existing directory, else ""."""
     if not directories or any(exists.get(directory) is not False for directory in directories):
         return ""
     return "moved" if any(directory in moved for directory in directories) else "missing"
 
 
 def project_row(row: ProjectRow, width: int, home: str, state: str = "", *, ambiguous: bool = False) -> Line:
-    """Return the row of a folder: its name, where it lies if there is room or need, how many sessions it has."""
+    """Return the row of a folder: name, parent directory if there is room, number of sessions."""
     count: Line = [(f"{row.sessions:,}", "dim")]
     if row.cwd is None:
         return sides([("All folders", "title")], count, width)
@@ -63,7 +63,7 @@ def project_row(row: ProjectRow, width: int, home: str, state: str = "", *, ambi
 
 
 def session_title(summary: Summary) -> Line:
-    """Return what a session is called, with the signs of damage and of forks before and after it."""
+    """Return a session's title, after a sign if the file is damaged."""
     line: Line = []
     if summary.problem is not None:
         line.append(("✗ ", "error"))
@@ -88,7 +88,7 @@ def session_badges(summary: Summary) -> Line:
     if summary.label_count:
         badges.append((f" ⚑{summary.label_count}", "label"))
     if summary.problem_count and summary.problem is None:
-        # How many they are is known when the whole session was read: the list knows of bad lines only.
+        # The exact number is unknown until the whole session is read.
         badges.append((" ✗", "error"))
     if summary.left_behind:
         badges.append((" ↯", "warning"))
@@ -98,7 +98,7 @@ def session_badges(summary: Summary) -> Line:
 
 
 def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
-    """Return the row of a session: title and badges at the left, facts at the right as far as there is room."""
+    """Return the row of a session: title and badges at the left, as many columns at the right as fit."""
     summary = row.summary
     right = session_path(summary, width, style) if style.show_path else session_facts(summary, width, style)
     prefix: Line = [(row.prefix, "faint")] if row.prefix else []
@@ -119,7 +119,7 @@ def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
 
 
 def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
-    """Return the sign of a session that a program has open, or that changed in the last minutes."""
+    """Return the sign for a session that is open in a program or changed in the last minutes."""
     if summary.path in style.in_use:
         return ("●", "good")
     if 0 <= style.now_ms - summary.mtime_ns / 1_000_000 < RECENT_MS:
@@ -128,7 +128,7 @@ def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
 
 
 _LEAST_TITLE = 10
-"""Cells of a title that the name of an age leaves it at least."""
+"""Fewest cells of a title beside the name of an age group."""
 
 _LEAST_WIDTH: dict[RowField, int] = {
     "agent": 24,
@@ -141,11 +141,11 @@ _LEAST_WIDTH: dict[RowField, int] = {
     "folder": 84,
     "model": 110,
 }
-"""How wide a row must be to show a field."""
+"""The width in cells from which a row shows a field."""
 
 
 def session_facts(summary: Summary, width: int, style: ListStyle) -> Line:
-    """Return the columns at the right of a session's row, the more the wider it is."""
+    """Return the columns at the right of a session's row, as many as fit its width."""
     width -= _DATE_CELLS[style.dates] - _DATE_CELLS["age"] if "modified" in style.fields else 0
     facts: Line = []
     for field in style.fields:
@@ -179,12 +179,12 @@ def _fact(summary: Summary, field: RowField, style: ListStyle) -> Line:
 
 
 def _apart(fact: str, cells: int) -> tuple[str, str]:
-    """Return a fact at the right of its column; one that is too wide for it still leaves a blank before itself."""
+    """Return a right-aligned column with at least one blank before its text."""
     return right_aligned(f" {fact}", "dim", cells)
 
 
 def moment(time_ms: float | None, style: ListStyle) -> str:
-    """Return a time as the settings want it: how long ago, a date of this machine's clock, or ISO 8601."""
+    """Return a time in the style of the settings: age, local date, or ISO 8601."""
     if time_ms is None or not text.is_time(time_ms):
         return ""
     match style.dates:
@@ -201,7 +201,7 @@ def moment(time_ms: float | None, style: ListStyle) -> str:
 
 
 def session_path(summary: Summary, width: int, style: ListStyle) -> Line:
-    """Return the path of a session's file, its end where there is not enough room."""
+    """Return the path of a session's file, cut at the left if it is too long."""
     path = clean(text.shorten_home(summary.path, style.home))
     return [(cut_left(path, max(10, width * 3 // 5)), "dim")]
 

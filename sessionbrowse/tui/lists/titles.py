@@ -1,4 +1,4 @@
-"""The sentences around the lists: the bar above them, their titles, what stands where no session is."""
+"""The top bar and titles of the lists, and the sentence of an empty list."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sessionbrowse.tui.paint.spans import Line, line_width
 from sessionbrowse.tui.paint.words import CRUMB, folder_name, one_line, plural
 
 LEAST_PLACE = 18
-"""Cells of the upper bar that are left to say where we are."""
+"""Fewest cells of the top bar that remain for the path."""
 
 SORT_TITLES = {
     "recent": "newest",
@@ -26,7 +26,7 @@ SORT_TITLES = {
 
 
 class ScanProgress(Struct, frozen=True):
-    """How far something is, and since when: `began_done` of it were done at `began_ms`."""
+    """The progress of a scan, which had finished `began_done` items at the time `began_ms`."""
 
     verb: str
     done: int
@@ -36,14 +36,14 @@ class ScanProgress(Struct, frozen=True):
     now_ms: float = 0
 
     def shown(self) -> Line:
-        """Return it as a bar with a rate."""
+        """Return the progress as a bar with a rate."""
         seconds = (self.now_ms - self.began_ms) / 1000
         rate = (self.done - self.began_done) / seconds if seconds > 0.2 else None
         return progress_bar(self.done, self.total, rate, self.verb)
 
 
 def advanced(before: ScanProgress | None, verb: str, done: int, total: int, now_ms: float) -> ScanProgress | None:
-    """Return how far it is now; None when it is done."""
+    """Return the updated progress; None when the scan is complete."""
     if done >= total:
         return None
     if before is None or before.verb != verb or done < before.done:
@@ -52,12 +52,12 @@ def advanced(before: ScanProgress | None, verb: str, done: int, total: int, now_
 
 
 def folder_title(folder: str, home: str) -> str:
-    """Return a folder's name, also of sessions that have none."""
+    """Return a folder's name, or a placeholder for sessions without a directory."""
     return folder_name(folder, home)[0] if folder else "(no directory)"
 
 
 def sessions_title(state: ListState, home: str, selected: tuple[int, int]) -> Content:
-    """Return the title of the sessions; `selected` are how many are selected and shown, and not shown."""
+    """Return the title of the session list; `selected` counts selected sessions that are shown and hidden."""
     shown, hidden = selected
     title: list[tuple[str, str]] = []
     if shown or hidden:
@@ -78,13 +78,13 @@ def sessions_title(state: ListState, home: str, selected: tuple[int, int]) -> Co
 
 
 def path_line(folder: str | None, home: str) -> Line:
-    """Return the way to the chosen folder."""
+    """Return the path in the top bar, which names the chosen folder."""
     line: Line = [("sessionbrowse", "title")]
     return line if folder is None else [*line, *CRUMB, (folder_title(folder, home), "dim")]
 
 
 def facts_line(sessions: int, folders: int, under_way: ScanProgress | None, failure: str | None, width: int) -> Line:
-    """Return how many there are, and how the reading goes: as much of it as a bar of this width has room for."""
+    """Return the numbers of sessions and folders and the scan's progress, shortened to the width of the bar."""
     counts: Line = [(f"{plural(sessions, 'session')} · {plural(folders, 'folder')}", "dim")]
     failed: Line = [(f"{failure}   ", "error")] if failure is not None else []
     if under_way is None:
@@ -101,7 +101,7 @@ def facts_line(sessions: int, folders: int, under_way: ScanProgress | None, fail
 
 
 def no_sessions_sentence(state: ListState, scanning: bool, key_of: Callable[[str], str]) -> str:
-    """Say why there is no session, and what helps."""
+    """Return the sentence of an empty list: the reason, and the key that helps."""
     if state.filter.problem is not None:
         return state.filter.problem
     if not state.filter.is_empty:

@@ -1,4 +1,4 @@
-"""The user's own commands, as rows of the command table and as what they do."""
+"""The user's own commands: their rows in the command table, and how they run."""
 
 from __future__ import annotations
 
@@ -93,12 +93,12 @@ def _run_quietly(screen: CommandScreen[None], command: CustomCommand, values: di
         else:
             browser.call_later(browser.say, outcome.value or f"{clean(command.name)}: done.")
 
-    # A lane of its own for each run: a later one does not make an earlier one's output unwanted.
+    # Each run has its own lane, because a lane drops the output of its earlier runs.
     Lane("custom", receive).ask(work)
 
 
 def values_of(summary: Summary | None, entry_id: str | None) -> dict[str, str]:
-    """Return what stands for the placeholders."""
+    """Return the values of the placeholders, by name."""
     if summary is None:
         return {"path": "", "id": "", "cwd": "", "entry": "", "agent": "", "name": ""}
     return {

@@ -1,4 +1,4 @@
-"""What is asked before an agent is started: two programs on one session, or a newest message left behind."""
+"""The dialog before an agent starts: the session is in use, or its newest message is on another branch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[[], None]) -> None:
-    """Call `go`, which starts the agent, at once or when the user wants it in spite of what speaks against it."""
+    """Call `go`, which starts the agent; ask the user first if there is a reason against it."""
     browser = screen.browser
 
     def start() -> None:
@@ -28,7 +28,7 @@ def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[
         except SessionBrowseError as error:
             browser.say(error.sentence, "error")
 
-    def look(run: ChangeRun) -> BeforeResume:
+    def check(run: ChangeRun) -> BeforeResume:
         context = run.context
         if summary.left_behind:
             return before_resume(summary.path, summary.agent, context)
@@ -36,19 +36,19 @@ def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[
         used = file_usage(summary.path, agent, summary.cwd, context.around, now_ms=context.now_ms(), proc=context.proc)
         return BeforeResume(used, None)
 
-    def taken(before: BeforeResume) -> None:
+    def show(before: BeforeResume) -> None:
         if before.warning is None and before.left_behind is None:
             start()
         else:
             _ask(screen, summary, before, start)
 
-    def wrong(error: Exception) -> None:
+    def on_error(error: Exception) -> None:
         if isinstance(error, SessionBrowseError):
-            start()  # the plan to resume says what is wrong, in its own words
+            start()  # planning the command reports the same problem in better words
         else:
             browser.say(repr(error), "error")
 
-    browser.changes.ask(look, taken, wrong)
+    browser.changes.run(check, show, on_error)
 
 
 def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go: Callable[[], None]) -> None:
@@ -79,17 +79,17 @@ def _check_out(
     changes = screen.browser.changes
     target = changes.target(summary)
     entry_id = left.entry_id or ""
-    # What a running program means for both steps is asked already; omp alone bears no added line at all.
+    # The user already consented for both steps. A running omp would lose the added line.
     force = force and AGENTS[summary.agent].bears_appends
 
     def make(run: ChangeRun) -> CheckedOut:
         return checkout(target, entry_id, force=run.force, context=run.context)
 
     plan = ChangePlan(
-        doing="Checking out",
+        title="Checking out",
         items=[ChangeItem(named(summary), make)],
-        told=lambda done: f"{summary.agent} resumes at {clean(entry_id)[:8]}.",
-        then=lambda done: go(),
+        describe=lambda done: f"{summary.agent} resumes at {clean(entry_id)[:8]}.",
+        on_success=lambda done: go(),
         force=force,
     )
     changes.carry_out(plan)

@@ -1,4 +1,4 @@
-"""Resume sessions: in this terminal, in tmux or by the user's command; ask where that is impossible."""
+"""Resume sessions in this terminal, in tmux or with the user's command; ask if that is impossible."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ WAYS: dict[ResumeIn, str] = {
 
 
 def do_resume(screen: CommandScreen[None]) -> None:
-    """Resume the session where the settings say."""
+    """Resume the session in the way that the settings name."""
     summary = screen.subject
     if summary is not None:
         _begin(screen, summary, _usual(screen))
 
 
 def do_resume_as(screen: CommandScreen[None]) -> None:
-    """Ask where, and in the tree from which entry, to resume."""
+    """Ask how to resume, and in a tree from which entry."""
     summary = screen.subject
     if summary is None:
         return
@@ -97,21 +97,20 @@ def _plan(screen: CommandScreen[None], summary: Summary, way: ResumeIn, director
     browser = screen.browser
     source = browser.source
 
-    def wrong(error: Exception) -> None:
+    def on_error(error: Exception) -> None:
         if isinstance(error, DirectoryMissing):
             _ask_directory(screen, summary, way, error)
         else:
             browser.say(error.sentence if isinstance(error, SessionBrowseError) else repr(error), "error")
 
-    browser.changes.ask(
+    browser.changes.run(
         lambda context: source.plan_resume(summary, directory),
         lambda command: _start(screen, command, way),
-        wrong,
+        on_error,
     )
 
 
 def _ask_directory(screen: CommandScreen[None], summary: Summary, way: ResumeIn, error: DirectoryMissing) -> None:
-    screen = screen
     choices = [Choice("elsewhere", "Resume in another directory …")]
     if screen.find_handler("relocate") is not None:
         choices.append(Choice("relocate", "It was moved: tell all sessions of it …"))
@@ -154,12 +153,12 @@ def _ask_elsewhere(screen: CommandScreen[None], summary: Summary, way: ResumeIn)
 
 
 def resume_from(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
-    """Check an entry out, then resume there."""
+    """Check out an entry, then resume the session."""
 
-    def told(done: CheckedOut) -> str:
+    def describe(done: CheckedOut) -> str:
         return "What was said there is on the clipboard." if done.text else ""
 
-    check_out(screen, summary, entry_id, told, lambda: _begin(screen, summary, _usual(screen)), verb="Resume from")
+    check_out(screen, summary, entry_id, describe, lambda: _begin(screen, summary, _usual(screen)), verb="Resume from")
 
 
 def _fork(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
@@ -169,7 +168,7 @@ def _fork(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
     def make(run: ChangeRun) -> Forked:
         return fork(summary.path, summary.agent, place, at=entry_id, context=run.context)
 
-    def told(done: Sequence[Forked]) -> str:
+    def describe(done: Sequence[Forked]) -> str:
         return "Forked. What was said there is on the clipboard." if done[0].text else "Forked."
 
     def then(done: Sequence[Forked]) -> None:
@@ -178,7 +177,7 @@ def _fork(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
         _resume_path(screen, done[0].path, _usual(screen))
 
     browser.changes.carry_out(
-        ChangePlan(doing="Forking", items=[ChangeItem(named(summary), make)], told=told, then=then)
+        ChangePlan(title="Forking", items=[ChangeItem(named(summary), make)], describe=describe, on_success=then)
     )
 
 
@@ -198,13 +197,13 @@ def _start(screen: CommandScreen[None], command: ResumeCommand, way: ResumeIn) -
         case "tmux-window" | "tmux-split":
             split = way == "tmux-split"
             where = "beside the browser" if split else "in a new tmux window"
-            browser.changes.ask(
+            browser.changes.run(
                 lambda context: open_in_tmux(command, environ, split=split),
                 lambda _: browser.say(" ".join([f"{command.agent} resumes {where}.", *command.notes])),
             )
         case "command":
             template = settings.resume.command
-            browser.changes.ask(
+            browser.changes.run(
                 lambda context: start_command(command, template, environ),
                 lambda _: browser.say(" ".join([f"Started {template[0]}.", *command.notes])),
             )
@@ -218,7 +217,7 @@ def reload(screen: CommandScreen[None]) -> None:
 
 def _copy(screen: CommandScreen[None], summary: Summary) -> None:
     browser = screen.browser
-    browser.changes.ask(
+    browser.changes.run(
         lambda context: browser.source.plan_resume(summary, None),
         lambda command: browser.copy(command.shell_line(), "the command that resumes the session"),
     )

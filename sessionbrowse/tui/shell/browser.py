@@ -42,16 +42,16 @@ class Changes(Protocol):
     def around(self) -> Surroundings:
         """Home, environment and current directory of the changes."""
 
-    def ask(
+    def run(
         self,
         work: Callable[[ChangeRun], T],
-        take: Callable[[T], None],
-        wrong: Callable[[Exception], None] | None = None,
+        on_result: Callable[[T], None],
+        on_error: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Run `work` in the background and hand its result to `take`, an error to `wrong` or into a toast."""
+        """Run `work` in the background; pass its result to `on_result`, an error to `on_error` or to a toast."""
 
     def carry_out(self, plan: ChangePlan) -> None:
-        """Make the changes of a plan, show progress, update the screens and say what was done."""
+        """Make the changes of a plan, show progress, update the screens and show a toast."""
 
     def target(self, summary: Summary) -> Target:
         """Return the parts of a listed session that a change may touch."""

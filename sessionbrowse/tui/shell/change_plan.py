@@ -1,4 +1,4 @@
-"""The values with which a screen asks for changes: a plan of items; `changes.change_runner` carries it out."""
+"""The plan of a command's changes, as plain values; `changes.change_runner` carries it out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Report = Callable[[int, int, str], None]
 
 
 class ChangeRun(Struct, frozen=True, kw_only=True):
-    """What a piece of background work is given: the change context, the user's consent, and how to report and stop.
+    """The arguments of background work: the change context, the user's consent, and functions to report and stop.
 
     `force` changes sessions that are in use; `into` is where deleted sessions go.
     """
@@ -39,17 +39,18 @@ class ChangeItem(Struct, frozen=True):
 
 
 class ChangePlan(Struct, frozen=True, kw_only=True):
-    """Changes of one command: their title while they run, the items, and the sentence for a toast afterwards.
+    """The changes of one command.
 
-    `then` is called with the results after the screens are up to date; `unsafe` is called when a change would end
-    between a tool call and its result. `into` None means the usual place for deleted sessions.
+    `title` is shown while they run. `describe` returns the sentence of the toast for the results. `on_success` is
+    called with the results after the screens are updated, `on_unsafe` if a change would separate a tool call from
+    its result. `into` None means the usual place for deleted sessions.
     """
 
-    doing: str
+    title: str
     items: Sequence[ChangeItem]
-    told: Callable[[Sequence[Any]], str]
-    then: Callable[[Sequence[Any]], None] | None = None
-    unsafe: Callable[[UnsafeEntry], None] | None = None
+    describe: Callable[[Sequence[Any]], str]
+    on_success: Callable[[Sequence[Any]], None] | None = None
+    on_unsafe: Callable[[UnsafeEntry], None] | None = None
     force: bool = False
     into: Into | None = None
     group: str | None = None

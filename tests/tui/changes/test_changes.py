@@ -684,10 +684,10 @@ async def test_keys_typed_before_a_question_stands_there_answer_it(store: Store)
 async def test_keys_wait_too_where_an_answer_asks_once_more(store: Store) -> None:
     store.session()
     async with hands_on(store) as browser:
-        desk, shown = browser.app.changes, []
-        desk.ask(
+        runner, shown = browser.app.changes, []
+        runner.run(
             lambda how: None,
-            lambda _: desk.ask(lambda how: None, lambda _: shown.append(browser.screen_name)),
+            lambda _: runner.run(lambda how: None, lambda _: shown.append(browser.screen_name)),
         )
         await browser.press_at_once("question_mark")
         assert shown == ["browse"]
