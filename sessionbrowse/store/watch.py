@@ -135,7 +135,7 @@ def _newest(folder: str) -> list[tuple[str, tuple[int, int]]]:
 
 
 def is_remote(path: str, mounts: str = MOUNTS) -> bool:
-    """Return whether a path lies on a network disk, as far as the mount table tells."""
+    """Tell whether a path is on a network disk, according to the mount table."""
     try:
         with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
             lines = [line.split(" ") for line in file]
@@ -153,7 +153,7 @@ def is_remote(path: str, mounts: str = MOUNTS) -> bool:
 
 
 def _outermost(roots: Iterable[str]) -> list[str]:
-    """Return the directories that lie in none of the others, sorted by path."""
+    """Return the directories that are not inside another of them, sorted by path."""
     chosen: list[str] = []
     for root in sorted(set(roots)):
         if not any(root.startswith(above.rstrip("/") + "/") for above in chosen):

@@ -51,7 +51,7 @@ def parse_query(text: str) -> Query:
     """Parse a picker's query.
 
     Raises:
-        BadPattern: the pattern behind `re:` is empty or invalid.
+        BadPattern: the pattern after `re:` is empty or invalid.
     """
     text = text.strip()
     if text.startswith("re:"):

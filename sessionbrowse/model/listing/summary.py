@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """The facts of one session for a list; times are milliseconds since 1970, None where unknown.
+    """The facts of one session for a list; times are milliseconds since 1970, None if unknown.
 
     `modified`, `message_count`, `first_message`, `name` and `hidden` follow the program's own list. `left_behind`: the
     program resumes without the newest message.

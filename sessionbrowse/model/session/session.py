@@ -274,7 +274,7 @@ class Session:
 
 
 def find_name(rules: Rules, envelopes: Iterable[Envelope], slot: TitleSlot | None, header: Header | None) -> str | None:
-    """Return the session's display name by the program's own rule, None where there is none.
+    """Return the session's display name by the program's own rule, None if there is none.
 
     pi and atomic use the last `session_info` in file order, on any branch, and a blank name clears. indusagi uses the
     last name that is not empty. omp uses the title slot, even an empty one, and without a slot the header's title.

@@ -122,7 +122,7 @@ def patient_disk() -> Disk:
 
 
 def _spread(paths: list[str]) -> list[str]:
-    """Order paths so that those of one directory are far apart, because they usually hang together."""
+    """Order paths so that those of one directory are far apart, because usually all of them hang."""
     seen: dict[str, int] = {}
     ranks = []
     for path in paths:

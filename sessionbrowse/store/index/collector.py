@@ -32,7 +32,7 @@ class Collector(SummaryBuilder):
         self.columns = Columns()
         """The entries that were read; after a `resume` only the new ones."""
         self.end = 0
-        """Offset behind the last whole line that was read."""
+        """Offset after the last whole line that was read."""
         self.resumable: tuple[ReaderProgress, SummaryProgress] | None = None
         """Progress of reader and summary at `end`; None if reading cannot continue there."""
         self.decode = decode_with_tools if tools else decode_ordinary

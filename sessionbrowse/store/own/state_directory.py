@@ -14,7 +14,7 @@ from sessionbrowse.errors import InUse, RefusedWrite
 from sessionbrowse.text import clean
 
 LOCK_WAIT_S = 10.0
-"""How many seconds a change waits for another sessionbrowse to finish its own change."""
+"""Number of seconds that a change waits for another sessionbrowse to finish its own change."""
 _POLL_S = 0.01
 
 

@@ -297,7 +297,7 @@ def _move_to_other_disk(source: str, target: str) -> None:
 
 
 def drop_second_name(path: str, second: str) -> bool:
-    """Remove the second of a file's two names, which an interrupted move left behind; False if there is none."""
+    """Remove the second name that an interrupted move left on a file; return False if there is only one."""
     try:
         if not os.path.samestat(os.lstat(path), os.lstat(second)) or os.path.isdir(path):
             return False

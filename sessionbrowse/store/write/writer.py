@@ -267,7 +267,7 @@ def restore_mtime(
 
 
 def overwrite_slot(file: OpenedFile, old: bytes, new: bytes) -> tuple[Fingerprint | None, tuple[str, ...]]:
-    """Overwrite the title slot in place, under omp's lock, and put the time back plus a millisecond.
+    """Overwrite the title slot in place, under omp's lock; set the file's time to its old value plus a millisecond.
 
     `old` is the slot as it was read. No other byte is touched.
 
