@@ -202,8 +202,7 @@ class SessionManager(SessionMover, SessionLists):
         environment = environment or Environment.real()
         agent_named(agent)
         place = resolved(cwd, environment.around)
-        chosen = os.fspath(session_dir) if session_dir is not None else None
-        directory, is_shared = agent_lists.directory_of(place, chosen, agent, environment.around)
+        directory, is_shared = agent_lists.directory_of(place, session_dir, agent, environment.around)
 
         def is_wanted(header: Header) -> bool:
             return not is_shared or agent_lists.is_of(header.cwd or "", place, environment.around)

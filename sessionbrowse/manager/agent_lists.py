@@ -82,7 +82,9 @@ def _read(path: str, agent: str) -> SessionInfo | None:
     )
 
 
-def directory_of(cwd: str, session_dir: str | None, agent: str, around: Surroundings) -> tuple[str, bool]:
+def directory_of(
+    cwd: str, session_dir: str | os.PathLike[str] | None, agent: str, around: Surroundings
+) -> tuple[str, bool]:
     """Return the sessions folder, and whether other projects share it, so that the headers' cwd decides."""
     own = default_session_dir(cwd, agent, around)
     if session_dir is None:

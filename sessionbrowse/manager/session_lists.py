@@ -69,8 +69,7 @@ class SessionLists:
         environment = environment or Environment.real()
         agent_named(agent)
         place = resolved(cwd, environment.around)
-        chosen = os.fspath(session_dir) if session_dir is not None else None
-        directory, is_shared = agent_lists.directory_of(place, chosen, agent, environment.around)
+        directory, is_shared = agent_lists.directory_of(place, session_dir, agent, environment.around)
         for progress in agent_lists.iterate(agent_lists.files_in(directory), agent):
             session = progress.session
             if session is not None and is_shared and not agent_lists.is_of(session.cwd, place, environment.around):
@@ -109,8 +108,7 @@ class SessionLists:
         """Return the file of the session with exactly this id, None if there is none. Only headers are read."""
         environment = environment or Environment.real()
         place = resolved(cwd, environment.around)
-        chosen = os.fspath(session_dir) if session_dir is not None else None
-        directory, is_shared = agent_lists.directory_of(place, chosen, agent, environment.around)
+        directory, is_shared = agent_lists.directory_of(place, session_dir, agent, environment.around)
         for path in agent_lists.files_in(directory):
             header = agent_lists.header_of(path)
             if header is None or header.id != id:

@@ -23,7 +23,6 @@ MAX_CHUNKS = 8192
 MOST_WORKERS = 8
 _THREADS_END_S = 0.02
 _TICKET = 4
-_SIZE = 8
 
 
 def one_worker(_total_bytes: int) -> int:
@@ -130,9 +129,7 @@ def _start(
             found.append(pickle.dumps((number, work(chunks[number])), pickle.HIGHEST_PROTOCOL))
         finish()
         with os.fdopen(answering, "wb") as pipe:
-            for answer in found:
-                pipe.write(len(answer).to_bytes(_SIZE, "little"))
-                pipe.write(answer)
+            pipe.writelines(found)
         status = 0
     finally:
         os._exit(status)
@@ -145,11 +142,9 @@ def _drawn(tickets: int) -> Iterator[int]:
 
 def _received(answers: int) -> Iterator[tuple[int, Any]]:
     """Yield the numbers and results of chunks; stop early if the process died."""
-    with os.fdopen(answers, "rb", closefd=False) as pipe:
-        while len(size := pipe.read(_SIZE)) == _SIZE:
-            answer = pipe.read(int.from_bytes(size, "little"))
-            if len(answer) == int.from_bytes(size, "little"):
-                yield pickle.loads(answer)
+    with os.fdopen(answers, "rb", closefd=False) as pipe, suppress(EOFError, pickle.UnpicklingError):
+        while True:
+            yield pickle.load(pipe)
 
 
 def _is_alone() -> bool:
