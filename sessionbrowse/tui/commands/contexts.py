@@ -1,8 +1,8 @@
-"""The places in the interface where commands can be given, and which of them hold at the same time."""
+"""The contexts in which commands are available: screens, panes and text lines."""
 
 from __future__ import annotations
 
-# Places where a command can be given. A screen lists those that hold now, the nearest first.
+# A screen lists its current contexts, the narrowest first.
 EVERYWHERE = "everywhere"
 LIST = "list"  # the browse screen, in any pane
 PROJECTS = "projects"
@@ -44,7 +44,7 @@ CONTEXT_NAMES = {
     PROMPT: "questions with a line",
     WORKING: "work under way",
 }
-"""Each place and how a person calls it."""
+"""The name of each context in help and README."""
 
 CONTEXT_STACKS = (
     (PROJECTS, LIST, EVERYWHERE),
@@ -63,4 +63,4 @@ CONTEXT_STACKS = (
     (PROMPT,),
     (WORKING, EVERYWHERE),
 )
-"""The places that can hold at the same time; a key means one thing in each of these."""
+"""The contexts that can be active at the same time; in each group a key has one meaning."""

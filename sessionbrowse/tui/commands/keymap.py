@@ -46,7 +46,7 @@ class Keys:
         return self._keys[command.id]
 
     def find(self, key: str, contexts: Iterable[str]) -> Command | None:
-        """Return the command that a key means in the given contexts, the nearest context first."""
+        """Return the command of a key in the first context that has one; None if there is none."""
         for context in contexts:
             command = self._by_context[context].get(key)
             if command is not None:
@@ -54,7 +54,7 @@ class Keys:
         return None
 
     def at(self, contexts: Sequence[str]) -> list[Command]:
-        """Return the commands that can be given in the given contexts, in the table's order."""
+        """Return the commands of the given contexts, in the table's order."""
         return [command for command in self.commands if any(context in contexts for context in command.where)]
 
     def shown(self, command: Command, *, all_keys: bool = False) -> str:
@@ -67,7 +67,7 @@ class Keys:
         return self.shown(BY_ID[command_id])
 
     def _hidden(self, chosen: Mapping[str, tuple[str, ...]]) -> list[str]:
-        """Return a sentence for each chosen key that takes a key from a command of a wider or narrower context."""
+        """Return a sentence for each chosen key that another active context already uses."""
         clashes: list[str] = []
         for contexts in CONTEXT_STACKS:
             nearest: dict[str, tuple[Command, str]] = {}

@@ -1,4 +1,4 @@
-"""Why a command cannot work here, as the sentence that the user reads; None where it can."""
+"""Functions that return the reason why a command is unavailable, as a sentence; None if it is available."""
 
 from __future__ import annotations
 

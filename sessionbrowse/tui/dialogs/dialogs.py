@@ -26,15 +26,15 @@ Result = TypeVar("Result")
 
 BORDERS = 2
 MOST_OFFERS = 6
-"""Rows of suggestions that are seen at once below a line to type."""
+"""Most suggestions that are visible below a text line."""
 
 
 LEAST_REMARK = 12
-"""Cells that what stands at the right of an answer keeps beside a long one; the answer itself comes first."""
+"""Fewest cells of the remark at the right of a long answer."""
 
 
 class Choice(Struct, frozen=True):
-    """An answer: what is given back for it, its clean text, what stands at the right, and its look."""
+    """An answer: its key, its clean text, the remark at the right, and its style."""
 
     key: str
     text: str
@@ -43,7 +43,7 @@ class Choice(Struct, frozen=True):
 
 
 class Dialog(CommandScreen[Result]):
-    """A window over a screen: text at the top, what is asked below; as high as it needs and as there is room."""
+    """A window over a screen with a text above and a question below."""
 
     CONTEXTS = (DIALOG,)
 
@@ -62,7 +62,7 @@ class Dialog(CommandScreen[Result]):
         self.lay_out(self.size.width, self.size.height)
 
     def accepting(self) -> str:
-        """Say what the accepting key does."""
+        """Return the verb that names the accepting key's effect."""
         return "choose"
 
     def on_resize(self, event: events.Resize) -> None:
@@ -70,7 +70,7 @@ class Dialog(CommandScreen[Result]):
         self.lay_out(event.size.width, event.size.height)
 
     def lay_out(self, width: int, height: int) -> None:
-        """Give what is asked its rows first, and the text above what is left."""
+        """Give the question its rows first, and the text the rest of the window."""
         text = self.query_one("#dialog-text", TextView)
         cells = min(84, width * 96 // 100) - BORDERS - 3
         wanted = sum([len(part.rows(max(1, cells))) for part in self._parts])
@@ -81,7 +81,7 @@ class Dialog(CommandScreen[Result]):
 
     @abstractmethod
     def lay_out_question(self, room: int, text: int) -> int:
-        """Give what is asked its height, of `room` rows that it shares with `text` rows; return how many it took."""
+        """Set the question's height, of `room` rows shared with `text` rows of text; return its rows."""
 
     def do_cancel(self) -> None:
         """Go back without an answer."""
@@ -116,7 +116,7 @@ class AskScreen(Dialog[str | None]):
 
     def lay_out_question(self, room: int, text: int) -> int:
         """Show all answers, or as many as leave half of the window to the text."""
-        # The sentence that stands where no answer is may need two.
+        # The sentence of an empty list may need two rows.
         wanted = len(self._choices) or 2
         height = max(min(2, wanted), min(wanted, max(room // 2, room - text)))
         self.rows.styles.height = height
@@ -140,7 +140,7 @@ class AskScreen(Dialog[str | None]):
 
 
 Hint = Callable[[str], Line]
-"""What stands in the line → what taking it would do, or why it cannot be taken."""
+"""Returns the hint for a typed text: its effect, or the reason why it is invalid."""
 
 
 class PromptScreen(Dialog[str | None]):
@@ -179,7 +179,7 @@ class PromptScreen(Dialog[str | None]):
             yield RowList(self._render_offer, id="dialog-rows")
 
     def on_mount(self) -> None:
-        """Put the present text into the line and give it the keys."""
+        """Put the current text into the line and focus it."""
         with self.prevent(Input.Changed):
             self.line.value = clean(self._text)
         self.line.cursor_position = len(self.line.value)
@@ -189,7 +189,7 @@ class PromptScreen(Dialog[str | None]):
         self.set_focus(self.line)
 
     def accepting(self) -> str:
-        """Say what the accepting key does."""
+        """Return the verb that names the accepting key's effect."""
         return self._accepting
 
     @property
@@ -214,7 +214,7 @@ class PromptScreen(Dialog[str | None]):
         return 3 + offers
 
     def text_changed(self, text: str) -> None:
-        """Say what taking the text would do, and offer what holds it."""
+        """Show the hint for the text, and the suggestions that contain it."""
         if text != self._text:
             self._text = text
             wanted = text.strip().casefold()
@@ -227,7 +227,7 @@ class PromptScreen(Dialog[str | None]):
         self.rows.set_rows(offers, cursor=self._text)
 
     def focus_changed(self) -> None:
-        """Let the cursor look as if it had the keys only where its suggestion stands in the line and will be taken."""
+        """Show the cursor as focused only while its suggestion is the text of the line."""
         super().focus_changed()
         self._tell_rows()
 

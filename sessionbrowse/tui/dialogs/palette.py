@@ -1,4 +1,4 @@
-"""Find a command by typing part of its name, and give it."""
+"""The command palette: find a command by typing part of its name, and run it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PaletteScreen(CommandScreen[str | None]):
 
     def __init__(self, commands: list[Command], context: CommandContext) -> None:
         super().__init__(name="palette")
-        # Nobody opens it to move by a row.
+        # Commands that move the cursor come last: their keys are faster.
         self._commands = sorted(commands, key=lambda command: command.group == MOVE)
         self._command_context = context
         self._shown = self._commands
@@ -38,7 +38,7 @@ class PaletteScreen(CommandScreen[str | None]):
             yield RowList(self._render_command, id="palette-rows", empty="No command has this name.")
 
     def on_mount(self) -> None:
-        """Show all commands and take the keys."""
+        """Show all commands and focus the text line."""
         self.query_one("#palette-window").border_title = "Commands"
         self._show("")
         self.set_focus(self.query_one(Input))
@@ -80,7 +80,7 @@ class PaletteScreen(CommandScreen[str | None]):
         self.do_accept_filter()
 
     def do_accept_filter(self) -> None:
-        """Give the command under the cursor."""
+        """Return the id of the command under the cursor."""
         key = self.rows.key
         self.dismiss(key if isinstance(key, str) else None)
 

@@ -1,4 +1,4 @@
-"""What is under way, how far it is, and the key that stops it."""
+"""The progress window of running work, with the key that stops it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sessionbrowse.tui.widgets.text_view import TextView
 
 
 class ProgressScreen(CommandScreen[None]):
-    """A window that stays until the work is done; whoever opened it closes it."""
+    """A window that stays open until its opener calls `finish`."""
 
     CONTEXTS = (WORKING,)
 
@@ -35,7 +35,7 @@ class ProgressScreen(CommandScreen[None]):
             yield TextView(id="progress-text")
 
     def on_mount(self) -> None:
-        """Show how far it is."""
+        """Show the progress."""
         window = self.query_one("#dialog-window")
         window.border_title = Content(clean(self._heading))
         window.border_subtitle = Content(f"{self.browser.keys.key_of('stop')} stop")
@@ -43,21 +43,21 @@ class ProgressScreen(CommandScreen[None]):
         self._show()
 
     def report(self, done: int, total: int, name: str) -> None:
-        """Show that so many of all are done, and what is at work now."""
+        """Show the number of finished items and the name of the current one."""
         self._done_items, self._all_items, self._at_work = done, total, name
         self._show()
 
     def finish(self) -> None:
-        """Go away: the work is done."""
+        """Close the window: the work is done."""
         self._finished = True
         self._go_if_finished()
 
     def on_screen_resume(self) -> None:
-        """Go away if the work was done while another screen was on top."""
+        """Close the window if the work ended while another screen was on top."""
         self._go_if_finished()
 
     def _go_if_finished(self) -> None:
-        # Taken away while it is still being built, it would look for parts that are gone.
+        # A screen that is dismissed before it is mounted would query missing widgets.
         if self._finished and self.is_mounted and self.is_top:
             self._finished = False
             self.dismiss(None)
@@ -75,7 +75,7 @@ class ProgressScreen(CommandScreen[None]):
             view.show(parts)
 
     def do_stop(self) -> None:
-        """Stop after what is at work now."""
+        """Stop after the current item."""
         self._stopping = True
         self._ask_to_stop()
         self._show()

@@ -1,4 +1,4 @@
-"""What a user sees who has no session of any agent: where we looked, and the demo to try."""
+"""The welcome screen of a user without sessions: the searched directories, and the demo."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class WelcomeScreen(CommandScreen[None]):
         yield KeyBar(id="footer")
 
     def on_mount(self) -> None:
-        """Tell where sessions were looked for, and ask the disk what is missing."""
+        """Show the searched directories, and check in the background which exist."""
         self.query_one("#welcome-window").border_title = "sessionbrowse"
         self._show()
         self.set_focus(self.query_one(TextView))
@@ -44,7 +44,7 @@ class WelcomeScreen(CommandScreen[None]):
         self.lane("places", self._take_places).ask(lambda job: exists_many(roots))
 
     def on_screen_resume(self) -> None:
-        """Go if sessions came while the help stood above."""
+        """Close the screen if sessions were found while the help was open."""
         if len(self.browser.library):
             self.dismiss(None)
 
@@ -62,7 +62,7 @@ class WelcomeScreen(CommandScreen[None]):
             LinePart([("This is a browser for the sessions of pi, omp, atomic and indusagi.", "")]),
             LinePart([]),
         ]
-        # What can be done stands above what was looked at: a small screen shows the beginning.
+        # Commands come first, because a small screen shows only the beginning.
         offers = (
             ("demo", "open the demo: made-up sessions in a directory of their own, to try everything without fear"),
             ("reload", "look again"),
