@@ -1,6 +1,6 @@
-"""`SessionManager`: the class that the session format documents, for pi, omp, atomic and indusagi.
+"""`SessionManager`: the class that the session format documents describe, for pi, omp, atomic and indusagi.
 
-Names are those of pi 1.5.2 in snake_case, or of omp and atomic if only they have the method. All methods are
+Method names are those of pi 1.5.2 in snake_case, or of omp and atomic if only they have the method. All methods are
 synchronous. `open`, `list` and `continue_recent` write no file and make no folder.
 """
 
@@ -74,12 +74,13 @@ Json = Any
 
 
 class SessionManager(SessionMover, SessionLists):
-    """One session: an append-only tree of entries, a leaf that is the next entry's parent, and usually a file.
+    """One session: an append-only tree of entries, a leaf (the parent of the next entry), and usually a file.
 
     Make one with `create`, `open`, `continue_recent`, `fork_from` or `in_memory`. Entries are plain objects with the
-    file's own keys. A new session is written when its program would write it: pi's with the first user or assistant
-    message (0.99), the others' with the first answer. From then on every entry is one line at the end of the file,
-    written by the safe writer; what other programs add meanwhile is read before the next entry is added.
+    file's own keys. A new session is written at the moment when its program would write it: a pi session with the first
+    user or assistant message (0.99), the others with the first assistant message. From then on the safe writer appends
+    every entry as one line to the file. Entries that other programs appended meanwhile are read before the next entry
+    is added.
     """
 
     def __init__(
@@ -102,7 +103,7 @@ class SessionManager(SessionMover, SessionLists):
         return f"<SessionManager {self.agent} {self.get_session_id()} {self.get_session_file() or 'in memory'}>"
 
     def close(self) -> None:
-        """Do nothing: no descriptor stays open between two calls (omp's has to be closed)."""
+        """Do nothing; the method exists because omp's manager must be closed. No file stays open between two calls."""
 
     # ---- making and opening --------------------------------------------------------------------------------
 
@@ -119,13 +120,13 @@ class SessionManager(SessionMover, SessionLists):
         workflow: dict[str, str] | None = None,
         environment: Environment | None = None,
     ) -> SessionManager:
-        """Begin a session in a working directory; nothing is written before its first message.
+        """Start a session in a working directory; the file is written with its first message.
 
         Args:
-            session_dir: where its file will lie; the program's own folder for `cwd` if None.
-            id: an id of your own, as pi 0.76 and atomic allow: letters, digits, `.`, `_`, `-`.
-            parent_session: path of the session that the header names as the parent session.
-            internal, workflow: atomic's marks of a workflow stage; `workflow` has `runId`, `stageId`, `stageName`.
+            session_dir: the folder for its file; None for the program's own folder for `cwd`. id: the session's id,
+            None for a generated one (pi 0.76 and atomic allow this): letters, digits, `.`, `_`, `-`. parent_session:
+            path of the session that the header names as the parent session. internal, workflow: atomic's marks of a
+            workflow stage; `workflow` has `runId`, `stageId`, `stageName`.
 
         Raises:
             RefusedWrite: the id is not valid.
@@ -149,15 +150,15 @@ class SessionManager(SessionMover, SessionLists):
         force: bool = False,
         environment: Environment | None = None,
     ) -> SessionManager:
-        """Open a session file. Nothing is written: no repair, no migration, no folder.
+        """Open a session file without writing: it is not repaired or migrated, and no folder is made.
 
         A missing or empty file becomes a new session at that path, written with its first message.
 
         Args:
-            session_dir: where sessions made from this one will lie; the file's own folder if None.
-            cwd_override: the working directory instead of the header's.
-            agent: whose session it is; the file and its place decide if None.
-            force: append although a running omp may have the session open, which then stops saving.
+            session_dir: the folder for sessions made from this one; None for the folder of the file. cwd_override: the
+            working directory instead of the header's. agent: the program whose session it is; None to detect it from
+            the file's path and content. force: append even if a running omp may have the session open, which then stops
+            saving.
 
         Raises:
             NotASession: the file cannot be read, or its program would not open it.
@@ -176,7 +177,7 @@ class SessionManager(SessionMover, SessionLists):
         memory = _loaded(file_path, agent)
         recorded = memory.header.get("cwd")
         if cwd is None and isinstance(recorded, str) and recorded:
-            # omp 17.1.5 stays in the current directory when the recorded one cannot be entered.
+            # omp 17.1.5 stays in the current directory if it cannot enter the recorded one.
             usable = memory.rules.agent != "omp" or os.path.isdir(recorded)
             cwd = resolved(recorded, environment.around) if usable else None
         file = SessionFile(file_path, memory.rules.agent, environment, exists=True, force=force)
@@ -194,10 +195,11 @@ class SessionManager(SessionMover, SessionLists):
         force: bool = False,
         environment: Environment | None = None,
     ) -> SessionManager:
-        """Open the session of a directory that was changed last, or begin a new one if there is none.
+        """Open the most recently changed session of a directory, or start a new one if there is none.
 
-        The programs' own rule: the newest time of change among the files with a valid header; in a folder of several
-        projects the header's directory decides (pi, atomic). omp's record of each terminal's last session is ignored.
+        The choice follows the programs: the newest modification time among the files with a valid header. In a folder
+        shared by several projects, only files whose header names the directory count (pi, atomic). omp's record of the
+        last session of each terminal is ignored.
         """
         environment = environment or Environment.real()
         agent_named(agent)
@@ -224,9 +226,9 @@ class SessionManager(SessionMover, SessionLists):
         parent_session: str | None = None,
         environment: Environment | None = None,
     ) -> SessionManager:
-        """Begin a session without a file, with the given entries if there are any (pi 0.85).
+        """Start a session without a file, with the given entries if there are any (pi 0.85).
 
-        Entries may begin with a header; version 1 and 2 are brought to version 3, in copies.
+        The list of entries may begin with a header. Entries of version 1 and 2 are copied and migrated to version 3.
         """
         environment = environment or Environment.real()
         rules = agent_named(agent).rules
@@ -253,14 +255,14 @@ class SessionManager(SessionMover, SessionLists):
         agent: str | None = None,
         environment: Environment | None = None,
     ) -> SessionManager:
-        """Copy the whole history of a session into a new session of another directory, and open it.
+        """Copy the whole history of a session to a new session in another directory, and open that.
 
         Every entry is copied unchanged, with branches, labels, names and ids; a source of version 1 or 2 is migrated.
         The file is written at once.
 
         Raises:
-            NotASession: the source cannot be read, or is none.
-            RefusedWrite: the id is not valid, or atomic or indusagi could not go on with such a fork.
+            NotASession: the source cannot be read, or is not a session.
+            RefusedWrite: the id is not valid, or atomic or indusagi could not continue such a fork.
             WriteFailed: an I/O error occurred; there is no new file.
         """
         environment = environment or Environment.real()
@@ -288,7 +290,7 @@ class SessionManager(SessionMover, SessionLists):
         internal: bool = False,
         workflow: dict[str, str] | None = None,
     ) -> str | None:
-        """Begin a fresh session in the same directory, and return its file, which is not written yet."""
+        """Start a new session in the same directory, and return its path; the file is not written yet."""
         header = _new_header(self.agent, self._cwd, self._environment, id, parent_session, internal, workflow)
         fresh = self._beginning(header, self.agent, self._dir, self._environment)
         self._memory, self._title_updated_at = fresh._memory, fresh._title_updated_at
@@ -309,17 +311,16 @@ class SessionManager(SessionMover, SessionLists):
         """Write the session to its file now, even without a message (atomic).
 
         Raises:
-            WriteFailed: an I/O error occurred; nothing is there.
+            WriteFailed: an I/O error occurred; there is no file.
         """
         if self._file is not None and not self._file.exists:
             self._file.create(lines_of(self._memory, self._title_updated_at))
 
     def create_branched_session(self, leaf_id: str) -> str | None:
-        """Make a new session of the path to an entry, switch to it, and return its file; None in memory.
+        """Make a new session from the path to an entry, switch to it, and return its file path; None in memory.
 
-        Label entries on the path move behind it, and their children get the entry before as parent (pi 0.79.2). The
-        file is
-        written at once if its program would write it, else with the message from which on the program would.
+        Label entries are moved from the path to the end, and their children get the preceding entry as parent (pi
+        0.79.2). The file is written at the same moment as the program would write it: at once, or with a later message.
 
         Raises:
             NoSuchEntry: there is no such entry.
@@ -358,7 +359,7 @@ class SessionManager(SessionMover, SessionLists):
         return lambda taken: ids.entry_id(taken, environment.random_bytes)
 
     def _source(self) -> tuple[Session, ReadLine]:
-        """Return the session as read from its lines: those of the file, or of memory before it is written."""
+        """Return the session as parsed from its lines in the file, or in memory if no file is written yet."""
         if self._file is None or not self._file.exists:
             return session_of(self._memory.rules, [self._memory.header, *self._memory.entries])
         path = self._file.path
@@ -366,7 +367,7 @@ class SessionManager(SessionMover, SessionLists):
 
 
 def migrate_session_entries(entries: list[EntryObject]) -> None:
-    """Bring a file's objects, header included, to version 3, in place; v1 entries get random ids (pi 1.5.2)."""
+    """Migrate the objects of a file, with its header, to version 3 in place; v1 entries get random ids (pi 1.5.2)."""
     _migrate(entries, lambda taken: ids.entry_id(taken, os.urandom))
 
 
@@ -392,7 +393,7 @@ def _new_header(
     }
     if parent_session is not None:
         header["parentSession"] = parent_session
-    # atomic writes both marks or none, and `workflow` only with all three names.
+    # atomic writes `internal` and `workflow` together or not at all, and `workflow` only with all three names.
     if agent == "atomic" and internal and workflow is not None:
         names = {name: workflow.get(name, "") for name in ("runId", "stageId", "stageName")}
         if all(map(trim, names.values())):

@@ -1,4 +1,4 @@
-"""The command line: data goes to stdout, everything else to stderr. Without a command the interface opens.
+"""The command line: data goes to stdout, messages go to stderr. Without a command the terminal interface opens.
 
 Exit status: 0 done, 1 an expected failure with one sentence, 2 wrong usage, 130 interrupted.
 """
@@ -33,13 +33,13 @@ _HOMES = {
     "config": "settings_commands",
     "completion": "settings_commands",
 }
-"""The module of each command; all others are in `change_commands`."""
+"""The module of each command; commands without a row are in `change_commands`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status. It never raises an error that a user can cause.
+    """Run one command and return its exit status; errors that a user can cause are never raised.
 
-    Without `argv` it is the program itself: a command then ends the process where it would return.
+    Without `argv`, it runs the command of this process, and ends the process instead of returning.
     """
     from sessionbrowse.errors import SessionBrowseError
 
@@ -57,16 +57,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         arguments = parse(words)
         if not has_output and arguments.command not in (None, "demo"):
-            print("sessionbrowse: Standard output is closed: there is nowhere to write to.", file=sys.stderr)
+            print("sessionbrowse: Standard output is closed, so nothing can be printed.", file=sys.stderr)
             return 1
         is_program &= arguments.command not in INTERFACES
         if is_program:
-            # A command makes little garbage and ends soon, so collecting it is a waste of time.
+            # A command is short and makes little garbage, so collecting the garbage is a waste of time.
             gc.set_threshold(100_000)
         status = _run_of(arguments.command)(arguments)
         sys.stdout.flush()
     except SystemExit as stopped:
-        # argparse exits with 0 for --help, and with 2 for wrong usage.
+        # argparse exits with status 0 for --help, and with status 2 for wrong usage.
         return stopped.code if isinstance(stopped.code, int) else 2
     except SessionBrowseError as error:
         from sessionbrowse.text import clean_lines
@@ -89,33 +89,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"sessionbrowse: {reason}.", file=sys.stderr)
         return 1
     if is_program:
-        # Ending the interpreter in the normal way takes a tenth of a list's time.
+        # A normal shutdown of the interpreter takes a tenth of the run time of `list`.
         sys.stderr.flush()
         os._exit(status)
     return status
 
 
 def _is_written() -> bool:
-    """Flush standard output; False if that fails."""
+    """Flush standard output; return False if that fails."""
     try:
         sys.stdout.flush()
     except OSError:
-        # The reader is gone (`| head`) or the disk is full: the flush at the end of Python must not fail again.
+        # The reader is gone (`| head`) or the disk is full; Python's own flush at exit must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True
 
 
 def _run_of(command: str | None) -> Callable[[argparse.Namespace], int]:
-    """Return the function of a command; modules of other commands are not imported."""
+    """Return the function that runs a command, without importing the modules of other commands."""
     commands: dict[str | None, Callable[[argparse.Namespace], int]]
     commands = import_module(f"sessionbrowse.cli.{_HOMES.get(command, 'change_commands')}").COMMANDS
     return commands[command]
 
 
 def _browse() -> int:
-    """Open the interface. Without arguments nothing is parsed, because argparse takes long to import."""
-    # Imports leave no garbage; collecting it takes a tenth of the start.
+    """Open the terminal interface. This path avoids argparse, whose import is slow."""
+    # Imports make no garbage, but searching for it takes a tenth of the start-up time.
     gc.disable()
     from sessionbrowse.cli.interface import browse
 

@@ -1,6 +1,6 @@
-"""The commands that change sessions, and `undo`: each asks its service and prints the result.
+"""The commands that change sessions, and `undo`: each calls its service and prints the result.
 
-stdout gets data only: the JSON document, the path of a new file, or a text to send again. Sentences go to stderr.
+stdout gets only data: the JSON document, the path of a new file, or a text to send again. Messages go to stderr.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ C = TypeVar("C", bound=ChangeResult)
 
 
 def run_rename(arguments: argparse.Namespace) -> int:
-    """Carry out `rename`: it adds one line to the file; for omp it changes the file's first line."""
+    """Run `rename`: append one line to the file; for omp overwrite the file's first line."""
     target = find_target(arguments)
     with _naming_force():
         renamed = rename(target, arguments.name, clear=arguments.clear, force=arguments.force)
@@ -51,7 +51,7 @@ def run_rename(arguments: argparse.Namespace) -> int:
 
 
 def run_label(arguments: argparse.Namespace) -> int:
-    """Carry out `label`: it adds one line to the file."""
+    """Run `label`: append one line to the file."""
     target = find_target(arguments)
     with _naming_force():
         labelled = label(target, arguments.entry, arguments.text, clear=arguments.clear, force=arguments.force)
@@ -61,7 +61,7 @@ def run_label(arguments: argparse.Namespace) -> int:
 
 
 def run_checkout(arguments: argparse.Namespace) -> int:
-    """Carry out `checkout`: it adds one line to the file, and prints the text of a user message to send again."""
+    """Run `checkout`: append one line to the file, and print the text of a user message to send again."""
     target = find_target(arguments)
     with _naming_force():
         checked_out = checkout(target, arguments.entry, force=arguments.force)
@@ -72,7 +72,7 @@ def run_checkout(arguments: argparse.Namespace) -> int:
 
 
 def run_fork(arguments: argparse.Namespace) -> int:
-    """Carry out `fork`: it prints the path of the new file."""
+    """Run `fork`: print the path of the new session file."""
     located = find(arguments)
     forked = fork(located.path, located.agent, located.place, at=arguments.at, cwd=arguments.cwd)
     _notes(forked)
@@ -87,14 +87,14 @@ def run_fork(arguments: argparse.Namespace) -> int:
 
 
 def run_delete(arguments: argparse.Namespace) -> int:
-    """Carry out `delete`: it asks, then moves each session to the trash; one undo brings all back."""
+    """Run `delete`: ask for confirmation, then move each session to the trash; one undo restores all."""
     targets = find_targets(arguments)
     context = ChangeContext.real()
     if not arguments.yes:
         summaries = [] if arguments.json else gather_summaries(_whole_scope(arguments))
         plans = [delete_service.plan_delete(target, context, summaries) for target in targets]
         if not _confirmed(plans, arguments.permanent):
-            raise RefusedWrite("Nothing was deleted. On a terminal you are asked; elsewhere name --yes.")
+            raise RefusedWrite("Nothing was deleted. Without a terminal to confirm on, add --yes.")
     into: delete_service.Into = "nowhere" if arguments.permanent else "own" if arguments.own_trash else "trash"
 
     def remove(target: Target, context: ChangeContext, group: str | None) -> delete_service.Deleted:
@@ -109,7 +109,7 @@ def run_delete(arguments: argparse.Namespace) -> int:
 
 
 def run_restore(arguments: argparse.Namespace) -> int:
-    """Carry out `restore`: bring sessions back from the trash; `--list` prints those that can be."""
+    """Run `restore`: restore sessions from the trash; `--list` prints the sessions that can be restored."""
     context = ChangeContext.real()
     if arguments.list:
         changes = restorable(context)
@@ -133,7 +133,7 @@ def run_restore(arguments: argparse.Namespace) -> int:
 
 
 def run_archive(arguments: argparse.Namespace) -> int:
-    """Carry out `archive` and `unarchive`: they move session files without changing them."""
+    """Run `archive` or `unarchive`: move session files without changing their content."""
     targets = find_targets(arguments)
 
     def move(target: Target, context: ChangeContext, group: str | None) -> Archived:
@@ -145,7 +145,7 @@ def run_archive(arguments: argparse.Namespace) -> int:
 
 
 def run_relocate(arguments: argparse.Namespace) -> int:
-    """Carry out `relocate`: it moves every session of a moved project, or none."""
+    """Run `relocate`: move all sessions of a moved project, or none."""
     scope = _whole_scope(arguments)
     if arguments.new is None:
         return _print_candidates(arguments, scope)
@@ -164,7 +164,7 @@ def run_relocate(arguments: argparse.Namespace) -> int:
 
 
 def run_undo(arguments: argparse.Namespace) -> int:
-    """Carry out `undo`: take back the last change or the named one; `--list` prints the changes that can be undone."""
+    """Run `undo`: undo the last change or the named one; `--list` prints the changes that can be undone."""
     if arguments.list:
         rows = undoable()
         if arguments.json:
@@ -183,7 +183,7 @@ def run_undo(arguments: argparse.Namespace) -> int:
 
 
 def _print_candidates(arguments: argparse.Namespace, scope: Scope) -> int:
-    """Print the directories to which the old one may have been moved, for a `relocate` without a new one."""
+    """Print directories to which the old one may have been moved, for a `relocate` without NEW."""
     directories = sorted({header_of(file.path).cwd or "" for file in all_files(scope)} - {""})
     found = candidates(arguments.old, directories)
     if arguments.json:
@@ -206,7 +206,7 @@ def _each(
     change: Callable[[T, ChangeContext, str | None], C],
     sentence: Callable[[C], str],
 ) -> int:
-    """Change items one after another; a failure is printed and does not stop the others."""
+    """Change items one after another; print each failure and continue with the other items."""
 
     def forced(item: T, context: ChangeContext, group: str | None) -> C:
         with _naming_force():
@@ -270,7 +270,7 @@ def _say(arguments: argparse.Namespace, changed: ChangeResult, sentence: str) ->
 
 
 def _naming_list(command: str, attempt: Callable[[], C]) -> C:
-    """Name the option that lists the changes in the error for one that there is not."""
+    """Add a hint on `--list` to the error for an unknown change."""
     try:
         return attempt()
     except NoSuchChange as error:
@@ -278,14 +278,14 @@ def _naming_list(command: str, attempt: Callable[[], C]) -> C:
 
 
 def _document(changed: ChangeResult) -> dict[str, Any]:
-    """Return what `--json` prints of a change."""
+    """Return the JSON document that `--json` prints for a change."""
     document: dict[str, Any] = msgspec.to_builtins(changed)
     return document
 
 
 @contextmanager
 def _naming_force() -> Iterator[None]:
-    """Name `--force` in the error for a session that may be in use."""
+    """Add a hint on `--force` to the error for a session that may be in use."""
     try:
         yield
     except InUse as error:

@@ -23,7 +23,7 @@ PROGRESS_SECONDS = 0.5
 
 
 def run_index(arguments: argparse.Namespace) -> int:
-    """`index`: bring it up to date and print what it holds."""
+    """Run `index`: update the index and print its contents."""
     directory = cache_dir()
     if arguments.clear:
         _clear(directory)
@@ -62,7 +62,7 @@ def _clear(directory: Path) -> None:
 
 
 class _ProgressLine:
-    """Shows counts and rate on stderr if it is a terminal, twice a second at most."""
+    """Shows counts and rate on stderr, at most twice a second, and only on a terminal."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()

@@ -1,4 +1,4 @@
-"""The commands `show`, `tree`, `context` and `diff`: what one session file holds."""
+"""The commands `show`, `tree`, `context` and `diff`, which print the contents of one session file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sessionbrowse.store.read.session_file import open_session
 
 
 def run_show(arguments: argparse.Namespace) -> int:
-    """Carry out `show`: print header, entries, branches, labels and problems of one file."""
+    """Run `show`: print header, entries, branches, labels and problems of one session file."""
     return output.print_either(arguments.json, documents.show_document(_open(arguments)), output.print_show)
 
 
 def run_tree(arguments: argparse.Namespace) -> int:
-    """Carry out `tree`: print the rows that the agent's own tree view has."""
+    """Run `tree`: print the rows of the agent's own tree view."""
     session = _open(arguments)
     home = real_surroundings().home
     if arguments.json:
@@ -29,14 +29,14 @@ def run_tree(arguments: argparse.Namespace) -> int:
 
 
 def run_context(arguments: argparse.Namespace) -> int:
-    """Carry out `context`: print the messages the model would receive, and why other entries are left out."""
+    """Run `context`: print the messages that the model would receive, and the reasons for omitted entries."""
     session = _open(arguments)
     at = documents.find_entry(session, arguments.at) if arguments.at is not None else None
     return output.print_either(arguments.json, documents.context_document(session, at), output.print_context)
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
-    """Carry out `diff`: compare two branches of one session from their last common entry on."""
+    """Run `diff`: compare two branches of one session below their last common entry."""
     session = _open(arguments)
     left, right = (documents.find_entry(session, reference) for reference in (arguments.left, arguments.right))
     document = compare.compare_document(session, compare.compare(session, left, right), real_surroundings().home)

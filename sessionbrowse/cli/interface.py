@@ -1,6 +1,6 @@
-"""The commands that open the interface: `demo`, `pick`, and no command at all.
+"""Open the terminal interface: the commands `demo` and `pick`, and a start without a command.
 
-Without saved first rows the disk monitor is started before the interface is imported, so that both happen at once.
+Without saved first rows the disk monitor is started before the interface is imported, to run in parallel.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def browse(roots: Sequence[str] = (), agents: Sequence[str] = ()) -> int:
-    """Open the interface on the sessions of these roots and agents, or on all sessions; ends the process."""
+    """Open the interface on the sessions of some roots and agents, or on all sessions, and end the process."""
     if not _has_terminal():
         return 1
     loaded = load_settings()
@@ -29,12 +29,12 @@ def browse(roots: Sequence[str] = (), agents: Sequence[str] = ()) -> int:
 
 
 def run_browse(arguments: argparse.Namespace) -> int:
-    """Open the interface, as no command does."""
+    """Open the interface for a command line without a command."""
     return browse(arguments.roots or (), arguments.agents or ())
 
 
 def run_pick(arguments: argparse.Namespace) -> int:
-    """Carry out `pick`: draw the interface on stderr, then print the path of the chosen session on stdout."""
+    """Run `pick`: draw the interface on stderr, then print the path of the chosen session on stdout."""
     if not _has_terminal():
         return 1
     loaded = load_settings()
@@ -48,7 +48,7 @@ def run_pick(arguments: argparse.Namespace) -> int:
 
 
 def run_demo(arguments: argparse.Namespace) -> int:
-    """Carry out `demo`: open the interface on a made-up store, which is deleted afterwards."""
+    """Run `demo`: open the interface on a temporary store of fictional sessions, which is deleted afterwards."""
     if not _has_terminal():
         return 1
     import tempfile
@@ -81,7 +81,7 @@ def _open_interface(
     from sessionbrowse.tui.data.options import BrowseOptions
 
     if isinstance(sys.stderr, io.TextIOWrapper):
-        # Terminals read UTF-8; with the encoding of a C locale frames would be drawn as \u2500.
+        # Terminals expect UTF-8; in a C locale Python would write frame lines as the text \u2500.
         sys.stderr.reconfigure(encoding="utf-8")
     home = os.path.join(demo, "home", "dev") if demo is not None else os.path.expanduser("~")
     options = BrowseOptions(
@@ -98,8 +98,8 @@ def _open_interface(
     try:
         from sessionbrowse.tui.app import run
 
-        # A closed terminal or a kill must not leave a demo store behind. The interface handles these signals itself
-        # once it runs.
+        # The demo store must be deleted even if the terminal is closed or the process is killed during the start. Once
+        # the interface runs, it handles these signals itself.
         for name in ("SIGHUP", "SIGTERM"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), _end)
@@ -114,7 +114,7 @@ def _end(number: int, _frame: object) -> None:
 
 
 def _leave(status: int) -> NoReturn:
-    """End the process without clean-up: the terminal is restored, and all output is written."""
+    """End the process without the interpreter's clean-up; the terminal is already restored and all output written."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

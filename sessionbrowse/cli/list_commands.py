@@ -26,7 +26,7 @@ _NOTING_SECONDS = 0.3
 
 
 def run_list(arguments: argparse.Namespace) -> int:
-    """`list`: every session, or those a query finds in names, ids, directories and messages."""
+    """Run `list`: print all sessions, or those whose name, id, directory or messages match a query."""
     scope = scope_of(arguments, hidden=arguments.hidden)
     query = " ".join(arguments.query)
     cwd = os.path.abspath(arguments.cwd) if arguments.cwd is not None else None
@@ -51,7 +51,7 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 
 def run_projects(arguments: argparse.Namespace) -> int:
-    """`projects`: the working directories; the disk is asked in other threads, with a limit in time."""
+    """Run `projects`: print the working directories; other threads check if they exist, with a time limit."""
     scope = scope_of(arguments)
     with open_listing(scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True) as listing:
         sessions = listing.sessions
@@ -66,7 +66,7 @@ def run_projects(arguments: argparse.Namespace) -> int:
 
 
 def run_labels(arguments: argparse.Namespace) -> int:
-    """`labels`: only files that have labels are opened."""
+    """Run `labels`: print the labels of all sessions; files without labels are not opened."""
     from sessionbrowse.services.inspect import documents as inspect
     from sessionbrowse.services.list.open_session import Opener
 
@@ -142,7 +142,7 @@ def _iso(milliseconds: float | None) -> str | None:
 
 
 def _found_by_query(scope: Scope, text: str, sort: str, filters: dict[str, Any]) -> list[Summary]:
-    """Return the sessions that a query finds, which is asked of all their messages."""
+    """Return the sessions that match a query; all their messages are searched."""
     from sessionbrowse.model.listing.picker import fields_of, parse_query, score
 
     query = parse_query(text)
@@ -159,7 +159,7 @@ def _found_by_query(scope: Scope, text: str, sort: str, filters: dict[str, Any])
 
 
 def _note_projects(directories: Sequence[str]) -> None:
-    """Note by what these repositories can be recognised if they are moved; the answer is already printed."""
+    """Record data that identifies these repositories after a move; the output is already printed by then."""
     sys.stdout.flush()
     if directories:
         from sessionbrowse.store.find import moved_projects

@@ -1,4 +1,4 @@
-"""Print to the terminal: exact JSON, or readable text in which foreign characters are made safe."""
+"""Print results: exact JSON, or readable text without control characters."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 Document = TypeVar("Document")
 
 MOST_INDENTATION = 120
-"""Columns of lines before a row of the tree."""
+"""Maximum width of the tree lines before a row, in columns."""
 
 
 def print_json(document: object) -> None:
-    """Print one JSON document and a newline, as UTF-8 whatever the locale says."""
+    """Print one JSON document and a newline, always as UTF-8."""
     sys.stdout.buffer.write(_json_bytes(document) + b"\n")
 
 
@@ -53,12 +53,12 @@ def note(sentence: str) -> None:
 
 
 def warn(skipped: Skipped) -> None:
-    """Print on stderr why a file or directory was skipped."""
+    """Print on stderr the reason why a file or directory was skipped."""
     note(f"{clean(skipped.path)}: {skipped.reason}")
 
 
 def noting_once() -> Callable[[str], None]:
-    """Return a function that prints each sentence once, however often it is called with it."""
+    """Return a function that prints a sentence on stderr, but each sentence only once."""
     said: set[str] = set()
 
     def note_once(sentence: str) -> None:
@@ -151,7 +151,7 @@ def print_show(document: dict[str, Any]) -> None:
 
 
 def print_tree(session: Session, filter_name: str, home: str) -> None:
-    """Print the rows as the agent draws them."""
+    """Print the rows of a tree as the agent draws them."""
     from sessionbrowse.model.tree import rows as tree
 
     for row in tree.rows(session, filter_name):
@@ -164,12 +164,12 @@ def print_tree(session: Session, filter_name: str, home: str) -> None:
 
 
 def _narrowed(prefix: str) -> str:
-    """Thousands of nested branches would print thousands of columns, so the outermost lines are left out."""
+    """Shorten the tree lines of a row by leaving out the outermost ones; deep trees would need thousands of columns."""
     return prefix if len(prefix) <= MOST_INDENTATION else "… " + prefix[len(prefix) - MOST_INDENTATION :]
 
 
 def print_context(document: dict[str, Any]) -> None:
-    """Print the messages, then what is left out."""
+    """Print the messages of a context, then the entries that are left out."""
     model = document["model"]
     named = f"{model['provider']}/{model['model_id']}" if model else "no model"
     _print(clean(f"{named} · thinking {document['thinking_level']} · about {tokens(document['tokens'])} tokens"))
@@ -238,20 +238,20 @@ def print_changes(changes: Iterable[tuple[str, int | None, str, str, str, str]])
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print cleaned lines."""
+    """Print lines of text without control characters."""
     for line in lines:
         _print(line)
 
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, right: tuple[int, ...], stretch: int) -> None:
-    """Print aligned columns; on a terminal one column takes the rest of the width."""
+    """Print aligned columns; on a terminal one column is cut to the remaining width."""
     if not rows:
         note("nothing found")
         return
-    # Ids are foreign text too: every cell is made safe here, whatever its column.
+    # Even ids come from files: every cell is cleaned of control characters here.
     safe = [[clean(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
-        # A pipe gets whole values with tabs between them, because a script may need them.
+        # Into a pipe, complete values are printed with tabs between them, for scripts.
         for row in safe:
             _print("\t".join(row))
         return

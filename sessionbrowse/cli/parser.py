@@ -1,6 +1,6 @@
 """The parser of the command line: every command with its arguments, and the scope that the arguments name.
 
-Parsing imports nothing that reads a session.
+Parsing imports no module that reads sessions, to stay fast.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 AGENT_NAMES = ("pi", "omp", "atomic", "indusagi")
 FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
 INTERFACES = (None, "demo", "pick")
-"""The commands that open the interface; None is no command."""
+"""The commands that open the interface; None stands for a command line without a command."""
 SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the parsed command line; `command` is None where none is given. Raises SystemExit as argparse does."""
+    """Return the parsed command line; `command` is None if none is given. Like argparse, raise SystemExit on errors."""
     return make_parser().parse_args(argv)
 
 
 def scope_of(
     arguments: argparse.Namespace, settings: Settings | None = None, *, hidden: bool = False, archived: bool = False
 ) -> Scope:
-    """Return the scope that the arguments name; the settings are read if they are not given."""
+    """Return the scope that the arguments name; the settings are read from the file unless they are given."""
     from sessionbrowse.store.find.roots import Scope, real_surroundings
 
     return Scope(
@@ -57,14 +57,14 @@ def settings_in_force() -> Settings:
 
 
 class Help(argparse.HelpFormatter):
-    """Help text as wide as the terminal, measured without `shutil`, whose import takes longer than parsing."""
+    """Formats help text to the terminal's width, without importing `shutil`, which takes longer than parsing."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=columns() - 2)
 
 
 def columns() -> int:
-    """Return the width of the terminal as `shutil.get_terminal_size` tells it."""
+    """Return the width of the terminal, by the same rules as `shutil.get_terminal_size`."""
     named = os.environ.get("COLUMNS", "")
     if named.isdecimal() and int(named) > 0:
         return int(named)
@@ -91,7 +91,7 @@ def make_parser() -> argparse.ArgumentParser:
     where = _where()
     _add_where(parser)
     parser.set_defaults(command=None)
-    # Without `prog` argparse would format the whole usage to find out the program's name.
+    # Without `prog`, argparse would format the whole usage text to find the program's name.
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="sessionbrowse")
 
     def add(name: str, help_text: str, *, json: bool = True, reads: bool = True) -> argparse.ArgumentParser:
@@ -118,18 +118,18 @@ def make_parser() -> argparse.ArgumentParser:
 
     add("projects", "The directories sessions belong to: counts, last activity, whether they still exist.")
 
-    show = add("show", "What a session file holds.")
+    show = add("show", "Show the contents of a session file.")
     _add_ref(show)
 
     tree = add("tree", "The branch tree of a session, as its agent shows it.")
     _add_ref(tree)
     tree.add_argument("--filter", choices=FILTERS, default="default", help="which entries to show")
 
-    context = add("context", "What the model would receive.")
+    context = add("context", "Show the context that the model would receive.")
     _add_ref(context)
     context.add_argument("--at", metavar="ENTRY", help="from this entry instead of the leaf")
 
-    diff = add("diff", "Two branches of a session, from their last common entry on.")
+    diff = add("diff", "Compare two branches of a session below their last common entry.")
     _add_ref(diff)
     diff.add_argument("left", metavar="ENTRY", help="an entry: id, the beginning of one, or an exact label")
     diff.add_argument("right", metavar="ENTRY", help="the other entry")
@@ -141,23 +141,27 @@ def make_parser() -> argparse.ArgumentParser:
         'Entries in every branch of every session: words, "phrases", re:pattern, and the filters agent: project: name: '
         "label: role: tool: model: before: after: branch:",
     )
-    search.add_argument("query", nargs="+", metavar="QUERY", help="what to look for")
+    search.add_argument("query", nargs="+", metavar="QUERY", help="the text to search for")
     search.add_argument("--limit", type=_count, default=100, metavar="N", help="at most N hits (default 100)")
     search.add_argument("--tools", action="store_true", help="in tool calls and results too")
-    search.add_argument("--branch", choices=("active", "abandoned", "any"), default="any", help="which branches")
+    search.add_argument(
+        "--branch", choices=("active", "abandoned", "any"), default="any", help="the branches to search"
+    )
 
     index = add(
         "index", "Read all sessions into the index, so that lists and searches need not. It can be deleted anytime."
     )
     how = index.add_mutually_exclusive_group()
-    how.add_argument("--rebuild", action="store_true", help="from nothing")
-    how.add_argument("--status", action="store_true", help="what the index holds")
+    how.add_argument("--rebuild", action="store_true", help="rebuild it completely")
+    how.add_argument("--status", action="store_true", help="print the state of the index")
     how.add_argument("--clear", action="store_true", help="delete the index")
     index.add_argument("--tools", action="store_true", help="make tool calls and results searchable too")
 
     resume = add("resume", "Run the agent on a session, in the session's directory.")
     _add_ref(resume)
-    resume.add_argument("--at", metavar="ENTRY", help="at this entry: it is checked out first, which adds one line")
+    resume.add_argument(
+        "--at", metavar="ENTRY", help="resume at this entry; it is checked out first, which adds one line"
+    )
     resume.add_argument("--print", action="store_true", dest="only_print", help="print the commands, shell-quoted")
     _add_force(resume)
 
@@ -188,13 +192,15 @@ def make_parser() -> argparse.ArgumentParser:
     where_to.add_argument(
         "--own-trash",
         action="store_true",
-        help="into sessionbrowse's own trash folder, where the system's does not work",
+        help="into sessionbrowse's own trash folder, if the system's does not work",
     )
     _add_force(delete)
 
     restore = add("restore", "Bring deleted sessions back from the trash; never over an existing file.", reads=False)
-    restore.add_argument("ids", nargs="*", metavar="ID", help="these instead of the one deleted last: undo id or path")
-    restore.add_argument("--list", action="store_true", help="what can be restored, newest first")
+    restore.add_argument(
+        "ids", nargs="*", metavar="ID", help="restore these instead of the one deleted last: undo id or path"
+    )
+    restore.add_argument("--list", action="store_true", help="list what can be restored, newest first")
 
     archive = add("archive", "Take sessions out of the agents' lists; they stay readable and searchable here.")
     _add_refs(archive)
@@ -209,28 +215,33 @@ def make_parser() -> argparse.ArgumentParser:
         "new",
         metavar="NEW",
         nargs="?",
-        help="the directory that they name from now on; without NEW: print where OLD may be",
+        help="the directory that they name from now on; without NEW: print where OLD may have been moved",
     )
-    relocate.add_argument("--dry-run", action="store_true", help="only say what would be moved")
+    relocate.add_argument("--dry-run", action="store_true", help="only print the sessions that would be moved")
     _add_force(relocate)
 
     undo = add("undo", "Take back the last change that sessionbrowse made.", reads=False)
     undo.add_argument("id", nargs="?", metavar="ID", help="this change instead of the last one")
-    undo.add_argument("--list", action="store_true", help="what can be undone, newest first")
+    undo.add_argument("--list", action="store_true", help="list the changes that can be undone, newest first")
     _add_force(undo)
 
     choose = "The terminal interface, to choose a session: Enter prints its path. Nothing chosen: exit status 1."
     add("pick", choose, json=False)
 
-    config = add("config", "Where the settings lie, and what is wrong with them.", reads=False)
+    config = add("config", "Show the path and the problems of the settings file.", reads=False)
     what = config.add_mutually_exclusive_group()
     what.add_argument("--example", action="store_true", help="print an example of all settings")
     what.add_argument("--keys", action="store_true", help="print the interface's commands with their keys")
 
-    completion = add("completion", "What the Tab key offers, as a script for the shell.", json=False, reads=False)
+    completion = add("completion", "Print a completion script for a shell.", json=False, reads=False)
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
 
-    add("demo", "Open a made-up store in a temporary directory, to try things without fear.", json=False, reads=False)
+    add(
+        "demo",
+        "Open a made-up store in a temporary directory, to try everything without risk.",
+        json=False,
+        reads=False,
+    )
     return parser
 
 
@@ -247,7 +258,7 @@ def _add_where(parser: argparse.ArgumentParser, default: object = None) -> None:
         dest="agents",
         choices=AGENT_NAMES,
         default=default,
-        help="only this agent's sessions; with --root: whose they are (repeatable)",
+        help="only this agent's sessions; with --root: the agent of its sessions (repeatable)",
     )
     parser.add_argument(
         "--root",
@@ -255,13 +266,13 @@ def _add_where(parser: argparse.ArgumentParser, default: object = None) -> None:
         dest="roots",
         metavar="DIR",
         default=default,
-        help="look here instead of the agents' own places: an agent's directory, a sessions folder or one project's "
+        help="search here instead of the agents' own places: an agent's directory, a sessions folder or one project's "
         "folder of it (repeatable)",
     )
 
 
 class _Append(argparse.Action):
-    """Collects the values of an option given before and after the command's name."""
+    """Collects the values of an option that may be given both before and after the command's name."""
 
     def __call__(
         self,
@@ -294,14 +305,14 @@ def _add_text(parser: argparse.ArgumentParser, dest: str, metavar: str, text_hel
 
 
 def _add_force(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--force", action="store_true", help="even if the session may be in use")
+    parser.add_argument("--force", action="store_true", help="do it even if the session may be in use")
 
 
 def _count(text: str) -> int:
     try:
         number = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
     if number < 0:
         raise argparse.ArgumentTypeError("less than 0")
     return min(number, sys.maxsize)

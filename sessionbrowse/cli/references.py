@@ -1,4 +1,4 @@
-"""Find the sessions that a command names."""
+"""Find the sessions named by a command's arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sessionbrowse.store.write.admission import Target
 
 
 def find(arguments: argparse.Namespace) -> Located:
-    """Return the session that REF names: its file, its agent, and the place that leads to it."""
+    """Return the session that the argument REF names: its file, its agent, and the place that contains it."""
     return locate(arguments.ref, scope_of(arguments))
 
 

@@ -20,7 +20,7 @@ from sessionbrowse.text import clean, clean_lines, shell_quote
 
 
 def run_resume(arguments: argparse.Namespace) -> int:
-    """Carry out `resume`: run the agent, or with `--print` or `--json` print the commands that would."""
+    """Run `resume`: run the agent, or with `--print` or `--json` print the commands that would run it."""
     located = find(arguments)
     command = plan(
         located.path,
@@ -57,7 +57,7 @@ def run_resume(arguments: argparse.Namespace) -> int:
 def _check_out(arguments: argparse.Namespace, located: Located) -> None:
     from sessionbrowse.services.change.checkout import checkout
 
-    # The user was asked about a running program already; only omp loses data when a line is added to its open file.
+    # The user has already been asked about a running program; only omp loses data if a line is added to its open file.
     force = arguments.force or located.agent != "omp"
     checked_out = checkout(target_of(located, arguments.ref), arguments.at, force=force)
     for note in checked_out.notes:

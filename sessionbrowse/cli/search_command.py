@@ -1,4 +1,4 @@
-"""The command `search`: entries in every branch of every session."""
+"""The command `search`, which finds entries in every branch of every session."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from sessionbrowse.store.index.index import open_index
 
 
 def run_search(arguments: argparse.Namespace) -> int:
-    """`search`: with the index if there is one, else by reading every file."""
+    """Run `search`: use the index if there is one, else read every file."""
     settings = settings_in_force()
     scope = scope_of(arguments, settings, hidden=True, archived=True)
-    # An argument with blanks was quoted for the shell; its blanks stay.
+    # Blanks inside an argument were quoted in the shell, so they are kept.
     query = parse_question(" ".join(arguments.query))
     if arguments.branch != "any":
         states = ("active", "compacted") if arguments.branch == "active" else ("abandoned",)

@@ -13,7 +13,7 @@ from sessionbrowse.text import clean
 
 
 def run_config(arguments: argparse.Namespace) -> int:
-    """Carry out `config`: print the settings file's path and problems, an example of all settings, or all keys."""
+    """Run `config`: print the path and problems of the settings file, an example of all settings, or all keys."""
     if arguments.example:
         print(example(), end="")
         return 0
@@ -47,7 +47,7 @@ def _print_keys(overrides: dict[str, str]) -> int:
 
 
 def run_completion(arguments: argparse.Namespace) -> int:
-    """Carry out `completion`: print the script for a shell."""
+    """Run `completion`: print the completion script for a shell."""
     from sessionbrowse.cli.completion import completion
     from sessionbrowse.cli.parser import make_parser
 

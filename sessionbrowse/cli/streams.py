@@ -1,4 +1,4 @@
-"""Replacements for standard streams that were closed when the program started, as with `<&-`."""
+"""Replace standard streams that were closed when the program started, as with `<&-`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal, TextIO
 def fill_closed_streams() -> None:
     """Open the null device in place of every closed standard stream.
 
-    Otherwise the next file that is opened, maybe a session, would get the stream's descriptor number.
+    Otherwise the next opened file, perhaps a session, would get the descriptor number of that stream.
     """
     if sys.stdin is None:
         sys.stdin = _nowhere(0, "r")

@@ -1,4 +1,4 @@
-"""A made-up store with sessions of all four agents, to try everything without risk."""
+"""A store of fictional sessions of all four agents, to try sessionbrowse without risk."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["make_demo"]
 
 
 def make_demo(target: Path, now_ms: int | None = None) -> Path:
-    """Write the store into the folder `target`, which is new or empty, and return its path.
+    """Write the demo store into the new or empty folder `target`, and return its path.
 
-    Times count back from `now_ms` (default: this moment). The same `target` and `now_ms` give the same bytes.
+    All times are relative to `now_ms` (default: the current time). The same `target` and `now_ms` give the same bytes.
     """
     world = World(target.absolute(), round(time.time() * 1000) if now_ms is None else now_ms)
     for project, purpose in PROJECTS.items():

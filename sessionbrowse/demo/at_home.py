@@ -1,4 +1,4 @@
-"""Sessions about the user's own machine, and of a project that has moved away."""
+"""Demo sessions about the user's own machine, and of a project whose directory was moved."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sessionbrowse.demo.world import MOVED_PROJECT, World
 
 
 def write_sessions(world: World) -> None:
-    """Write all sessions of the dotfiles and of the project that is gone."""
+    """Write all sessions of the dotfiles project and of the project whose directory was moved."""
     tmux_popup(world)
     first_steps(world)
     shell_start(world)
@@ -16,7 +16,7 @@ def write_sessions(world: World) -> None:
 
 
 def tmux_popup(world: World) -> None:
-    """Write a short session of last season."""
+    """Write a short session that is some months old."""
     s = world.story("pi", "dotfiles", "64d", "tmux", model="openai/gpt-5.2", thinking="off")
     s.user("How do I open lazygit in a tmux popup that closes with q?")
     s.say("```tmux\nbind g display-popup -E -w 90% -h 90% -d '#{pane_current_path}' lazygit\n```")
@@ -24,7 +24,7 @@ def tmux_popup(world: World) -> None:
 
 
 def first_steps(world: World) -> None:
-    """Write a session of pi's first file format, in which entries have no ids."""
+    """Write a session in pi's file format version 1, in which entries have no ids."""
     s = world.story("pi", "dotfiles", "372d", "v1", version=1)
     s.header_extra = {"provider": "anthropic", "modelId": "claude-sonnet-4-5", "thinkingLevel": "off"}
     s.user("Why does zsh need 1.2 seconds to start?")
@@ -37,7 +37,7 @@ def first_steps(world: World) -> None:
 
 
 def shell_start(world: World) -> None:
-    """Write a session of omp that was named twice."""
+    """Write a session of omp with two successive names."""
     s = world.story("omp", "dotfiles", "24d", "zsh", model="google/gemini-3-pro")
     s.user("Move my zsh configuration to fish, one part at a time")
     s.name("zsh to fish")
@@ -49,7 +49,7 @@ def shell_start(world: World) -> None:
 
 
 def editor(world: World) -> None:
-    """Write a session of indusagi's first generation, after its fork bug: the file ends in an orphan."""
+    """Write a session of the older indusagi that shows its fork bug: the last entry has no parent in the file."""
     s = world.story("indusagi", "dotfiles", "151d", "nvim", model="kimi/kimi-k2", thinking="off")
     s.user("Set up the Neovim language server for Go and Python")
     s.note("todo", {"todos": [{"text": "gopls", "done": True}, {"text": "basedpyright", "done": False}]})
@@ -64,7 +64,7 @@ def editor(world: World) -> None:
 
 
 def csv_encoding(world: World) -> None:
-    """Write a session of the project that has moved away."""
+    """Write a session of the project whose directory was moved."""
     s = world.story("pi", MOVED_PROJECT, "95d", "csv")
     s.user("Excel shows Ã¼ instead of ü in the exported CSV")
     s.run("head -c 3 export.csv | xxd", "00000000: 4e61 6d                  Nam")
@@ -74,7 +74,7 @@ def csv_encoding(world: World) -> None:
 
 
 def remove_jquery(world: World) -> None:
-    """Write a second session of the project that has moved away."""
+    """Write a second session of the project whose directory was moved."""
     s = world.story("pi", MOVED_PROJECT, "124d", "jquery")
     s.user("Remove jQuery, page by page, smallest first")
     s.run("grep -rlc '\\$(' static | wc -l", "37")

@@ -1,4 +1,4 @@
-"""The longest session of the demo, and a fork of it."""
+"""The longest session of the demo, about sign-in to a web shop, and its fork."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ Move sign-in of the webshop from signed cookies to server sessions, without sign
 
 
 def write_sessions(world: World) -> None:
-    """Write both sessions."""
+    """Write the longest session of the demo and its fork."""
     fix_flaky_test(world, refactor_auth(world))
 
 
 def refactor_auth(world: World) -> Story:
-    """Write the longest session: two attempts from one question, labels, a compaction, a name given late."""
+    """Write the longest session: two branches from one question, labels, a compaction, and a name near the end."""
     s = world.story("pi", "webshop", "2h", "auth", model="anthropic/claude-opus-4-5", thinking="high")
     s.user(
         "Refactor the auth module so that nothing reads the global SECRET any more. "

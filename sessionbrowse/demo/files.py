@@ -1,4 +1,4 @@
-"""Helpers for the demo's files: write one with a given time, convert entries to pi's first format, make a picture."""
+"""Helpers for the demo's files: write a file with a given time, convert entries to pi's format 1, make an image."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Json = dict[str, Any]
 
 
 def write(path: Path, lines: Iterable[bytes], time_ms: int) -> None:
-    """Write a file with its parent folders, and set its time of change."""
+    """Write a file with its parent folders, and set its modification time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"".join(lines))
     os.utime(path, (time_ms / 1000, time_ms / 1000))
 
 
 def as_v1(entry: Json, entries: Sequence[Json]) -> Json:
-    """Return an entry as pi wrote it before 0.31: no ids, and the first kept entry by its line."""
+    """Return an entry as pi wrote it before 0.31: without ids, and with the first kept entry as a line number."""
     v1 = {key: value for key, value in entry.items() if key not in ("id", "parentId", "firstKeptEntryId")}
     if "firstKeptEntryId" in entry:
         ids = [other["id"] for other in entries]
@@ -30,7 +30,7 @@ def as_v1(entry: Json, entries: Sequence[Json]) -> Json:
 
 
 def picture(width: int = 32, height: int = 20) -> str:
-    """Return a small PNG in base64; stored, not compressed, so that every zlib gives the same bytes."""
+    """Return a small PNG in base64, stored without compression, so that every zlib version gives the same bytes."""
     rows = b"".join(
         b"\0" + bytes(value for x in range(width) for value in (40 + 5 * x, 90 + 4 * y, 160)) for y in range(height)
     )

@@ -1,4 +1,4 @@
-"""Sessions about servers, of every agent."""
+"""Demo sessions about servers, of every agent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sessionbrowse.demo.world import World
 
 
 def write_sessions(world: World) -> None:
-    """Write all sessions of the infrastructure."""
+    """Write all sessions of the infrastructure project."""
     deploy_script(world)
     terraform_drift(world)
     postgres_upgrade(world)
@@ -16,7 +16,7 @@ def write_sessions(world: World) -> None:
 
 
 def deploy_script(world: World) -> None:
-    """Write a session that ended just now, with the user's turn unanswered."""
+    """Write a session whose last message is a user message of a moment ago, without an answer."""
     s = world.story("pi", "infra", "20s", "deploy")
     s.user("Write a deploy script for staging that rolls back by itself")
     s.use("ls", {"path": "scripts"}, "build.sh\nmigrate.sh\nsmoke.sh")
@@ -29,7 +29,7 @@ def deploy_script(world: World) -> None:
 
 
 def terraform_drift(world: World) -> None:
-    """Write a session in which the user runs commands too."""
+    """Write a session in which the user also runs shell commands."""
     s = world.story("pi", "infra", "6h", "drift", model="openai/gpt-5.2", thinking="low")
     plan = (
         "  # aws_security_group_rule.worker_egress will be updated in-place\n"
@@ -90,7 +90,7 @@ def postgres_upgrade(world: World) -> None:
 
 
 def alert_noise(world: World) -> None:
-    """Write a session with two roots: the user began anew in the same file."""
+    """Write a session with two roots, because the user started again in the same file."""
     s = world.story("pi", "infra", "22d", "alerts", model="google/gemini-3-pro")
     s.user("Which alerts fired most last month, and which of them led to any action?")
     s.say("312 alerts, 9 actions. `HighMemory` fired 190 times without any.")
@@ -102,7 +102,7 @@ def alert_noise(world: World) -> None:
 
 
 def helm_chart(world: World) -> None:
-    """Write a session of omp with its own kinds of entries and a compaction."""
+    """Write a session of omp with entry types that only omp has, and a compaction."""
     s = world.story("omp", "infra", "8h", "helm", model="anthropic/claude-opus-4-5", thinking="high")
     s.add(s.session.append_service_tier_change, {"anthropic": "priority"})
     s.user("Make a Helm chart for the worker, with one queue per deployment")
@@ -142,7 +142,7 @@ def helm_chart(world: World) -> None:
 
 
 def backups(world: World) -> None:
-    """Write a session of indusagi's first generation."""
+    """Write a session of the older indusagi, which wrote files like pi's."""
     s = world.story("indusagi", "infra", "148d", "backups", model="kimi/kimi-k2", thinking="off")
     s.user("Are last night's backups complete?")
     s.run("restic snapshots --latest 1 --compact", "9f2c1e  db-1  /var/backups  41.2 GiB")

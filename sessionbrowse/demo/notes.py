@@ -1,4 +1,4 @@
-"""Sessions about an app for notes, of every agent."""
+"""Demo sessions about a notes app, of every agent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sessionbrowse.demo.world import World
 
 
 def write_sessions(world: World) -> None:
-    """Write all sessions of the notes app."""
+    """Write all sessions of the notes app project."""
     offline_sync(world)
     japanese_search(world)
     attachments(world)
@@ -26,7 +26,7 @@ def write_sessions(world: World) -> None:
 
 
 def offline_sync(world: World) -> None:
-    """Write a session with an extension's state and messages."""
+    """Write a session with the state and the messages of an extension."""
     s = world.story("pi", "notes-app", "1.4d", "sync")
     s.user("Design the offline sync: last write wins, or something better?")
     s.note("plan-mode", {"active": True, "todos": ["conflicts", "deletes", "clock skew"]})
@@ -50,7 +50,7 @@ def offline_sync(world: World) -> None:
 
 
 def japanese_search(world: World) -> None:
-    """Write a session with wide characters, joined emoji and text from right to left."""
+    """Write a session with wide characters, joined emoji and right-to-left text."""
     s = world.story("pi", "notes-app", "5d", "search", model="google/gemini-3-pro", thinking="off")
     s.user("日本語のメモが検索できません。「会議」で探しても見つからない")
     s.use(
@@ -66,7 +66,7 @@ def japanese_search(world: World) -> None:
 
 
 def attachments(world: World) -> None:
-    """Write a session of omp and its fork, which names its parent by id."""
+    """Write a session of omp and its fork, which names its parent session by id."""
     s = world.story("omp", "notes-app", "30h", "attachments")
     s.user("Notes need attachments. Where do the bytes go?")
     s.use("glob", {"paths": "src/storage/**"}, "src/storage/db.ts\nsrc/storage/files.ts")
@@ -88,7 +88,7 @@ def attachments(world: World) -> None:
 
 
 def export_to_pdf(world: World) -> None:
-    """Write a session of atomic whose name was taken away again."""
+    """Write a session of atomic whose name was cleared."""
     s = world.story("atomic", "notes-app", "6d", "pdf", model="openai/gpt-5.2")
     s.user("Export a note as PDF, with its images")
     s.name("PDF export")

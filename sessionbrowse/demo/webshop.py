@@ -1,4 +1,4 @@
-"""Sessions about a web shop, of every agent; the longest one is in `auth_story`."""
+"""Demo sessions about a web shop, of every agent; the longest one is in `auth_story`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PACKAGES = ("sqlalchemy", "httpx", "jinja2", "pydantic", "uvicorn", "structlog",
 
 
 def write_sessions(world: World) -> None:
-    """Write the sessions of the web shop."""
+    """Write the sessions of the web shop project."""
     openapi_docs(world)
     off_by_one_cent(world)
     upgrade_framework(world)
@@ -44,7 +44,7 @@ def openapi_docs(world: World) -> None:
 
 
 def off_by_one_cent(world: World) -> None:
-    """Write a session that the provider broke off."""
+    """Write a session whose last answer failed with an error of the model provider."""
     s = world.story("pi", "webshop", "2.1d", "cent")
     s.user("Why is the checkout total sometimes off by one cent?")
     s.grep("round\\(", "src/shop", "src/shop/cart.py:88:     return round(total * (1 + rate), 2)")
@@ -58,7 +58,7 @@ def off_by_one_cent(world: World) -> None:
 
 
 def upgrade_framework(world: World) -> None:
-    """Write a session that the user stopped, then went on with another model."""
+    """Write a session in which the user stopped an answer and continued with another model."""
     s = world.story("pi", "webshop", "4d", "fastapi")
     s.user("Upgrade FastAPI and fix what breaks")
     s.run(
@@ -79,7 +79,7 @@ def upgrade_framework(world: World) -> None:
 
 
 def stub(world: World) -> None:
-    """Write a session of one question."""
+    """Write a session with a single question."""
     s = world.story("pi", "webshop", "9d", "stub")
     s.user("hi, are you there?")
     s.say("Yes. What shall we work on?")
@@ -87,7 +87,7 @@ def stub(world: World) -> None:
 
 
 def product_feed(world: World) -> None:
-    """Write a session whose file was damaged: a torn line, invalid bytes, and an end that never came."""
+    """Write a session with a damaged file: an incomplete line, invalid bytes, and an unfinished last line."""
     s = world.story("pi", "webshop", "2.6d", "feed")
     s.user("Import the product feed of the new supplier, 40,000 rows, nightly")
     for part in ("download", "parse", "match", "write"):
@@ -110,7 +110,7 @@ def product_feed(world: World) -> None:
 
 
 def port_to_uv(world: World) -> None:
-    """Write a long session of omp with a subagent and a tool output that lies beside the file."""
+    """Write a long session of omp with a subagent and a tool output in a file of its own."""
     s = world.story("omp", "webshop", "1.1d", "uv")
     s.user("Port the build from poetry to uv, package by package, and keep the lock file reviewable")
     s.name("port to uv")
@@ -155,7 +155,7 @@ def port_to_uv(world: World) -> None:
 
 
 def cleared_context(world: World) -> None:
-    """Write a session of omp without a name, in which the user cleared the context."""
+    """Write an unnamed session of omp in which the user cleared the context."""
     s = world.story("omp", "webshop", "3.2d", "cleared", model="openai/gpt-5.2")
     s.add(s.session.append_credential_pin, "openai", "5e" * 32)
     s.user("Explain the checkout state machine")
@@ -174,7 +174,7 @@ def cleared_context(world: World) -> None:
 
 
 def accessibility(world: World) -> None:
-    """Write a session of atomic that was compacted its way: a transcript with lines filtered out."""
+    """Write a session of atomic with its kind of compaction: a transcript with some lines filtered out."""
     s = world.story("atomic", "webshop", "2.4d", "audit", model="anthropic/claude-opus-4-5")
     s.user("Audit the checkout for screen readers")
     s.run("npx pa11y http://localhost:8000/checkout", "• Error: form element has no label (7×)")
@@ -206,7 +206,7 @@ def accessibility(world: World) -> None:
 
 
 def _back_up(story: Story, boundary_id: str) -> None:
-    """Copy the session as it was before a compaction, as atomic does, and note in the entry where."""
+    """Back up the session as before a compaction, as atomic does, and store the backup's path in the entry."""
     entry = story.entry(boundary_id)
     index = story.session.get_entries().index(entry)
     stamp = entry["timestamp"].replace(":", "-").replace(".", "-")

@@ -1,4 +1,4 @@
-"""The made-up home directory of the demo: projects, agents' directories, and the time of now."""
+"""The fictional home directory of the demo: projects, the agents' directories, and the demo's current time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from sessionbrowse.agents import AGENTS, Surroundings
 from sessionbrowse.demo.writer import Story
 
-# Project -> text of its README.
+# The text of the README of each project.
 PROJECTS = {
     "webshop": "A small shop: Python, FastAPI, Postgres, a little TypeScript.",
     "infra": "Terraform, Helm charts and scripts that run the shop.",
@@ -20,23 +20,23 @@ PROJECTS = {
 }
 
 MOVED_PROJECT = "legacy-crm"
-"""A project whose directory was moved away: its sessions name a missing directory."""
+"""A project whose directory was moved: its sessions name the old directory, which is missing."""
 
 MOVED_TO = "clients/legacy-crm"
-"""Its new directory, which no session names yet."""
+"""The new directory of the moved project, which no session names yet."""
 
 _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 class World(Struct, frozen=True):
-    """The folder of the whole store, and the time of now."""
+    """The folder of the demo store, and the demo's current time."""
 
     target: Path
     now_ms: int
 
     @property
     def home(self) -> Path:
-        """The home directory of the made-up user."""
+        """The home directory of the fictional user."""
         return self.target / "home" / "dev"
 
     def agent_directory(self, agent: str) -> Path:
@@ -49,7 +49,7 @@ class World(Struct, frozen=True):
         return AGENTS[agent].folder_of(str(self.home / project), around)
 
     def story(self, agent: str, project: str, ago: str, title: str, **options: Any) -> Story:
-        """Begin a session that ends `ago` (`40s`, `5m`, `2h`, `3d`) before now; see `Story` for the rest."""
+        """Start a session that ends `ago` (`40s`, `5m`, `2h`, `3d`) before now; `options` go to `Story`."""
         ends_ms = self.now_ms - int(float(ago[:-1]) * _UNITS_MS[ago[-1]])
         root = self.agent_directory(agent)
         return Story(agent, root, self.home / project, ends_ms, title, **options)

@@ -1,7 +1,7 @@
-"""Make one session step by step through `SessionManager`, with made-up times, ids and costs.
+"""Write one demo session step by step through `SessionManager`, with generated times, ids and costs.
 
-They depend on the story alone, so the same story gives the same bytes. The file is written at the end, when the length
-of the story, and so its beginning, is known.
+The generated values depend only on the story, so the same story gives the same bytes. The file is written at the end,
+because the start time follows from the length of the story.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _APIS = {
     "google": "google-generative-ai",
     "kimi": "openai-completions",
 }
-_PROMPT_TOKENS = 8_400  # tokens of the agent's own instructions and tools
+_PROMPT_TOKENS = 8_400  # size of the system prompt with its tools
 _CALL_PREFIX = {"anthropic": "toolu_01", "openai": "call_", "google": "call_", "kimi": "call_"}
 
 
 class Story:
-    """A session in the making: each method appends the entries that the agent would, and returns the last one's id."""
+    """A session being written: each method appends the entries that the agent would, and returns the last one's id."""
 
     def __init__(
         self,
@@ -73,9 +73,9 @@ class Story:
         )
         self.session = SessionManager.in_memory(cwd, agent=agent, id="later", environment=self._environment)
         self._begins_ms = 0
-        """The time at which the session begins, in milliseconds since 1970; 0 until it is known."""
+        """The start time of the session, in milliseconds since 1970; 0 until it is known."""
         self._copied = 0
-        """The number of entries copied from another session, which keep their times."""
+        """The number of entries copied from another session; these entries keep their times."""
         self._context = _PROMPT_TOKENS
         self._seen = 0
         self._model = model
@@ -86,7 +86,7 @@ class Story:
     # ---- what every agent writes ----
 
     def user(self, text: str, *, image: bool = False) -> str:
-        """The user says `text`."""
+        """Append a user message."""
         self._tick(25, 140)
         content: list[Json] = [{"type": "text", "text": text}]
         if image:
@@ -95,7 +95,7 @@ class Story:
         return self.message("user", {"content": content, **extra}, text)
 
     def say(self, text: str, *, thinking: str = "", stop: str = "stop", error: str = "") -> str:
-        """The assistant answers with `text`; `stop` and `error` as the provider reported them."""
+        """Append an assistant message; `stop` and `error` are its stop reason and error message."""
         content: list[Json] = [{"type": "text", "text": text}] if text else []
         return self._assistant(content, thinking, stop, error)
 
@@ -110,7 +110,7 @@ class Story:
         failed: bool = False,
         details: Json | None = None,
     ) -> str:
-        """The assistant calls a tool, which gives `output`."""
+        """Append a tool call of the assistant and its result `output`."""
         provider = self._model.partition("/")[0]
         call_id = _CALL_PREFIX[provider] + self._letters(22)
         call = {"type": "toolCall", "id": call_id, "name": tool, "arguments": arguments}
@@ -138,7 +138,7 @@ class Story:
         return self.use("write", {"path": path, "content": content}, output)
 
     def edit(self, path: str, line: int, old: Sequence[str], new: Sequence[str], *, say: str = "") -> str:
-        """The assistant replaces the lines `old`, from `line` on, by `new`."""
+        """Append an edit by the assistant, which replaces the lines `old`, from line number `line` on, by `new`."""
         edits = [{"oldText": "\n".join(old), "newText": "\n".join(new)}]
         removed = [f"-{line + index:>3} {text}" for index, text in enumerate(old)]
         added = [f"+{line + index:>3} {text}" for index, text in enumerate(new)]
@@ -151,7 +151,7 @@ class Story:
         )
 
     def bash(self, command: str, output: str, *, exit_code: int = 0, excluded: bool = False) -> str:
-        """The user runs a command with `!`, or with `!!` (`excluded`) so that the model does not see it."""
+        """Append a command that the user runs with `!`, or with `!!` (`excluded`) to hide it from the model."""
         self._tick(10, 60)
         body: Json = {"command": command, "output": output, "exitCode": exit_code}
         body |= {"cancelled": False, "truncated": False}
@@ -160,34 +160,34 @@ class Story:
         return self.message("bashExecution", body, output)
 
     def model(self, name: str) -> str:
-        """The user chooses a model, named `provider/id`."""
+        """Append a change of the model, named `provider/id`."""
         self._model = name
         provider, _, model_id = name.partition("/")
         return self.add(self.session.append_model_change, provider, model_id)
 
     def thinking(self, level: str) -> str:
-        """The user chooses how much the model thinks."""
+        """Append a change of the thinking level."""
         return self.add(self.session.append_thinking_level_change, level)
 
     def name(self, text: str) -> None:
-        """The user names the session; omp keeps the name in the file's first line too."""
+        """Name the session; omp also stores the name in the first line of the file."""
         self._tick(2, 8)
         self.add(self.session.set_session_name, text, "user")
 
     def label(self, target_id: str, text: str | None) -> str:
-        """The user marks an entry, or takes the mark away."""
+        """Set or clear the label of an entry."""
         self._tick(3, 12)
         return self.add(self.session.append_label_change, target_id, text)
 
     def compact(self, summary: str, keep_from: str, **extra: Any) -> str:
-        """The agent replaces the entries before `keep_from` by a summary."""
+        """Append a compaction, which replaces the entries before `keep_from` by a summary."""
         self._tick(15, 40)
         before, self._context = self._context, _PROMPT_TOKENS + len(summary) // 4 + 4_000
         self._seen = min(self._seen, _PROMPT_TOKENS)  # after a compaction only the instructions are still cached
         return self.add(self.session.append_compaction, summary, keep_from, before, **extra)
 
     def leave(self, target_id: str | None, summary: str = "") -> None:
-        """The user goes back to an entry; with `summary` the agent summarises the branch that was left."""
+        """Move the leaf back to an entry; `summary`, if given, is the agent's summary of the branch left."""
         self._tick(20, 90)
         if summary:
             self.add(self.session.branch_with_summary, target_id, summary)
@@ -197,26 +197,26 @@ class Story:
             self.session.branch(target_id)
 
     def note(self, custom_type: str, data: Json) -> str:
-        """An extension stores state that the model never sees."""
+        """Append the state of an extension, which is never sent to the model."""
         return self.add(self.session.append_custom_entry, custom_type, data)
 
     def remind(self, custom_type: str, content: str, **extra: Any) -> str:
-        """An extension adds a message for the model."""
+        """Append a message of an extension, which is sent to the model."""
         self._grow(content)
         return self.add(self.session.append_custom_message_entry, custom_type, content, True, **extra)
 
     def pause(self, minutes: float, *, tokens: int = 0) -> None:
-        """Time passes without entries; the context grows by `tokens`."""
+        """Let time pass without entries; the context grows by `tokens`."""
         self._clock += int(minutes * 60_000)
         self._context += tokens
 
     def add(self, append: Callable[..., T], *arguments: Any, **extra: Any) -> T:
-        """Call a method of `session` that appends an entry, a moment later, and return its result."""
+        """Advance the clock, call a method of `session` that appends an entry, and return its result."""
         self._tick(0, 1)
         return append(*arguments, **extra)
 
     def entry(self, entry_id: str) -> Json:
-        """Return an entry as it will be written."""
+        """Return the object of an entry before it is written; changes to the object will be in the file."""
         entry = self.session.get_entry(entry_id)
         assert entry is not None
         return entry
@@ -224,7 +224,7 @@ class Story:
     # ---- forks ----
 
     def continue_from(self, source: Story, at: str, parent_session: str | None = None) -> None:
-        """Begin as a fork of `source`, which is saved, with its path up to the entry `at` and its labels."""
+        """Start as a fork of the saved story `source`: copy the path up to the entry `at`, with its labels."""
         self.header_extra["parentSession"] = parent_session or str(source.path)
         self.session = SessionManager.in_memory(
             self.cwd, agent=self.agent, entries=source.session.get_entries(), environment=self._environment
@@ -235,7 +235,7 @@ class Story:
     # ---- writing ----
 
     def save(self, folder: str, name: str = "") -> Path:
-        """Write the session into `folder` below its agent's sessions; its file time is the story's end."""
+        """Write the session to `folder` below its agent's sessions; the file's modification time is the story's end."""
         begins_ms = self.ends_ms - self._clock
         self._shift_times(begins_ms - self._begins_ms)
         self._begins_ms = begins_ms

@@ -1,1 +1,1 @@
-"""The parts of `SessionManager`: entries in memory, their context, the session file, lists of sessions."""
+"""The base classes and helpers of `SessionManager`: entries in memory, context, session file, session lists."""

@@ -1,6 +1,6 @@
-"""The files, order and progress of the programs' own lists, for `SessionManager.list`.
+"""Find and sort session files as the programs' own lists do, for `SessionManager.list`.
 
-Nothing here makes or moves a folder, unlike the programs' own `list` and `continueRecent`.
+Unlike the programs' own `list` and `continueRecent`, these functions make or move no folder.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from sessionbrowse.store.read.summarise import summarise_path
 
 SUFFIX = ".jsonl"
 HEADER_SCAN_BYTES = 1024 * 1024
-"""Number of bytes in which pi searches a header when it continues a session (pi 0.87 and newer)."""
+"""Number of bytes that pi searches for a header when it continues a session (pi 0.87 and newer)."""
 INDUSAGI_HEADER_BYTES = 512
-"""indusagi continues only a file whose whole header line lies within these bytes (0.12.15)."""
+"""indusagi continues only a file whose complete header line is within this number of bytes (0.12.15)."""
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """Progress of a list: files read, all files, and the session just read (None if the program does not list it)."""
+    """Progress of a list: number of files read, of all files, and the last session (None if it is not listed)."""
 
     loaded: int
     total: int
@@ -56,7 +56,7 @@ class Progress(Struct, frozen=True, kw_only=True):
 
 
 def iterate(paths: Sequence[str], agent: str) -> Iterator[Progress]:
-    """Read sessions one by one, in the order given."""
+    """Read sessions one by one, in the order of the files, and yield the progress."""
     for number, path in enumerate(paths, 1):
         yield Progress(loaded=number, total=len(paths), session=_read(path, agent))
 
@@ -85,7 +85,7 @@ def _read(path: str, agent: str) -> SessionInfo | None:
 def directory_of(
     cwd: str, session_dir: str | os.PathLike[str] | None, agent: str, around: Surroundings
 ) -> tuple[str, bool]:
-    """Return the sessions folder, and whether other projects share it, so that the headers' cwd decides."""
+    """Return the sessions folder, and True if several projects share it, so that the headers' cwd decides."""
     own = default_session_dir(cwd, agent, around)
     if session_dir is None:
         return own, False
@@ -121,14 +121,14 @@ def pinned_first(sessions: list[SessionInfo], agent_dir: str | None) -> list[Ses
 
 
 def is_of(session_cwd: str, cwd: str, around: Surroundings) -> bool:
-    """Tell whether a header's directory is `cwd`; a session without a directory belongs to none (pi 0.77)."""
+    """Return True if a header's directory is `cwd`; a session without a directory belongs to no directory (pi 0.77)."""
     return bool(session_cwd) and resolved(session_cwd, around) == resolved(cwd, around)
 
 
 def header_of(path: str, limit: int = HEADER_SCAN_BYTES) -> Header | None:
-    """Return the header of a file, None if a program would not accept the file as a session.
+    """Return the header of a file, None if the program would not accept the file as a session.
 
-    Blank and broken lines before it are skipped; the first record decides (pi 0.87).
+    Blank and invalid lines before the header are skipped; the first valid object must be the header (pi 0.87).
     """
     try:
         with open(path, "rb") as file:

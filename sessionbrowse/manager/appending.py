@@ -1,6 +1,6 @@
-"""The part of `SessionManager` that adds entries: one method for each kind that pi, omp and atomic write.
+"""The part of `SessionManager` that adds entries, with one method for each kind that pi, omp and atomic write.
 
-Keys have the programs' order: `customType` and its data before the id, all others after it.
+Keys are written in the order of the programs: `customType` and its data before the id, all others after it.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ Optional = Json | UnsetType
 
 _EDITABLE = frozenset({"user", "assistant", "toolResult"})
 _PUT_BACK = frozenset({"session_info", "label"})
-"""Entry types that keep the file's time of change, so that the programs' `--continue` picks the same session."""
+"""Entry types that leave the file's modification time unchanged, so that `--continue` picks the same session."""
 
 
 class SessionAppender(SessionReader):
-    """Adds entries below the leaf and moves it; see `SessionManager`.
+    """Adds entries below the leaf and moves the leaf; see `SessionManager`.
 
     Every method that adds raises:
         RefusedWrite: the file may not be changed (an older format, a link out of its directory, another program's
         file).
         InUse: an omp may have the session open, which would stop saving; `force` on opening overrides that.
-        WriteFailed: an I/O error occurred; neither file nor memory have the entry.
+        WriteFailed: an I/O error occurred; the entry is neither in the file nor in memory.
     """
 
     _title_updated_at: str
@@ -50,14 +50,14 @@ class SessionAppender(SessionReader):
 
         `message` is an object with the file's keys (`role`, `content`, `timestamp` in milliseconds, …) or a struct of
         `format.entries`. pi writes a new session with its first user or assistant message, the others with the first
-        answer: until then the entries stay in memory.
+        assistant message; until then the entries stay in memory.
         """
         return self._append("message", {"message": plain(message)})
 
     def append_thinking_level_change(self, level: str | None, *, configured: str | None = None) -> str:
         """Record the thinking level (off, minimal, low, medium, high, xhigh, max) and return the entry's id.
 
-        omp also stores None, and `configured`: the level that was asked for, or `auto` (omp 16.1).
+        omp also stores None, and `configured`: the requested level, or `auto` (omp 16.1).
         """
         fields: EntryObject = {"thinkingLevel": level}
         if self.agent == "omp":
@@ -69,8 +69,8 @@ class SessionAppender(SessionReader):
     ) -> str:
         """Record a change of model and return the entry's id.
 
-        omp writes one text `provider/id`, which may be given as `provider` alone. `role` and `is_fallback` (a retry
-        chose the model) are omp's too.
+        omp writes one string `provider/id`, which may be passed as `provider` alone. `role` and `is_fallback` (a retry
+        chose the model) are written only by omp.
         """
         if self.agent != "omp":
             return self._append("model_change", {"provider": provider, "modelId": model_id})
@@ -93,11 +93,12 @@ class SessionAppender(SessionReader):
         provider_replay_through_entry_id: str | None = None,
         preserve_data: Json = None,
     ) -> str:
-        """Record a compaction and return the entry's id; tokens are estimates of the context before and after.
+        """Record a compaction and return the entry's id; token counts are estimates of the context before and after.
 
-        `first_kept_entry_id` None keeps nothing: pi 0.87 stores the entry's own id then, atomic null. pi adds the
-        system message that holds prompt and tools now (0.86). The keywords are omp's, which calls `from_hook`
-        `fromExtension`; atomic takes only compactions whose `details.strategy` is `verbatim-lines` into account.
+        `first_kept_entry_id` None keeps no earlier entry; then pi 0.87 stores the entry's own id, and atomic null. pi
+        adds a system message with the current prompt and tools (0.86). The keyword arguments belong to omp, which
+        writes `from_hook` as `fromExtension`. atomic ignores compactions whose `details.strategy` is not
+        `verbatim-lines`.
         """
         entry_id = self._new_id()
         now = self._environment.now_ms()
@@ -125,7 +126,7 @@ class SessionAppender(SessionReader):
         return self._append("compaction", fields, entry_id=entry_id, now_ms=now)
 
     def append_custom_entry(self, custom_type: str, data: Optional = UNSET) -> str:
-        """Store an extension's own state, which never reaches the model, and return the entry's id."""
+        """Store the state of an extension, which is never sent to the model, and return the entry's id."""
         return self._append("custom", {"customType": custom_type, **_set(data=data)}, own_first=True)
 
     def append_custom_message_entry(
@@ -141,10 +142,10 @@ class SessionAppender(SessionReader):
         stage_admission_key: str | None = None,
         protected_reconciliation: Json = None,
     ) -> str:
-        """Add an extension's message, which the model sees, and return the entry's id.
+        """Add a message of an extension, which is sent to the model, and return the entry's id.
 
-        `content` is text or blocks; `display` whether the program's own screen shows it. omp: `attribution` ("user" or
-        "agent") and a time of its own. atomic: the last three.
+        `content` is text or blocks. With `display` the program shows the message on its screen. Only omp uses
+        `attribution` ("user" or "agent") and `timestamp_ms`; only atomic uses the last three arguments.
         """
         fields = {"customType": custom_type, "content": plain(content), "display": display, **_set(details=details)}
         if self.agent == "omp":
@@ -157,17 +158,17 @@ class SessionAppender(SessionReader):
     def append_session_info(self, name: str) -> str:
         """Name the session and return the entry's id; an empty name clears it (not in indusagi).
 
-        pi turns line ends into one space and trims (0.80), atomic and indusagi only trim. omp has no such entry: see
-        `set_session_name`.
+        pi replaces line ends by one space and trims the name (0.80); atomic and indusagi only trim it. omp has no such
+        entry: see `set_session_name`.
         """
         self._only("append_session_info", "pi", "atomic", "indusagi")
         return self._append("session_info", {"name": AGENTS[self.agent].clean_name(name)})
 
     def append_label_change(self, target_id: str, label: str | None) -> str:
-        """Set an entry's label, or clear it with None or "", and return the id of the label's entry.
+        """Set an entry's label, or clear it with None or "", and return the id of the new label entry.
 
         Raises:
-            NoSuchEntry: there is no entry `target_id`.
+            NoSuchEntry: the session has no entry `target_id`.
         """
         return self._append("label", {"targetId": self._known(target_id), **_given(label=label)})
 
@@ -180,11 +181,12 @@ class SessionAppender(SessionReader):
         return self._memory.by_id[self._append("usage", fields | ({"note": note} if note else {}))]
 
     def append_context_edit(self, target_id: str, replacement: Json) -> str:
-        """Hide an earlier message from the model (None), or replace its content (`{"content": …}`); return an id.
+        """Hide an earlier message from the model (None), or replace its content (`{"content": …}`); return the new id.
 
         Raises:
             NoSuchEntry: the entry is unknown or not on the branch.
-            RefusedWrite: the entry has no content that can be edited, or the replacement has another form (pi 0.87).
+            RefusedWrite: the entry has no content that can be edited, or the replacement has a different type (pi
+            0.87).
         """
         self._only("append_context_edit", "pi")
         content = replacement.get("content") if isinstance(replacement, dict) else None
@@ -211,7 +213,7 @@ class SessionAppender(SessionReader):
     # ---- omp -----------------------------------------------------------------------------------------------
 
     def append_message_to_branch(self, message: Json, parent_id: str | None) -> str:
-        """Add a message below another entry and leave the leaf where it is; return the entry's id (omp 18)."""
+        """Add a message below any entry without moving the leaf; return the new entry's id (omp 18)."""
         self._only("append_message_to_branch", "omp")
         return self._append_aside("message", {"message": plain(message)}, parent_id)
 
@@ -241,25 +243,25 @@ class SessionAppender(SessionReader):
         return self._append("session_init", plain(init))
 
     def append_reset_boundary(self) -> str:
-        """Record that the conversation was cleared: the model sees nothing older; return the entry's id (omp 17)."""
+        """Record that the context was cleared: the model gets no older entry; return the entry's id (omp 17)."""
         self._only("append_reset_boundary", "omp")
         return self._append("reset_boundary", {})
 
     def append_ttsr_injection(self, rule_names: Sequence[str]) -> str:
-        """Record which stream rules were injected, and return the entry's id (omp)."""
+        """Record the names of injected stream rules, and return the entry's id (omp)."""
         self._only("append_ttsr_injection", "omp")
         return self._append("ttsr_injection", {"injectedRules": list(rule_names)})
 
     def append_credential_pin(self, provider: str, hash: str) -> str:
-        """Record which account served a provider, as a hash, and return the entry's id (omp 17.2)."""
+        """Record the account used for a provider, as a hash, and return the entry's id (omp 17.2)."""
         self._only("append_credential_pin", "omp")
         return self._append("credential_pin", {"provider": provider, "hash": hash})
 
     def ingest_replicated_entry(self, entry: EntryObject) -> None:
-        """Add an entry of another session as it stands, id and parent included (omp).
+        """Add an entry of another session unchanged, with its id and parent (omp).
 
         Raises:
-            RefusedWrite: it has no id, or one that is taken.
+            RefusedWrite: the entry has no id, or an id that the session already has.
         """
         self._only("ingest_replicated_entry", "omp")
         entry_id = entry.get("id")
@@ -270,10 +272,10 @@ class SessionAppender(SessionReader):
         self._append(str(entry["type"]), rest, entry_id=entry_id, parent_id=entry.get("parentId"), now_ms=stamp)
 
     def set_session_name(self, name: str, source: Source = "auto", trigger: str | None = None) -> bool:
-        """Name the session as omp does: a `title_change` entry, and the title slot; return False if nothing was done.
+        """Name the session as omp does, by a `title_change` entry and the title slot; return False if nothing changed.
 
-        A title that the user gave is not replaced by an automatic one; an empty one is refused. For the other programs
-        it is `append_session_info`.
+        An automatic title does not replace one that the user gave, and an empty title is refused. For the other
+        programs the method calls `append_session_info`.
         """
         if self.agent != "omp":
             self.append_session_info(name)
@@ -317,10 +319,10 @@ class SessionAppender(SessionReader):
         from_hook: bool | UnsetType = UNSET,
         usage: Optional = UNSET,
     ) -> str:
-        """Move the leaf to an entry (None: before the first), and append a summary of the branch left; return its id.
+        """Move the leaf to an entry (None: before the first), append a summary of the branch left, and return its id.
 
-        In pi `fromId` is the leaf that was left (0.84.3), in the others the new leaf; "root" if there is none.
-        omp calls `from_hook` `fromExtension`; `usage` is pi's and atomic's.
+        In pi `fromId` is the old leaf (0.84.3), in the others the new leaf; it is "root" if there is no leaf. omp
+        writes `from_hook` as `fromExtension`; only pi and atomic write `usage`.
 
         Raises:
             NoSuchEntry: there is no such entry.
@@ -346,7 +348,7 @@ class SessionAppender(SessionReader):
         parent_id: str | UnsetType | None = UNSET,
         now_ms: float | None = None,
     ) -> str:
-        """Add an entry to memory and file, below the leaf unless a parent is given; return its id."""
+        """Add an entry to memory and to the file, below the leaf unless a parent is given; return its id."""
         now = self._environment.now_ms() if now_ms is None else now_ms
         file = self._file
         if file is not None and file.exists and file.changed():
@@ -392,7 +394,7 @@ class SessionAppender(SessionReader):
         return entry_id
 
     def _reload(self, file: SessionFile) -> None:
-        """Read the entries that other programs wrote; a leaf that was the last entry becomes the new last entry."""
+        """Read the entries that other programs appended; a leaf at the last entry moves to the new last entry."""
         stood_at, was_at_end = self._memory.leaf, self._is_at_end()
         self._memory = memory_session_of(open_session(file.path, self.agent))
         file.read()
@@ -411,10 +413,10 @@ class SessionAppender(SessionReader):
 
 
 def _given(**fields: Json) -> EntryObject:
-    """Return the fields that are not None: `JSON.stringify` leaves out what is undefined."""
+    """Return the fields that are not None, because `JSON.stringify` leaves out undefined fields."""
     return {key: plain(value) for key, value in fields.items() if value is not None}
 
 
 def _set(**fields: Optional) -> EntryObject:
-    """Return the fields that were given at all; a given None is written as null."""
+    """Return the fields that the caller passed; a passed None is written as null."""
     return {key: plain(value) for key, value in fields.items() if value is not UNSET}

@@ -1,7 +1,7 @@
-"""The context of a session as the file's own JSON objects, and pi's functions over lists of entries (pi 1.5.2).
+"""Return the context of a session as the file's own JSON objects; pi's functions over lists of entries (pi 1.5.2).
 
-`model/context` decides by each program's rules which messages the model receives; this module turns each of them back
-into the object it was read from.
+`model/context` selects the messages that the model receives, by each program's rules; this module turns each message
+back into the object from which it was read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sessionbrowse.model.session.session import Session
 
 Json = Any
 MessageObject = dict[str, Json]
-"""One message as the file has it, or as the program makes it from a summary: keys in camelCase."""
+"""One message with camelCase keys, as it is in the file, or as the program makes it from a summary."""
 
 _PI = AGENTS["pi"].rules
 _HEADER: EntryObject = {"type": "session", "version": CURRENT_SESSION_VERSION, "id": "", "timestamp": "", "cwd": ""}
@@ -40,7 +40,7 @@ _BLOCK_ROLES = frozenset({"assistant", "toolResult"})
 
 
 class ModelChoice(Struct, frozen=True, kw_only=True):
-    """A model as a session names it."""
+    """Provider and id of a model, as in the session."""
 
     provider: str | None
     model_id: str | None
@@ -49,8 +49,8 @@ class ModelChoice(Struct, frozen=True, kw_only=True):
 class SessionContext(Struct, frozen=True, kw_only=True):
     """The messages that the model would receive, and the settings at the leaf.
 
-    `messages` have the file's keys; summaries have the roles `compactionSummary` and `branchSummary`, and
-    `timestamp` in milliseconds. The last five are omp's alone.
+    `messages` have the file's keys; summaries have the roles `compactionSummary` and `branchSummary`, and a `timestamp`
+    in milliseconds. The last five fields are set only for omp.
     """
 
     messages: list[MessageObject]
@@ -65,7 +65,7 @@ class SessionContext(Struct, frozen=True, kw_only=True):
 
 
 class ProjectedEntry(Struct, frozen=True, kw_only=True):
-    """An entry that takes part in the context, and the messages it gives (none, one, or two)."""
+    """An entry of the context, and the messages that the model receives for it (none, one, or two)."""
 
     source_entry: EntryObject
     messages: list[MessageObject]
@@ -89,7 +89,7 @@ def context_of(memory: MemorySession) -> SessionContext:
 
 
 def parse_session_entries(content: str | bytes) -> list[Json]:
-    """Return the JSON values of a file's lines in order, header included; lines that are no JSON are left out."""
+    """Return the JSON values of a file's lines, including the header; lines that are not JSON are left out."""
     text = content if isinstance(content, str) else content.decode("utf-8", "replace")
     found: list[Json] = []
     for line in trim(text).split("\n"):
@@ -103,7 +103,7 @@ def parse_session_entries(content: str | bytes) -> list[Json]:
 
 
 def get_latest_compaction_entry(entries: Iterable[EntryObject]) -> EntryObject | None:
-    """Return the last compaction in the order of the list, None where there is none."""
+    """Return the last compaction entry of a list, None if there is none."""
     found = None
     for entry in entries:
         if entry.get("type") == "compaction":
@@ -116,9 +116,9 @@ def build_context_entries(
     leaf_id: str | UnsetType | None = UNSET,
     by_id: Mapping[str, EntryObject] | None = None,
 ) -> list[EntryObject]:
-    """Return the entries that take part at a leaf: the latest compaction, what it keeps, and what follows.
+    """Return the entries in the context of a leaf: the latest compaction, the entries it keeps, and all later ones.
 
-    `leaf_id` None is the place before the first entry; if it is unset or unknown, the last entry is the leaf.
+    `leaf_id` None means the state before the first entry; if it is unset or unknown, the last entry is the leaf.
     """
     path = _path(entries, leaf_id, by_id)
     session, _ = session_of(_PI, [_HEADER, *path])
@@ -159,12 +159,12 @@ def build_session_context(
 
 
 def session_entry_to_context_messages(entry: EntryObject) -> list[MessageObject]:
-    """Return the messages of one entry without its context: none, one, or a system message before a summary."""
+    """Return the messages for a single entry: none, one, or a system message followed by a summary."""
     return _messages_of(entry, repairs=True)
 
 
 def current_system_message(messages: Iterable[MessageObject]) -> MessageObject | None:
-    """Merge all system messages into one that holds the current prompt and tools (pi 0.86)."""
+    """Merge all system messages into one with the current prompt and tools (pi 0.86)."""
     texts: list[str] = []
     sections: dict[str, Json] = {}
     tools: dict[Json, Json] = {}
@@ -271,7 +271,7 @@ def _choice(model: ModelRef | None) -> ModelChoice | None:
 
 
 def session_of(rules: Rules, objects: Iterable[EntryObject]) -> tuple[Session, ReadLine]:
-    """Return a session made of objects as if they were read from a file, and the function that reads its bytes."""
+    """Return a session made from objects instead of a file, and the function that reads its bytes."""
     content = b"".join(json_line(value) for value in objects)
 
     def read(offset: int, size: int) -> bytes:
@@ -281,7 +281,7 @@ def session_of(rules: Rules, objects: Iterable[EntryObject]) -> tuple[Session, R
 
 
 def _objects(session: Session, path: list[EntryObject], messages: Iterable[ContextMessage]) -> list[MessageObject]:
-    """Return the messages of a context as objects; pi's context edits are taken from the entries of the path."""
+    """Return the messages of a context as objects, changed by pi's context edits on the path."""
     edits = {
         entry.get("targetId"): entry["replacement"].get("content")
         for entry in path
@@ -293,7 +293,7 @@ def _objects(session: Session, path: list[EntryObject], messages: Iterable[Conte
 def _object_of(
     session: Session, path: list[EntryObject], message: ContextMessage, edits: Mapping[Json, Json]
 ) -> MessageObject:
-    """Return a message of a context as an object: the file's own object if the program sends it unchanged."""
+    """Return a message of a context as an object; it is the file's own object if the program sends it unchanged."""
     index = message.index
     entry: EntryObject = path[index] if index is not None else {}
     is_pi = session.rules.context == "pi"

@@ -1,4 +1,4 @@
-"""The environment of a session manager as one value, so that tests can bring their own."""
+"""The environment of a session manager as one value, so that tests can replace it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sessionbrowse.store.write.in_use import PROC
 
 
 class Environment(Struct, frozen=True, kw_only=True):
-    """Surroundings, clock (milliseconds since 1970), source of random bytes, and directory that lists processes."""
+    """The environment of a manager: stores, clock (ms since 1970), source of random bytes, and `/proc` directory."""
 
     around: Surroundings
     now_ms: Callable[[], float]
@@ -34,12 +34,12 @@ class Environment(Struct, frozen=True, kw_only=True):
 
     @property
     def context(self) -> ChangeContext:
-        """The context for changes of whole files, with the journal in the user's state directory."""
+        """The change context for operations on whole files, with the journal in the user's state directory."""
         directory = str(state_dir(self.around.environ, Path(self.around.home)))
         return ChangeContext.at(self.around, directory, self.now_ms, lambda: self.random_bytes(4).hex(), self.proc)
 
     def session_id(self, agent: str) -> str:
-        """Return a new session's id in the form that the program gives it."""
+        """Return an id for a new session, in the program's format."""
         if agent == "indusagi":
             return ids.uuid4(self.random_bytes)
         return ids.uuid7(int(self.now_ms()), self.random_bytes)
@@ -49,7 +49,7 @@ def agent_named(name: str) -> Agent:
     """Return an agent by its name.
 
     Raises:
-        NotFound: it is none of the four.
+        NotFound: the name is none of the four agents.
     """
     if name not in AGENTS:
         raise NotFound(f"There is no agent {name!r}: the agents are {', '.join(AGENTS)}.")
@@ -57,12 +57,12 @@ def agent_named(name: str) -> Agent:
 
 
 def resolved(path: str | os.PathLike[str], around: Surroundings) -> str:
-    """Return a path made absolute as the programs do: a leading `~` expanded, symlinks kept."""
+    """Return an absolute path as the programs build it: a leading `~` is expanded, symlinks are kept."""
     return absolute(expand_home(os.fspath(path), around.home), around.cwd)
 
 
 def default_session_dir(cwd: str, agent: str, around: Surroundings) -> str:
-    """Return the folder in which a program keeps this directory's sessions; it need not exist.
+    """Return the folder in which a program keeps the sessions of a directory; the folder may not exist.
 
     Like the programs' own `getDefaultSessionDir`, but no folder is made or moved.
     """
@@ -70,6 +70,6 @@ def default_session_dir(cwd: str, agent: str, around: Surroundings) -> str:
 
 
 def sessions_root(agent: str, around: Surroundings) -> str:
-    """Return the folder that holds a program's project folders."""
+    """Return the folder that contains a program's project folders."""
     places = AGENTS[agent].places(around)
     return next(place.root for place in places if place.kind == "projects")

@@ -1,6 +1,6 @@
 """A session in memory: header, entries as the file's own JSON objects, tree, labels, leaf.
 
-It never touches the disk. Entries are the decoded objects themselves, so that unknown keys keep their place.
+It never touches the disk. Entries are the decoded JSON objects themselves, so that unknown keys keep their position.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from sessionbrowse.text import parse_time
 
 Json = Any
 EntryObject = dict[str, Json]
-"""One entry as the file has it: keys in camelCase, times as ISO 8601 UTC with milliseconds."""
+"""One entry as in the file: keys in camelCase, times as ISO 8601 UTC with milliseconds."""
 
 CURRENT_SESSION_VERSION = 3
-"""The version that all four programs write (pi 0.35 and newer)."""
+"""The format version that all four programs write (pi 0.35 and newer)."""
 
 
 class SessionTreeNode:
     """One entry of the tree with its children, oldest first.
 
-    A plain class with identity as equality, because comparing chains of tens of thousands of nodes would overflow.
+    Nodes are compared by identity, because comparing trees of tens of thousands of nodes would overflow the stack.
     """
 
     __slots__ = ("children", "entry", "label", "label_timestamp")
@@ -43,7 +43,7 @@ class SessionTreeNode:
 
 
 class MemorySession:
-    """Header and entries of one session, with ids, labels and leaf kept up to date while entries are added."""
+    """Header and entries of one session; adding an entry updates the ids, labels and leaf."""
 
     def __init__(self, rules: Rules, header: EntryObject, entries: Iterable[EntryObject] = ()) -> None:
         self.rules = rules
@@ -74,15 +74,15 @@ class MemorySession:
                 self.labels.pop(entry["targetId"], None)
 
     def has_conversation(self) -> bool:
-        """Tell whether the program would write the session to disk now.
+        """Return True if the program would write the session to disk now.
 
-        pi 0.99 and newer: with a user or assistant message. omp 18, atomic 0.9 and indusagi 0.12: with an answer.
+        pi 0.99 and newer needs a user or assistant message; omp 18, atomic 0.9 and indusagi 0.12 an assistant message.
         """
         wanted = ("user", "assistant") if self.rules.agent == "pi" else ("assistant",)
         return any(role_of(entry) in wanted for entry in self.entries)
 
     def branch(self, from_id: str | None) -> list[EntryObject]:
-        """Return the path from the root to an entry; it stops at the first repeat, where pi would never end."""
+        """Return the path from the root to an entry; a cycle of parents ends it, where pi would loop for ever."""
         path: list[EntryObject] = []
         seen: set[str] = set()
         current = from_id
@@ -96,11 +96,11 @@ class MemorySession:
         return path
 
     def children(self, parent_id: str | None) -> list[EntryObject]:
-        """Return an entry's direct children in file order; those without a parent for None."""
+        """Return an entry's direct children in file order; for None the entries without a parent."""
         return [entry for entry in self.by_id.values() if entry.get("parentId", UNSET) == parent_id]
 
     def tree(self) -> list[SessionTreeNode]:
-        """Return the roots: entries without parent, their own parents, and orphans, in file order."""
+        """Return the roots in file order: entries without parent, entries that are their own parent, and orphans."""
         nodes: dict[str | None, SessionTreeNode] = {}
         for entry in self.entries:
             label, time = self.labels.get(id_of(entry) or "", (None, None))
@@ -116,7 +116,7 @@ class MemorySession:
         return roots
 
     def name(self) -> str | None:
-        """Return the display name by the program's own rule, None where there is none."""
+        """Return the display name by the program's own rule, None if there is none."""
         if self.rules.name == "title_slot":
             title = self.header.get("title")
             return title if isinstance(title, str) and title else None
@@ -133,7 +133,7 @@ class MemorySession:
         return None
 
     def without_last(self) -> Callable[[], None]:
-        """Return a function that undoes the next `add`, for the case that the file cannot be written (pi 1.5)."""
+        """Return a function that undoes the next `add`, for use if writing the file fails (pi 1.5)."""
         leaf, labels = self.leaf, dict(self.labels)
 
         def take_back() -> None:
@@ -146,7 +146,7 @@ class MemorySession:
 
 
 def memory_session_of(session: Session) -> MemorySession:
-    """Return a session file's content, v1 and v2 in migrated form; lines that are no objects are left out."""
+    """Return a session file's content, with v1 and v2 migrated; lines that are not objects are left out."""
     found = {index: entry for index, entry in session.fields_of_many(range(len(session.ids))) if entry}
     header = dict(_header_object(session))
     generation = _generation(session.version)
@@ -172,12 +172,12 @@ def role_of(entry: EntryObject) -> str | None:
 
 
 def is_true(value: Json) -> bool:
-    """Tell whether JavaScript treats a value as true: empty objects and lists count."""
+    """Return True if a value is true in JavaScript, where empty objects and lists are true."""
     return bool(value) or isinstance(value, dict | list)
 
 
 def time_ms(timestamp: Json) -> float | None:
-    """Return a time as milliseconds since 1970, None where JavaScript would have an invalid date."""
+    """Return a time as milliseconds since 1970, None if JavaScript would parse it as an invalid date."""
     if isinstance(timestamp, str):
         return parse_time(timestamp)
     return timestamp if isinstance(timestamp, int | float) and not isinstance(timestamp, bool) else None
@@ -192,7 +192,7 @@ def _header_object(session: Session) -> EntryObject:
 
     header: EntryObject = loads(session.header_line) if session.header_line else {}
     if session.rules.name == "title_slot" and session.title_slot is not None:
-        # omp merges the slot into the header: an empty title or a missing source removes the header's.
+        # omp merges the title slot into the header: an empty title or missing source removes the one in the header.
         header = {key: value for key, value in header.items() if key not in ("title", "titleSource")}
         if session.title_slot.title:
             header["title"] = session.title_slot.title
@@ -225,13 +225,13 @@ def _migrated(session: Session, index: int, entry: EntryObject, generation: int)
 
 
 def rename_hook_message(entry: EntryObject) -> None:
-    """Turn a message of v2's role `hookMessage` into v3's `custom`, in place."""
+    """Change the role of a message from v2's `hookMessage` to v3's `custom`, in place."""
     if role_of(entry) == "hookMessage":
         entry["message"]["role"] = "custom"
 
 
 def migrate_session_entries(entries: list[EntryObject], new_id: Callable[[set[str]], str]) -> None:
-    """Bring a file's objects, header included, to version 3, in place (pi 0.31 and 0.35)."""
+    """Migrate the objects of a file, including the header, to version 3 in place (pi 0.31 and 0.35)."""
     header = next((entry for entry in entries if entry.get("type") == "session"), {})
     generation = _generation(header.get("version", 1))
     if generation == 1:

@@ -1,4 +1,4 @@
-"""The part of `SessionManager` that changes whole files: forks, moves, atomic's marks and backups."""
+"""The part of `SessionManager` that changes whole files: forks, moves, atomic's header marks and backups."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _WORKFLOW = ("runId", "stageId", "stageName")
 
 
 class SessionMover(SessionAppender):
-    """Changes a session's whole file; see `SessionManager`.
+    """Forks, moves, marks and backs up a session's file; see `SessionManager`.
 
     Every method raises:
-        RefusedWrite: the program has no such thing, or the file may not be changed.
+        RefusedWrite: the program has no such operation, or the file may not be changed.
         InUse: an omp may have the session open; `force` on opening overrides that.
-        WriteFailed: an I/O error occurred; file and memory are as they were.
+        WriteFailed: an I/O error occurred; file and memory are unchanged.
     """
 
     def fork(self) -> str | None:
-        """Switch to a copy of the whole session, and return its file; None for a session without a file (omp).
+        """Switch to a copy of the whole session, and return its path; None for a session without a file (omp).
 
-        The copy has an id of its own and names this one's as its parent. `undo` takes it back.
+        The copy has a new id, and names the old session's id as its parent. The undo service can undo the fork.
         """
         self._only("fork", "omp")
         file = self._file
@@ -60,12 +60,13 @@ class SessionMover(SessionAppender):
     def move_to(self, new_cwd: str | os.PathLike[str]) -> str | None:
         """Move the session to another working directory, and return its new path (omp's `/move`).
 
-        The files that belong to the session move along, and the header records the older path. `undo` takes it back.
+        The files that belong to the session are moved with it, and the header records the old path. The undo service
+        can undo the move.
         """
         self._only("move_to", "omp")
         cwd = resolved(new_cwd, self._environment.around)
         file = self._file
-        # A session in a folder of the user's own choice stays there.
+        # A session in a folder chosen by the user stays there.
         stays = os.path.dirname(self._dir) != sessions_root(self.agent, self._environment.around)
         folder = self._dir if stays else default_session_dir(cwd, self.agent, self._environment.around)
         if file is None or not file.exists:
@@ -99,7 +100,7 @@ class SessionMover(SessionAppender):
     def write_backup_snapshot(self, label: str) -> str | None:
         """Copy the session's file beside itself, and return the copy's path; None without a file (atomic).
 
-        atomic does so before every compaction; such a copy is in no list.
+        atomic makes such a copy before every compaction; no list shows the copy.
         """
         self._only("write_backup_snapshot", "atomic")
         file = self._file

@@ -20,7 +20,7 @@ Json = Any
 
 
 class SessionReader:
-    """A session held in memory; see `SessionManager`."""
+    """The read methods of a session in memory; see `SessionManager`."""
 
     _memory: MemorySession
     _file: SessionFile | None
@@ -36,11 +36,11 @@ class SessionReader:
         return self._memory.rules.agent
 
     def is_persisted(self) -> bool:
-        """Tell whether the session has, or will have, a file."""
+        """Return True if the session has, or will have, a file."""
         return self._file is not None
 
     def is_session_on_disk(self) -> bool:
-        """Tell whether the session has been written (omp 18; for all programs)."""
+        """Return True if the session has been written to disk (a method of omp 18, here for all programs)."""
         return self._file is not None and self._file.exists
 
     def get_cwd(self) -> str:
@@ -57,7 +57,7 @@ class SessionReader:
         return self._dir
 
     def uses_default_session_dir(self) -> bool:
-        """Tell whether the session's folder is the program's default for its working directory (pi, atomic)."""
+        """Return True if the session's folder is the program's default for its working directory (pi, atomic)."""
         return self._dir == default_session_dir(self._cwd, self.agent, self._environment.around)
 
     def get_session_id(self) -> str:
@@ -73,20 +73,20 @@ class SessionReader:
         return dict(self._memory.header)
 
     def get_entry_count(self) -> int:
-        """Return how many entries there are, two with the same id counted once (pi 1.x)."""
+        """Return the number of entries; entries with the same id count once (pi 1.x)."""
         return len(self._memory.by_id)
 
     # ---- entries and tree ----------------------------------------------------------------------------------
 
     def get_entries(self) -> list[EntryObject]:
-        """Return all entries in file order, without the header. The entries are the manager's own: do not change them.
+        """Return all entries in file order, without the header. They are not copies: do not change them.
 
-        v1 and v2 files come in migrated form; ids given to v1 entries are the same at every opening.
+        Entries of v1 and v2 files are migrated; the ids given to v1 entries are the same at every opening.
         """
         return list(self._memory.entries)
 
     def get_entry(self, entry_id: str) -> EntryObject | None:
-        """Return an entry by its id, the last one where two have it; None if there is none."""
+        """Return the last entry with an id; None if there is none."""
         return self._memory.by_id.get(entry_id)
 
     def get_leaf_id(self) -> str | None:
@@ -94,14 +94,14 @@ class SessionReader:
         return self._memory.leaf
 
     def get_leaf_entry(self) -> EntryObject | None:
-        """Return the leaf's entry, None if there is none."""
+        """Return the entry at the leaf, None if there is none."""
         return self._memory.by_id.get(self._memory.leaf) if self._memory.leaf else None
 
     def get_branch(self, from_id: str | None = None) -> list[EntryObject]:
         """Return the path from the root to an entry, or to the leaf; empty for an unknown id.
 
-        An entry whose parent is missing begins the path. A cycle of parents is cut at the first repeat (pi loops for
-        ever).
+        The path starts at an entry without a known parent. A cycle of parents is cut at the first repeated entry (pi
+        loops for ever).
         """
         return self._memory.branch(from_id or self._memory.leaf)
 
@@ -114,16 +114,16 @@ class SessionReader:
         return self._memory.tree()
 
     def get_label(self, entry_id: str) -> str | None:
-        """Return an entry's label: the last one set in file order, over all branches."""
+        """Return an entry's label: the last one in file order, whatever its branch."""
         return self._memory.labels.get(entry_id, (None, None))[0]
 
     # ---- names ---------------------------------------------------------------------------------------------
 
     def get_session_name(self) -> str | None:
-        """Return the display name by the program's own rule, None where there is none.
+        """Return the display name by the program's own rule, None if there is none.
 
-        pi, atomic: the last `session_info` in file order, blank clears. indusagi: the last that is not empty. omp: the
-        title slot, and the header's title where there is no slot.
+        pi and atomic use the last `session_info` in file order, and a blank name clears. indusagi uses the last one
+        that is not empty. omp uses the title slot, or the header's title if there is no slot.
         """
         return self._memory.name()
 
@@ -135,14 +135,14 @@ class SessionReader:
 
     @property
     def title_source(self) -> str | None:
-        """Who gave omp's title, "auto" or "user"; None where unknown (omp 14.1)."""
+        """The origin of omp's title: "auto", "user", or None if unknown (omp 14.1)."""
         source = self._memory.header.get("titleSource")
         return source if isinstance(source, str) else None
 
     # ---- context -------------------------------------------------------------------------------------------
 
     def build_context_entries(self) -> list[EntryObject]:
-        """Return the entries that take part at the leaf: the latest compaction, what it keeps, what follows (pi)."""
+        """Return the entries in the leaf's context: the latest compaction, the entries it keeps, later ones (pi)."""
         return build_context_entries(self._memory.entries, self._memory.leaf, self._memory.by_id)
 
     def build_session_projection(self) -> SessionProjection:
@@ -156,7 +156,7 @@ class SessionReader:
     # ---- omp -----------------------------------------------------------------------------------------------
 
     def get_last_model_change_role(self) -> str | None:
-        """Return the role of the last model change on the branch, None where there is none (omp)."""
+        """Return the role of the last model change on the branch, None if there is none (omp)."""
         for entry in reversed(self.get_branch()):
             if entry.get("type") == "model_change":
                 return entry.get("role") or "default"
@@ -182,7 +182,7 @@ class SessionReader:
         return pins
 
     def get_additional_directories(self) -> list[str]:
-        """Return the further workspace directories of the header (omp 17.1)."""
+        """Return the additional workspace directories in the header (omp 17.1)."""
         return list(self._memory.header.get("additionalDirectories") or ())
 
     # ---- shared --------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-"""The file of a session manager: created whole, then appended to by the safe writer.
+"""The file of a session manager: created completely, then extended line by line by the safe writer.
 
-No descriptor stays open between two calls. Writes of other programs are noticed by the file's size.
+No file stays open between two calls. Changes by other programs are detected by the file's size.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sessionbrowse.text import clean, iso_ms
 
 
 class Placed(Struct, frozen=True):
-    """The result of an append: the entry's id, its parent's id, and whether other programs wrote to the file too."""
+    """The result of an append: the ids of the entry and its parent, and a flag for writes of other programs."""
 
     entry_id: str
     parent_id: str | None
@@ -37,7 +37,7 @@ class Placed(Struct, frozen=True):
 
 
 class SessionFile:
-    """One session file that a manager writes; `exists` says whether it has been written."""
+    """One session file that a manager writes; `exists` is True once the file has been written."""
 
     def __init__(self, path: str, agent: str, environment: Environment, *, exists: bool, force: bool = False) -> None:
         self.path = path
@@ -50,11 +50,11 @@ class SessionFile:
         self._is_ours = False
 
     def create(self, pieces: Iterable[bytes]) -> None:
-        """Write a session for the first time, whole or not at all.
+        """Write a new session file, completely or not at all.
 
         Raises:
-            RefusedWrite: there is a file of that name that is not empty.
-            WriteFailed: an I/O error occurred; nothing is there.
+            RefusedWrite: a file of that name exists and is not empty.
+            WriteFailed: an I/O error occurred; there is no file.
         """
         directory = os.path.dirname(self.path)
         try:
@@ -69,7 +69,7 @@ class SessionFile:
         self._opened = None
 
     def changed(self) -> bool:
-        """Tell whether another program wrote to the file, or replaced it, since it was read or written here."""
+        """Return True if another program changed or replaced the file since this process read or wrote it."""
         if self._left is None:
             return False
         try:
@@ -79,7 +79,7 @@ class SessionFile:
         return (now.device, now.inode, now.size) != (self._left.device, self._left.inode, self._left.size)
 
     def read(self) -> None:
-        """Remember the file's current state as the one that the manager has read."""
+        """Record the file's current state as the state that the manager has read."""
         self._left = Fingerprint.of(os.stat(self.path))
         self._opened = None
         self._is_ours = False
@@ -89,7 +89,7 @@ class SessionFile:
 
         Raises:
             RefusedWrite, InUse: the file may not be changed.
-            WriteFailed: an I/O error occurred; everything before the new line is as it was.
+            WriteFailed: an I/O error occurred; all bytes before the new line are unchanged.
         """
         file = self._open()
         descriptor = open_regular(self.path)
@@ -106,7 +106,7 @@ class SessionFile:
             status = os.fstat(descriptor)
             file.descriptor = -1
         parent_id = file.tail.last_id if plan.parent_id is UNSET else plan.parent_id
-        # `tail` was read before our line was written; the next entry's parent is our entry.
+        # `tail` describes the file before this append, so it is updated: the new entry is the next entry's parent.
         file.tail.last_id, file.tail.last_is_nameless = appended.entry_id, False
         file.tail.ids.add(appended.entry_id)
         self._left = Fingerprint.of(status)
@@ -114,11 +114,11 @@ class SessionFile:
         return Placed(appended.entry_id, parent_id, appended.left is None)
 
     def set_title(self, title: str, source: Source, updated_at: str) -> None:
-        """Write omp's title slot: in place, or before the first line of a file that has none.
+        """Write omp's title slot: overwrite it, or insert it before the first line of a file without one.
 
         Raises:
             RefusedWrite, InUse: the file may not be changed.
-            WriteFailed: an I/O error occurred; the sentence says what the slot holds.
+            WriteFailed: an I/O error occurred; the message says what the slot contains.
         """
         new = slot_line(title, source, updated_at)
         with writer.opened(Target(self.path, self._agent.name)) as file:
@@ -136,10 +136,10 @@ class SessionFile:
             self._left = Fingerprint.of(os.stat(self.path))
 
     def header_line(self) -> tuple[bytes, int]:
-        """Return the header's line without its newline, and its offset, after checking that the file may be rewritten.
+        """Return the header line without newline and its offset, after checking that the file may be rewritten.
 
         Raises:
-            RefusedWrite, InUse: it may not.
+            RefusedWrite, InUse: the file may not be rewritten.
         """
         with writer.opened(Target(self.path, self._agent.name)) as file:
             refuse_old_version(file.session)
@@ -148,11 +148,11 @@ class SessionFile:
             return _header_of(file)
 
     def set_header(self, members: Iterable[tuple[str, bytes]]) -> None:
-        """Set members of the header, each with its JSON; every other byte stays, and so does the time of change.
+        """Set members of the header to JSON values; all other bytes and the modification time stay.
 
         Raises:
             RefusedWrite, InUse: the file may not be changed.
-            WriteFailed: an I/O error occurred; the file is as it was.
+            WriteFailed: an I/O error occurred; the file is unchanged.
         """
         with writer.opened(Target(self.path, self._agent.name)) as file:
             refuse_old_version(file.session)
@@ -167,7 +167,7 @@ class SessionFile:
             self._left = Fingerprint.of(os.stat(self.path))
 
     def _open(self) -> writer.OpenedFile:
-        """Return the file as it was read; before the first change check that it may be changed."""
+        """Open the file that was read before; before the first change check that it may be changed."""
         if self._opened is None:
             with writer.opened(Target(self.path, self._agent.name)) as file:
                 refuse_old_version(file.session)
@@ -196,7 +196,7 @@ def _header_of(file: writer.OpenedFile) -> tuple[bytes, int]:
 
 
 def first_lines(memory: MemorySession, title_updated_at: str) -> Iterator[bytes]:
-    """Yield the first lines of a file: the header, for omp the title slot before it."""
+    """Yield the first lines of a file: the header, and for omp the title slot before it."""
     if memory.rules.reads_title_slot:
         title, source = memory.header.get("title"), memory.header.get("titleSource")
         yield slot_line(title if isinstance(title, str) else "", source, title_updated_at)
@@ -204,7 +204,7 @@ def first_lines(memory: MemorySession, title_updated_at: str) -> Iterator[bytes]
 
 
 def lines_of(memory: MemorySession, title_updated_at: str) -> Iterator[bytes]:
-    """Yield the lines of a file that holds a session."""
+    """Yield the lines of a session as they are in a file."""
     yield from first_lines(memory, title_updated_at)
     for entry in memory.entries:
         yield json_line(entry)
@@ -216,7 +216,7 @@ def _before(first: bytes, descriptor: int) -> Iterator[bytes]:
 
 
 def entry_of(plan: AppendLine, entry_id: str, parent_id: str | None, timestamp_ms: float) -> EntryObject:
-    """Return the entry that a plan writes."""
+    """Return the entry that an `AppendLine` plan writes."""
     base: EntryObject = {"id": entry_id, "parentId": parent_id, "timestamp": iso_ms(timestamp_ms)}
     body = {**plan.fields, **base} if plan.own_first else {**base, **plan.fields}
     return {"type": plan.type, **body}

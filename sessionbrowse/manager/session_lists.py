@@ -1,4 +1,4 @@
-"""The part of `SessionManager` that lists and finds sessions. It never writes."""
+"""The part of `SessionManager` that lists and finds sessions; it only reads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class SessionLists:
     ) -> Sessions:
         """Return the sessions of a directory, newest first, as the program lists them.
 
-        `on_progress` gets every file as it was read; `cancelled` is asked before each, and ends the list early.
+        `on_progress` is called after each file that was read; `cancelled` is called before each file, and True ends the
+        list early.
         """
         environment = environment or Environment.real()
         found = cls.iterate(cwd, session_dir, agent=agent, include_internal=include_internal, environment=environment)
@@ -121,7 +122,7 @@ class SessionLists:
     def get_default_session_dir(
         cwd: str | os.PathLike[str], *, agent: str = "pi", environment: Environment | None = None
     ) -> str:
-        """Return the folder in which a program keeps a directory's sessions; it need not exist."""
+        """Return the folder in which a program keeps the sessions of a directory; the folder may not exist."""
         environment = environment or Environment.real()
         agent_named(agent)
         return default_session_dir(resolved(cwd, environment.around), agent, environment.around)

@@ -1,4 +1,4 @@
-"""Turn structs of the format into the file's own JSON objects, for messages that were built rather than read."""
+"""Turn structs of the format into JSON objects as in a file, for messages that were built instead of read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sessionbrowse.format.entry_types import type_name
 Json = Any
 
 _LARGEST_PLAIN = 1e21
-"""From this number on JavaScript writes whole numbers with an exponent."""
+"""Smallest whole number that JavaScript writes with an exponent."""
 
 
 def plain(value: Json) -> Json:
-    """Return a value as JSON: structs of `format.entries` become objects with the file's keys, tuples lists.
+    """Return a value as JSON: structs of `format.entries` become objects with the file's keys, tuples become lists.
 
-    Whole numbers have no point, as in JavaScript.
+    Whole numbers are written without a decimal point, as in JavaScript.
     """
     if isinstance(value, UnknownBlock):
         return value.raw
