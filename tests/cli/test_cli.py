@@ -299,7 +299,11 @@ def test_without_a_terminal_the_interface_says_so(store):
     ("words", "status", "said"),
     [
         ("list --root '{store}' >&-", 1, "sessionbrowse: Standard output is closed, so nothing can be printed."),
-        ("rename x name --root '{store}' >&-", 1, "sessionbrowse: Standard output is closed, so nothing can be printed"),
+        (
+            "rename x name --root '{store}' >&-",
+            1,
+            "sessionbrowse: Standard output is closed, so nothing can be printed",
+        ),
         ("--root '{store}' <&-", 1, "sessionbrowse: the terminal interface needs a terminal"),
         ("resume x --root '{store}' <&-", 1, "sessionbrowse: No session has the id 'x'"),
         ("list --root '{store}' 2>&-", 0, ""),

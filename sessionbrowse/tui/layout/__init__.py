@@ -1,1 +1,1 @@
-"""Text laid out in lines: Markdown, code, tables, folds."""
+"""Lay out text in rows: Markdown, code, tables, folds."""

@@ -12,10 +12,10 @@ from sessionbrowse.tui.paint.spans import Line, fit, line_width
 
 CLOSED, OPEN = "▸ ", "▾ "
 SMALLEST_REST = 4
-"""Fewest lines that are folded: fewer take hardly more room than the row of the fold."""
+"""Minimum number of lines of a fold; fewer lines need hardly more room than the row of a fold."""
 
 CHARACTERS_PER_LINE = 400
-"""Characters that count as one line, so that a line of a megabyte is folded too."""
+"""Number of characters that count as one line, so that a line of a megabyte is also folded."""
 
 
 class Fold(RowPart):
@@ -49,13 +49,13 @@ class Fold(RowPart):
         return [fit(row, width)]
 
     def plain(self) -> str:
-        """Return the label, and the text of the block if it is closed (if open, its parts return it themselves)."""
+        """Return the label, and for a closed fold the text of its block (an open fold's parts return it themselves)."""
         label = "".join([text for text, _ in self._label])
         return label if self.is_open else "\n".join([label, *[part.plain() for part in self.body()]])
 
 
 def cut_at(source: str, lines: int) -> int:
-    """Return the place to cut a text after about `lines` lines; its length if the rest is too short to fold."""
+    """Return the offset to cut a text after about `lines` lines; its length if the rest is too short to fold."""
     limit = min(len(source), lines * CHARACTERS_PER_LINE)
     end = -1
     for _ in range(lines):
@@ -70,7 +70,7 @@ def cut_at(source: str, lines: int) -> int:
 
 
 def more_label(source: str, start: int) -> str:
-    """Return the length of a text after a place: `214 more lines`, or characters if it has few lines."""
+    """Return the length of the text after an offset, as `214 more lines`, or in characters if it has few lines."""
     lines = source.count("\n", start)
     if lines < SMALLEST_REST:
         return f"{len(source) - start:,} more characters"

@@ -17,10 +17,10 @@ from sessionbrowse.tui.paint.spans import Line
 
 KEPT_PARTS = 256
 MEASURED_AT_ONCE = 200
-"""Documents of at most so many estimated rows are measured at once, so that their scroll bar is exact."""
+"""Maximum estimated rows of a document that is measured completely at first, for an exact scroll bar."""
 
 Path = tuple[int, ...]
-"""Position of a fold: index of the given part, then an index in each fold or lazy part that holds it."""
+"""Position of a fold: the index of a top-level part, then the index in each fold or lazy part around the fold."""
 
 
 class DocumentLayout:
@@ -35,13 +35,13 @@ class DocumentLayout:
         opened: Mapping[Path, bool] | None = None,
     ) -> None:
         self.open_all = open_all
-        """State of folds that are built later, after the user opened or closed all; None: each as it was made."""
+        """After the user opened (True) or closed (False) all folds: the state of folds built later. None: no change."""
         self.opened: dict[Path, bool] = dict(opened or {})
         """The folds that the user opened or closed one by one."""
         self.width = max(1, width)
         self.parts: list[Part] = []
         self._given: list[int] = []
-        """For each part, the index of the given part that it is or was built from."""
+        """For each part, the index of the top-level part that it is or was built from."""
         self._depths: list[int] = []
         self._paths: dict[Part, Path] = {}
         """The positions of folds and of lazy parts."""
@@ -66,7 +66,7 @@ class DocumentLayout:
         self.update_tops()
 
     def update_tops(self) -> None:
-        """Add up the heights."""
+        """Compute the first row of each part from the heights."""
         self.tops = list(accumulate(self.heights, initial=0))
 
     @property
@@ -110,14 +110,14 @@ class DocumentLayout:
         return max(0, bisect_right(self.tops, row) - 1)
 
     def place_of(self, row: int) -> tuple[int, int]:
-        """Return the index of the given part at a row, and the row's distance from its first row."""
+        """Return the index of the top-level part at a row, and the row's distance from the first row of that part."""
         if not self.parts:
             return 0, 0
         given = self._given[min(self.index_at(row), len(self.parts) - 1)]
         return given, row - self.tops[bisect_left(self._given, given)]
 
     def row_of(self, place: tuple[int, int]) -> int:
-        """Return the row of a place; the place may come from an earlier version of the document."""
+        """Return the row of a position; the position may come from an earlier version of the document."""
         given, below = place
         index = first = bisect_left(self._given, given)
         while index < len(self.parts) and self._given[index] == given:
@@ -127,12 +127,12 @@ class DocumentLayout:
         return min(self.tops[first] + below, max(self.tops[first], self.tops[index] - 1))
 
     def number_of(self, part: Part) -> tuple[int, int] | None:
-        """Return the given part that a part was built from, and its number among those; None if it is gone."""
+        """Return the top-level part that a part was built from, and the part's number inside it; None if it is gone."""
         index = next((index for index, other in enumerate(self.parts) if other is part), None)
         return (self._given[index], index - bisect_left(self._given, self._given[index])) if index is not None else None
 
     def part_at(self, number: tuple[int, int]) -> Part | None:
-        """Return the part with a number."""
+        """Return the part that `number_of` identifies."""
         index = bisect_left(self._given, number[0]) + number[1]
         return self.parts[index] if index < len(self.parts) and self._given[index] == number[0] else None
 
@@ -157,7 +157,7 @@ class DocumentLayout:
         self.update_tops()
 
     def toggle_all(self) -> None:
-        """Open every fold, or close them all where none is left to open."""
+        """Open every fold, or close all folds if all are open."""
         folds = [part for part in self.parts if isinstance(part, Fold)]
         self.open_all = any(not fold.is_open for fold in folds) or not folds
         self.opened.clear()
@@ -170,7 +170,7 @@ class DocumentLayout:
 
     def _flatten(self, parts: Sequence[Part], above: Path, given: int | None, depth: int, into: _Flat) -> None:
         if given is None and not any(issubclass(kind, Fold) for kind in set(map(type, parts))):
-            # A fast way for conversations of 100,000 entries.
+            # Documents with 100,000 entries have no folds at first, so this path is fast.
             into.parts.extend(parts)
             into.given.extend(range(len(parts)))
             into.depths.extend(repeat(depth, len(parts)))
@@ -199,7 +199,7 @@ class DocumentLayout:
 
 
 class _Flat(NamedTuple):
-    """Parts, the index of the given part of each, and the depth of folds around it."""
+    """Flat lists of parts, of their top-level parts' indexes, and of the number of folds around them."""
 
     parts: list[Part]
     given: list[int]

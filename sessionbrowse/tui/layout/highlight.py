@@ -1,7 +1,7 @@
-"""Colours of code: Pygments lexes it from the top as far as it was shown.
+"""Syntax colours of code: Pygments lexes the code from the top down to the visible lines.
 
-After a jump far down lexing begins at the visible lines, to be fast; a string that began above may then have the wrong
-colour. Long texts and texts with very long lines have no colours.
+After a jump far down, lexing begins at the visible lines, to be fast; a string that began further up may then have the
+wrong colour. Long texts and texts with very long lines have no colours.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from sessionbrowse.tui.layout.parts import Part, text_parts, wrap_line
 from sessionbrowse.tui.paint.spans import Line, line_width
 
 LONGEST_CODE = 200_000
-"""Characters above which code is shown without colours."""
+"""Maximum number of characters of code that gets colours."""
 
 LONGEST_LINE = 1_000
-"""Characters of a line above which code is shown without colours."""
+"""Maximum number of characters in a line of code that gets colours."""
 
 FARTHEST_JUMP = 300
-"""Most lines that are lexed only for the lexer's state at a later line."""
+"""Maximum number of invisible lines that are lexed only to reach a later line."""
 
 LINES_OF_A_PART = 24
 LONGEST_LANGUAGE = 40
@@ -88,7 +88,7 @@ def lexer_for_path(path: str) -> Lexer | None:
 
 
 def _made(kind: type[Lexer]) -> Lexer | None:
-    # The lexer of plain text would only cost time.
+    # The plain-text lexer gives no colours, so it would only waste time.
     return kind(stripnl=False, ensurenl=False) if kind.name != "Text only" else None
 
 
@@ -117,7 +117,7 @@ class Code:
                 yield line
                 made += 1
         except Exception:
-            # Lexers fail on odd input: the rest of the text is then shown without colours.
+            # Lexers may raise any error on unusual input; the rest of the text is then shown without colours.
             made = min(made, end - first)
         for text in self.lines[first + made : end]:
             yield [(text, "")]
@@ -142,7 +142,7 @@ def _role_of(kind: Any) -> str:
 
 
 class CodePart:
-    """Some lines of code."""
+    """A part of a document that shows some lines of code."""
 
     def __init__(self, code: Code, first: int, end: int, prefix: Line) -> None:
         self._code = code

@@ -12,14 +12,14 @@ from sessionbrowse.tui.layout.parts import RowPart
 from sessionbrowse.tui.paint.spans import Line, fit
 
 HEAD_CHARACTERS = 96 * 1024
-"""Characters of base64 read for width and height; a JPEG may hold a thumbnail before them."""
+"""Number of base64 characters read to find width and height; in a JPEG a thumbnail may come before them."""
 
 EXTENSIONS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 """Image types that can be opened, and their file extensions."""
 
 
 class ImagePart(RowPart):
-    """The row of an image; `data` is its base64 text, None if the file does not hold it."""
+    """The row of an image; `data` is its base64 text, None if the file does not contain the image."""
 
     def __init__(self, mime_type: str | None, data: str | None, *, prefix: Line | None = None) -> None:
         self.mime_type = mime_type or "image"
@@ -39,7 +39,7 @@ def image_line(mime_type: str | None, data: str | None) -> Line:
     """Return the row of an image: type, width and height, size."""
     line: Line = [("▣ ", "accent"), (clean(mime_type or "image"), "")]
     if not data:
-        # The context omits large images; elsewhere the file holds none.
+        # A context omits large images; in other documents the file has no image data.
         return [*line, ("  not here: see the entry itself", "dim")]
     if data.startswith("blob:"):
         return [*line, (f"  in omp's blobs, {clean(data.rsplit(':', 1)[-1][:8])}…", "dim")]
@@ -71,7 +71,7 @@ def kind_of(head: bytes) -> str | None:
 
 
 def dimensions(data: str) -> tuple[int, int] | None:
-    """Return width and height in pixels from the first bytes of an image; None if they are not there."""
+    """Return width and height in pixels from the first bytes of an image; None if they are not found."""
     head = image_bytes(data[:HEAD_CHARACTERS][: len(data[:HEAD_CHARACTERS]) // 4 * 4])
     if head is None:
         return None

@@ -1,7 +1,7 @@
-"""Markdown → parts, with no letter lost.
+"""Convert Markdown to parts of a document, without losing a letter.
 
-markdown-it splits a text into blocks at once (4 MB/s); the inside of a block is parsed when it comes into view. A block
-of which letters would be lost (an odd link, a table with too many cells) is shown as source. HTML and entities are
+markdown-it splits a text into blocks at once (4 MB/s); the inside of a block is parsed when it becomes visible. A block
+whose layout would lose letters (an unusual link, a table with too many cells) is shown as source. HTML and entities are
 shown as written; line ends are kept.
 """
 
@@ -21,13 +21,13 @@ from sessionbrowse.tui.layout.tables import TablePart
 from sessionbrowse.tui.paint.spans import Line, line_width
 
 LONGEST_MARKDOWN = 400_000
-"""Characters above which a text is shown as source."""
+"""Maximum number of characters of a text that is parsed; a longer text is shown as source."""
 
 LONGEST_INLINE = 4_000
-"""Characters above which a paragraph is shown as source: thousands of brackets take long to parse."""
+"""Maximum number of characters of a paragraph that is parsed, because thousands of brackets parse slowly."""
 
 DEEPEST_PREFIX = 24
-"""Most cells of quote bars and list indents before a row's text."""
+"""Maximum width in cells of the quote bars and list indents before a row's text."""
 
 CODE_BAR = ("▏ ", "rule")
 _QUOTE_BAR = ("▎ ", "rule")
@@ -46,7 +46,7 @@ _MARKS = {
 
 
 class _Parser(MarkdownIt):
-    """CommonMark with tables; addresses are only shown, so they stay as written."""
+    """A CommonMark parser with tables; link addresses are only displayed, so they stay as written."""
 
     def normalizeLink(self, url: str) -> str:
         return url
@@ -81,7 +81,7 @@ def markdown_parts(source: str, *, roles: str = "", prefix: Line | None = None) 
     try:
         tokens = _parser().parse("\n".join(lines))
     except Exception:
-        # The parser fails on some odd texts: they are shown as source.
+        # The parser raises errors on some unusual texts, which are then shown as source.
         return text_parts(source, roles=roles, prefix=prefix)
     return _Layout(lines, roles, prefix or []).parts(tokens)
 
@@ -167,7 +167,7 @@ class _Layout:
         missed = self._lines[self._seen : start]
         words = [line for line in missed if letters(line)]
         if len(missed) > len(words) and self._parts and start < len(self._lines):
-            # Prefixes of the quotes and lists that hold both the previous and the next block.
+            # Prefixes of the quotes and lists that contain both the previous and the next block.
             shared = [piece for piece, before in zip(self._rest, self._last_rest, strict=False) if piece == before]
             self._parts.append(LinePart([*self._prefix, *_clipped(shared)]))
         if words:
@@ -223,7 +223,7 @@ class _Layout:
             as_written = text_parts(written, roles=self._roles, prefix=self._prefix)
             self._parts.append(TablePart(cells, sides, as_written, first, rest))
         else:
-            # Source lines hold the signs of quotes and lists themselves.
+            # The source lines already contain the signs of quotes and lists.
             self._parts += text_parts(written, roles=self._roles, prefix=self._prefix)
         return end
 

@@ -1,4 +1,4 @@
-"""The parts of documents for the text view: each estimates its height and is wrapped when it comes into view.
+"""The parts of documents for the text view; a part estimates its height, and is wrapped when it becomes visible.
 
 A document is a list of parts. Fifty megabytes of text are a few thousand parts that point into one string; only the
 visible ones are cleaned, wrapped and styled.
@@ -15,26 +15,26 @@ from sessionbrowse.text import clean, clean_lines
 from sessionbrowse.tui.paint.spans import Line, line_width, wrap_offsets
 
 CHUNK = 8 * 1024
-"""Characters of one part of a long text; it ends at the next line end."""
+"""Minimum number of characters in one part of a long text; the part ends at the next line end."""
 
 LONGEST_PART = 2 * CHUNK
-"""Characters of a part in which a line end is searched."""
+"""Number of characters that are searched for the line end at which a part stops."""
 
 PIECE_OF_LINE = CHUNK // 2
-"""Characters of one part of a very long line."""
+"""Number of characters in one part of a very long line."""
 
 SHOWN_FIRST = 24
-"""Parts that can be visible when a document opens."""
+"""Maximum number of parts that can be visible when a document opens."""
 
 Styler = Callable[[str], Line]
-"""Styles one line: clean text → spans with the same text."""
+"""A function that styles one line: it returns spans for a clean text."""
 
 
 class Part(Protocol):
     """A piece of a document."""
 
     def estimate(self, width: int) -> int:
-        """Return the height in rows, roughly; cheap."""
+        """Return an estimate of the height in rows, without wrapping the text."""
 
     def rows(self, width: int) -> list[Line]:
         """Return the rows, each at most `width` cells."""
@@ -76,7 +76,7 @@ class RowPart:
 
 
 class FittedPart(RowPart):
-    """One row that is made for a width: a rule, a bar, a line with a right side."""
+    """One row that depends on the pane's width: a rule, a bar, or a line with a right-aligned side."""
 
     def __init__(self, make: Callable[[int], Line], plain: str = "") -> None:
         self._make = make
@@ -87,7 +87,7 @@ class FittedPart(RowPart):
         return [self._make(width)]
 
     def plain(self) -> str:
-        """Return the text given for it."""
+        """Return the text that was given for the clipboard."""
         return self._plain
 
 
@@ -135,9 +135,9 @@ class TextPart:
 
 
 class LazyPart:
-    """Parts that are built when they come into view, such as an entry that has to be read from its file.
+    """A placeholder for parts that are built when they become visible, such as an entry to be read from its file.
 
-    The text view replaces it by them.
+    The text view replaces the placeholder by the built parts.
     """
 
     def __init__(self, make: Callable[[], list[Part]], *, about: int = 3) -> None:
@@ -146,11 +146,11 @@ class LazyPart:
         self._built: list[Part] | None = None
 
     def warm(self) -> None:
-        """Build the parts now, so that painting does not wait for a disk. For background threads."""
+        """Build the parts in a background thread, so that painting does not wait for a disk."""
         self._built = self.build()
 
     def build(self) -> list[Part]:
-        """Return the parts; if the file cannot be read, the reason."""
+        """Return the parts; if the file cannot be read, a line with the reason."""
         if self._built is not None:
             return self._built
         try:
@@ -219,7 +219,7 @@ def wrap_line(line: Line, width: int, *, indent: int = 0) -> list[Line]:
         return [line]
     offsets = wrap_offsets(text, width)
     if indent and len(offsets) > 1:
-        # Only the first row has the whole width: wrap the rest again, narrower.
+        # Only the first row has the full width, so the rest is wrapped again at the narrower width.
         head = offsets[0]
         rest = text[offsets[1][0] :]
         base = offsets[1][0]

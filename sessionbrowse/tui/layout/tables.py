@@ -9,11 +9,11 @@ from sessionbrowse.tui.layout.parts import Part, wrap_line
 from sessionbrowse.tui.paint.spans import Line, line_width
 
 NARROWEST = 5
-"""Least width of a column in cells; if a column got less, the table is shown as Markdown source."""
+"""Minimum width of a column in cells; if a column would be narrower, the table is shown as Markdown source."""
 
 BETWEEN = (" │ ", "rule")
 MOST_ROWS = 400
-"""Largest table that is laid out: the widths of all its rows are measured at once."""
+"""Maximum size of a table that is laid out, because the widths of all rows are measured at once."""
 
 
 class TablePart:
@@ -53,12 +53,12 @@ class TablePart:
 
 
 def column_widths(cells: Sequence[Sequence[Line]], width: int) -> list[int] | None:
-    """Return the width of each column: what it needs or a fair share; None if a share is too narrow."""
+    """Return the width of each column: its content's width or a fair share; None if a share is too narrow."""
     needed = [max(1, *[line_width(cell) for cell in column]) for column in zip(*cells, strict=True)]
     room = width - len(BETWEEN[0]) * (len(needed) - 1)
     given = [0] * len(needed)
     waiting = sorted(range(len(needed)), key=lambda column: needed[column])
-    # Narrow columns first, so that wide ones share what is left.
+    # Narrow columns get their width first, and wide columns share the rest.
     while waiting:
         column = waiting.pop(0)
         given[column] = min(needed[column], room // (len(waiting) + 1))

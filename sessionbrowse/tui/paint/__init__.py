@@ -1,1 +1,1 @@
-"""Styled spans, themes, and what touches private names of Textual."""
+"""Styled spans, themes, and the code that uses private names of Textual."""

@@ -1,4 +1,4 @@
-"""A compositor that paints only the rows that changed, and only the widgets that hold them.
+"""A compositor that repaints only changed rows, and only the widgets that contain them.
 
 Textual repaints the smallest rectangle around all changes. As most keys change both the bar at the top and the footer,
 that rectangle is the whole screen.
@@ -13,11 +13,11 @@ from textual.strip import Strip
 from sessionbrowse.tui.paint.textual_compat import CompatCompositor, PartialUpdate, color_system
 
 Spans = list[tuple[int, int]]
-"""Pieces of one line: the first cell of each, and the cell after its last."""
+"""Pieces of one line, as pairs of the first cell and the cell after the last."""
 
 
 class LeanCompositor(CompatCompositor):
-    """A compositor whose partial updates hold only changed cells."""
+    """A compositor whose partial updates contain only changed cells."""
 
     def render_partial_update(self) -> PartialUpdate | None:
         """Return the changed cells, each from the frontmost widget that covers it."""
@@ -48,7 +48,7 @@ Piece = tuple[int, int, Strip, int, int]
 
 
 class PiecesUpdate(PartialUpdate):
-    """An update made of pieces of strips; cutting strips into new ones would take long."""
+    """A partial update made of pieces of strips, because cutting strips into new strips is slow."""
 
     def __init__(self, pieces: list[Piece]) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class PiecesUpdate(PartialUpdate):
 
 
 def _split(spans: Spans, left: int, right: int) -> tuple[Spans, Spans]:
-    """Return the parts of spans that lie between two cells, and the parts that do not."""
+    """Return the parts of spans between two cells, and the parts outside."""
     inside: Spans = []
     outside: Spans = []
     for start, end in spans:
@@ -79,7 +79,7 @@ def _rendered(strip: Strip, start: int, end: int, console: Console) -> str:
     """Return the cells of a strip from `start` to `end` as text and escape sequences."""
     if start == 0 and end == strip.cell_length:
         return strip.render(console)
-    # As Strip.render does; that cannot render a part.
+    # This works as Strip.render does, which cannot render a part of a strip.
     colors = color_system(console)
     rendered: list[str] = []
     at = 0

@@ -47,7 +47,7 @@ def fit(line: Line, width: int) -> Line:
 
 
 def sides(left: Line, right: Line, width: int, *, least: int = 12) -> Line:
-    """Return one line with `right` at the right edge, or without it if `left` had less than `least` cells."""
+    """Return a line with `right` at the right edge; without `right` if `left` would get fewer than `least` cells."""
     if not right:
         return fit(left, width)
     right_width = line_width(right)
@@ -107,7 +107,7 @@ def _wrap_ascii(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _begins_path(text: str, start: int) -> bool:
-    """Whether a path begins there: paths are broken after a slash, other long words anywhere."""
+    """Return True if a path begins at an offset; paths are broken after a slash, other long words anywhere."""
     return text[start : start + 40].lstrip(" (\"'“").startswith(("/", "~/"))
 
 
@@ -126,7 +126,7 @@ def _wrap_graphemes(text: str, graphemes: list[tuple[int, int, int]], width: int
             row_start, used, break_end = end, 0, -1
             continue
         while used + cells > width and start > row_start:
-            # Before and after a wide character any place is a possible break.
+            # A line may be broken before and after every wide character.
             if (cells == 2 or after_wide) and break_next != start:
                 rows.append((row_start, start))
                 row_start, used = start, 0
@@ -155,7 +155,7 @@ def _wrap_graphemes(text: str, graphemes: list[tuple[int, int, int]], width: int
 
 
 def cut_left(text: str, width: int) -> str:
-    """Return the end of a clean text in at most `width` cells, after an ellipsis if it was cut."""
+    """Return the end of a clean text that fits in `width` cells, with an ellipsis in front if it was cut."""
     if cell_width(text) <= width:
         return text
     kept = text

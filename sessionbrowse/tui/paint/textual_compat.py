@@ -43,7 +43,7 @@ FULL_SCREEN = "\x1b[?1049h\x1b[?25l\x1b[?1004h\x1b[?1000h\x1b[?1003h\x1b[?1015h\
 
 
 class CompatCompositor(Compositor):
-    """A compositor that hands over which cells of the screen changed."""
+    """A compositor that can return the changed cells of the screen."""
 
     def take_changed_cells(self) -> Iterable[tuple[int, int, int]]:
         """Return the changed cells as (y, first x, x after the last), and count them as painted."""
@@ -53,14 +53,14 @@ class CompatCompositor(Compositor):
 
 
 class PartialUpdate(ChopsUpdate):
-    """A repaint of some cells; subclasses say in `render_segments` what the terminal is sent."""
+    """A repaint of some cells; subclasses return the text for the terminal in `render_segments`."""
 
     def __init__(self) -> None:
         super().__init__([], [], [])
 
 
 def color_system(console: Console) -> ColorSystem:
-    """Return which colors a console can show."""
+    """Return the color system that a console supports."""
     return console._color_system or ColorSystem.TRUECOLOR
 
 
@@ -73,14 +73,14 @@ class CompatScreen(Screen[Result], inherit_bindings=False):
         self._mount_ended = asyncio.Event()
 
     def before_first_frame(self, app: App[Any]) -> None:
-        """Set classes and styles that the first frame needs; Textual's own events come after it."""
+        """Set classes and styles that the first frame needs; Textual's own events arrive only after that frame."""
 
     def paint_now(self) -> None:
-        """Paint what changed without waiting for the next frame."""
+        """Paint all changes now, without waiting for the next frame."""
         self._on_timer_update()
 
     async def wait_until_mounted(self, seconds: float) -> None:
-        """Wait until the screen is laid out, at most some seconds."""
+        """Wait until the screen is laid out, with a timeout."""
         if not self.is_mounted:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._mount_ended.wait(), seconds)
@@ -119,17 +119,17 @@ class CompatScrollView(ScrollView):
         return self._vertical_scrollbar
 
     def set_height(self, rows: int) -> None:
-        """Set how many rows there are to scroll through."""
+        """Set the number of rows of the scrollable content."""
         if self.virtual_size.height != rows:
             self.virtual_size = Size(0, rows)
             self._scroll_update(self.virtual_size)
 
 
 class CompatApp(App[int], inherit_bindings=False):
-    """An app that can take back single toasts."""
+    """An app that can remove single toasts."""
 
     def remove_notifications(self, is_meant: Callable[[Notification], bool]) -> None:
-        """Forget the notifications that `is_meant` accepts; the screen changes with the next one."""
+        """Remove the notifications that `is_meant` accepts; the screen shows that with the next notification."""
         for notification in list(self._notifications):
             if is_meant(notification):
                 self._unnotify(notification, refresh=False)
@@ -141,9 +141,10 @@ class CompatApp(App[int], inherit_bindings=False):
 def terminal_driver() -> type[Driver] | None:
     """Return the class that draws on the terminal and reads its keys; None for Textual's own choice.
 
-    Two things differ from Textual's driver. It draws on standard error but takes the size of standard output, which
-    is 80 × 24 for a pipe, as in `$(sessionbrowse pick)`. And after SIGSTOP, which no program notices, it would start a
-    second thread that reads keys: each would take keys from the other, and quitting would wait for one of them.
+    Two things differ from Textual's driver. Textual's driver draws on standard error but uses the size of standard
+    output, which is 80 × 24 for a pipe, as in `$(sessionbrowse pick)`. After SIGSTOP, which a program cannot catch,
+    Textual's driver would also start a second thread that reads keys: both threads would compete for the keys, and
+    quitting would hang.
     """
     if sys.platform == "win32":
         return None
@@ -183,7 +184,7 @@ def terminal_driver() -> type[Driver] | None:
                 super()._sigcont_application()
             else:
                 self._take_terminal_again()
-            # The alternate screen is empty now.
+            # The alternate screen is empty after the stop, so everything is painted again.
             self._browser.call_later(self._browser.refresh, layout=True)
 
         def _take_terminal_again(self) -> None:
@@ -198,9 +199,10 @@ def terminal_driver() -> type[Driver] | None:
 
 
 class TerminalFile:
-    """A terminal to write to; when it is gone, what is written goes to the null device.
+    """A terminal to write to; once the terminal is gone, all output goes to the null device.
 
-    Textual writes in a thread that ends at the first error; everything else would wait for that thread for ever.
+    Textual writes in a thread that ends at the first error; without this class the app would wait for that thread for
+    ever.
     """
 
     def __init__(self, terminal: TextIO) -> None:

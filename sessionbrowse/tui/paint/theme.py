@@ -1,7 +1,7 @@
-"""The colours of the interface: our themes and the variables that every theme gets.
+"""The colours of the interface: sessionbrowse's own themes, and the variables that every theme gets.
 
-Colour values stand only in this module; CSS and widgets use variables. A variable that a theme lacks is mixed from the
-theme's own colours, so Textual's themes work too.
+Only this module contains colour values; CSS and widgets use variables. A variable that a theme does not define is mixed
+from the theme's own colours, so Textual's themes work too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HIGH_CONTRAST = "sessionbrowse-high-contrast"
 TERMINAL = "sessionbrowse-terminal"
 
 NAMES = {"dark": DARK, "light": LIGHT, "high-contrast": HIGH_CONTRAST, "ansi": TERMINAL}
-"""Name in the settings file → Textual's name of the theme."""
+"""Textual's name of each theme, by its name in the settings file."""
 
 
 def _scroll_bar(thumb: str, hovered: str, dragged: str, background: str) -> dict[str, str]:
@@ -137,7 +137,7 @@ THEMES = (
 )
 
 AVAILABLE = {**BUILTIN_THEMES, **{own.name: own for own in THEMES}}
-"""Textual's themes and ours, by name."""
+"""Textual's themes and sessionbrowse's own themes, by name."""
 
 LOOKS: dict[str, tuple[str, str, str]] = {
     "dim": ("sb-dim", "", "sb-dim-style"),
@@ -177,7 +177,7 @@ LOOKS: dict[str, tuple[str, str, str]] = {
     "mark": ("", "sb-cursor-blurred", ""),
     "selection": ("", "sb-selection", ""),
 }
-"""Every role of a span: variable of its colour, variable of its background, text style or variable of one."""
+"""For every role of a span: the variables of its colour and background, and a text style or its variable."""
 
 _PLAIN = {
     "sb-dim-style": "none",
@@ -195,7 +195,7 @@ def role_styles(variables: dict[str, str]) -> dict[str, Style]:
 
 @lru_cache(maxsize=4)
 def _role_styles(given: tuple[tuple[str, str], ...]) -> dict[str, Style]:
-    # Cached: every widget asks for the same styles.
+    # The styles are cached because every widget needs the same ones.
     variables = dict(given)
     variables = {**missing_variables(variables), **variables}
     return {
@@ -214,7 +214,7 @@ def _rich_color(variables: dict[str, str], name: str) -> RichColor | None:
 
 
 def missing_variables(variables: dict[str, str]) -> dict[str, str]:
-    """Return the variables of ours that a theme's `variables` lack, mixed from its colours."""
+    """Return sessionbrowse's variables that a theme's `variables` lack, mixed from the theme's colours."""
     background = Color.parse(variables["background"])
     foreground = Color.parse(variables["foreground"])
     primary = Color.parse(variables["primary"])

@@ -1,1 +1,1 @@
-"""Documents to read: entries, contexts, comparisons and previews as parts for the text view."""
+"""Build documents for the text view: entries, contexts, comparisons and previews."""

@@ -1,4 +1,4 @@
-"""The comparison of two branches after their common part: side by side if there is room, else one below the other."""
+"""The document that compares two branches: in two columns if the pane is wide enough, else one below the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sessionbrowse.tui.reading.documents import find_result, is_talk, rule, talk
 from sessionbrowse.tui.reading.texts import Detail
 
 NARROWEST_PAIR = 70
-"""Least width of the pane in cells for two columns."""
+"""Minimum width of the pane in cells for two columns."""
 
 BETWEEN = (" │ ", "rule")
 MOST_FILES = 6
@@ -31,12 +31,12 @@ class PairPart:
         self._right = right
 
     def estimate(self, width: int) -> int:
-        """Return the height of the taller one."""
+        """Return the height of the taller part."""
         half = _half(width)
         return max([part.estimate(half) for part in self.halves()], default=0)
 
     def rows(self, width: int) -> list[Line]:
-        """Return the rows of both in two columns."""
+        """Return the rows of both parts in two columns."""
         half = _half(width)
         left = self._left.rows(half) if self._left is not None else []
         right = self._right.rows(half) if self._right is not None else []
@@ -44,11 +44,11 @@ class PairPart:
         return [[*pad(one, half), BETWEEN, *other] for one, other in zip_longest(left, right, fillvalue=none)]
 
     def halves(self) -> list[Part]:
-        """Return the left and the right part, without a missing one."""
+        """Return the left and the right part; a missing part is left out."""
         return [part for part in (self._left, self._right) if part is not None]
 
     def plain(self) -> str:
-        """Return the left text, then the right one."""
+        """Return the text of the left part, then that of the right part."""
         return "\n".join([part.plain() for part in self.halves()])
 
 
@@ -111,7 +111,7 @@ def _name(session: Session, index: int) -> str:
 
 
 def _side_head(session: Session, side: ComparedBranch, sign: str) -> list[Part]:
-    """Return the facts of a branch, a line for each."""
+    """Return the facts about a branch, one line for each."""
     facts = [plural(side.messages, "message"), plural(len(side.entries), "entry", "entries")]
     spent = side.spent
     money = [f"{text.tokens(spent.tokens)} tokens"] if spent.tokens else []
@@ -139,9 +139,9 @@ def _talk(session: Session, side: ComparedBranch) -> list[Part]:
 
 
 def _turns(session: Session, side: ComparedBranch) -> list[Sequence[int]]:
-    """Return the messages in groups that begin with a message of the user, so that columns can align them.
+    """Return the messages in groups that begin with a user message, so that both columns can align them.
 
-    The first group holds the messages before the user's first, such as a branch summary.
+    The first group contains the messages before the first user message, such as a branch summary.
     """
     turns: list[list[int]] = [[]]
     for index in side.entries:

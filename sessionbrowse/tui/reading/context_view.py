@@ -80,7 +80,7 @@ def in_order(context: Context) -> list[ContextMessage | list[LeftOut]]:
     highest = -1
     for message in context.messages:
         index = message.index
-        # A compaction's summary is the first message, though its entry comes later on the path.
+        # A compaction's summary is the first message, although its entry comes later on the path.
         if index is not None and index > highest and not isinstance(message.message, Compaction):
             highest = index
             group: list[LeftOut] = []
@@ -124,7 +124,7 @@ def message_block(message: ContextMessage) -> list[Part]:
 
 
 def window_bar(shares: dict[TokenPart, int], window: int | None, width: int) -> Line:
-    """Return a bar that shows each part's share of the window, and the free rest.
+    """Return a bar that shows the share of the context window that each part fills, and the free rest.
 
     If the size of the window is not known, or too small, the parts fill the whole bar.
     """
@@ -145,7 +145,7 @@ def window_bar(shares: dict[TokenPart, int], window: int | None, width: int) -> 
 
 
 def legend(shares: dict[TokenPart, int], window: int | None) -> Line:
-    """Return the legend of the bar."""
+    """Return the legend of the context bar."""
     line: Line = []
     for number, (part, count) in enumerate(shares.items()):
         line += [
@@ -162,5 +162,5 @@ def legend(shares: dict[TokenPart, int], window: int | None) -> Line:
 
 
 def _shade(number: int) -> str:
-    """Return the shade of a part: neighbours differ in shade as well as in colour."""
+    """Return the shade of a part of the bar; neighbours differ in shade as well as in colour."""
     return SHADES[number % len(SHADES)]

@@ -12,14 +12,14 @@ from sessionbrowse.tui.paint.spans import Line
 
 CONTEXT_LINES = 3
 MOST_COMPARED = 2_000
-"""Lines of both texts above which they are not compared: the time grows with their square."""
+"""Maximum number of lines of both texts for a comparison, whose time grows with their square."""
 
 _NUMBERED = re.compile(r"([+\- ])( *\d+)( .*|)$", re.DOTALL)
 _GAP = "⋯"
 
 
 def edit_parts(old: str, new: str, *, prefix: Line | None = None) -> list[Part]:
-    """Return an edit: common lines, removed lines with `-`, added lines with `+`."""
+    """Return the lines of an edit: common lines, removed lines with `-`, added lines with `+`."""
     before = prefix or []
     parts: list[Part] = []
     for sign, source in _stretches(old, new):
@@ -28,7 +28,7 @@ def edit_parts(old: str, new: str, *, prefix: Line | None = None) -> list[Part]:
 
 
 def edit_counts(old: str, new: str) -> tuple[int, int]:
-    """Return how many lines an edit adds and removes."""
+    """Return the numbers of lines that an edit adds and removes."""
     counts = {"+": 0, "-": 0}
     for sign, source in _stretches(old, new):
         if sign in counts:
@@ -42,7 +42,7 @@ def written_diff_parts(diff: str, *, prefix: Line | None = None) -> list[Part]:
 
 
 def written_diff_counts(diff: str) -> tuple[int, int]:
-    """Return how many lines the agent's own diff adds and removes."""
+    """Return the numbers of lines that the agent's own diff adds and removes."""
     lines = diff.split("\n")
     added = sum([line.startswith("+") and not line.startswith("+++") for line in lines])
     removed = sum([line.startswith("-") and not line.startswith("---") for line in lines])

@@ -1,4 +1,4 @@
-"""Documents of an entry in full, of its raw line, and of a session's preview."""
+"""Build the documents of a complete entry, of its raw line, and of a session's preview."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from sessionbrowse.tui.reading.texts import Detail, extra_parts, folded_value, p
 from sessionbrowse.tui.reading.tools import call_parts
 
 RESULT_DISTANCE = 400
-"""Entries after a tool call that are searched for its result."""
+"""Maximum number of entries after a tool call that are searched for its result."""
 
 PREVIEW_DETAIL = Detail(lines=12, output_lines=6, thinking_lines=2, foldable=False)
 ENTRY_OUTPUT_LINES = 20
-"""Lines of a tool's arguments and result shown at the entry that called it."""
+"""Maximum number of lines of a tool's arguments and result in the document of its call."""
 
 
 def rule(label: str = "", roles: str = "dim") -> Part:
@@ -270,7 +270,7 @@ def _time(timestamp: str | float | None, now_ms: float) -> Line:
 
 
 def find_result(session: Session, index: int, call_id: str) -> ToolResultMessage | None:
-    """Return the result of a tool call of the entry at `index`; None if there is none near it."""
+    """Return the result of a tool call in the entry at `index`; None if no entry near it has the result."""
     for later in range(index + 1, min(len(session.ids), index + RESULT_DISTANCE)):
         if session.kind(later).role == "toolResult" and session.envelopes[later].tool_call_id == call_id:
             entry = session.entry(later)
@@ -304,7 +304,7 @@ def raw_document(session: Session, index: int) -> list[Part]:
 
 
 def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | None = None) -> list[Part]:
-    """Return the facts of a session for the top of its preview; `exists`: whether its directory exists."""
+    """Return the facts at the top of a session's preview; `exists` is True if its directory exists."""
     title = one_line(summary.name or "") or one_line(summary.first_message or "", 200) or "(no messages)"
     parts: list[Part] = [LinePart([(title, "title")])]
     glyph: Line = [(f"{GLYPHS.get(summary.agent, '·')} ", summary.agent), (summary.agent, "")]
@@ -328,7 +328,7 @@ def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | 
     parts.append(LinePart([(" · ".join(counts), "dim")]))
     if summary.parent_session is not None:
         found = "" if summary.parent_path else "  (not found)"
-        # The parent lies in the same folder as a rule: its name is enough.
+        # The parent session is usually in the same folder, so its file name is enough.
         parent = clean(summary.parent_session.rstrip("/").rsplit("/", 1)[-1])
         parts.append(LinePart([("↳ forked from ", "branch"), (parent, "dim"), (found, "warning")]))
     if summary.left_behind:
@@ -342,7 +342,7 @@ def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | 
 
 
 def conversation(session: Session, summary: Summary) -> list[Part]:
-    """Return a session's problems and the messages of its active branch, read when they come into view."""
+    """Return a session's problems and the messages of its active branch, which are read when they become visible."""
     parts: list[Part] = []
     if session.refusal is not None and summary.problem is None:
         parts.append(LinePart([("✗ ", "error"), (clean(f"{session.agent} {session.refusal}"), "error")]))
@@ -362,7 +362,7 @@ def conversation(session: Session, summary: Summary) -> list[Part]:
 
 
 def is_talk(session: Session, index: int) -> bool:
-    """Whether an entry belongs to the conversation: a message or a summary."""
+    """Return True if an entry belongs to the conversation: a message or a summary."""
     kind = session.kind(index)
     if kind.type == "message":
         return kind.role not in ("toolResult", "system")
@@ -370,7 +370,7 @@ def is_talk(session: Session, index: int) -> bool:
 
 
 def _continues(session: Session, before: int | None, index: int) -> bool:
-    """Whether an entry continues the turn of the previous one: both are answers of the assistant."""
+    """Return True if an entry and the previous one are both assistant messages, and so the same turn."""
     if before is None or index in session.labels:
         return False
     return session.kind(before).role == "assistant" == session.kind(index).role

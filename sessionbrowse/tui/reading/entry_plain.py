@@ -1,4 +1,4 @@
-"""An entry as plain text, to copy it or to open it in an editor."""
+"""Return an entry as plain text, for the clipboard or an editor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sessionbrowse.tui.reading.texts import pretty_json
 
 
 def entry_text(session: Session, index: int) -> str:
-    """Return the text of an entry; its line of the file if it has none.
+    """Return the text of an entry; for an entry without text, its line in the file.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -39,7 +39,7 @@ def entry_text(session: Session, index: int) -> str:
 
 
 def raw_text(session: Session, index: int) -> str:
-    """Return an entry's line of the file, unchanged.
+    """Return an entry's line in the file, unchanged.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -48,7 +48,7 @@ def raw_text(session: Session, index: int) -> str:
 
 
 def context_text(session: Session, index: int) -> str:
-    """Return the messages that the model would receive at an entry, each below its role.
+    """Return the text of the messages that the model would receive at an entry, each below its role.
 
     Raises:
         Unreadable: the file is gone or cannot be read.

@@ -1,4 +1,4 @@
-"""Find an entry again in a session whose file may have changed."""
+"""Find an entry again in a session after its file may have changed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Messages → parts: text, thinking, tool calls with their results.
+"""Convert messages to parts of a document: text, thinking, tool calls with their results.
 
-Used for the entry, the context and the preview, with different detail.
+The entry, the context and the preview use these functions with different levels of detail.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def message_parts(message: Message, detail: Detail) -> list[Part]:
 
 
 def message_heading(message: Message) -> tuple[str, str]:
-    """Return the heading of a message: its role as in the file, and the style of that."""
+    """Return the heading of a message: its role as in the file, and the style of the role."""
     name = clean(type_name(message)) or "message"
     match message:
         case UserMessage():
@@ -99,7 +99,7 @@ def content_parts(content: Content, detail: Detail) -> list[Part]:
             return [LinePart([("(no content)", "dim italic")])]
         case str():
             return said_parts(content, detail)
-    # Thinking is folded, unless the message holds nothing else.
+    # Thinking is folded, unless the message contains only thinking.
     only_thought = all(isinstance(block, ThinkingBlock | RedactedThinkingBlock) for block in content)
     parts: list[Part] = []
     for block in content:

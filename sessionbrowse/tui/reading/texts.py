@@ -1,4 +1,4 @@
-"""Texts of a session → parts, folded if they are long: Markdown, output of programs, values as JSON."""
+"""Convert texts to parts, folded if they are long: Markdown, output of programs, JSON values."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ from sessionbrowse.tui.layout.parts import LinePart, Part, text_parts
 from sessionbrowse.tui.paint.spans import Line
 
 BAR: Line = [("│ ", "rule")]
-"""Prefix of the rows that belong to the line above them."""
+"""Prefix of rows that belong to the line above, such as the arguments of a tool call."""
 
 Results = Callable[[str], ToolResultMessage | None]
-"""Returns the result of a tool call, by the call's id."""
+"""A function that returns the result of a tool call by the id of the call."""
 
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)[^\n]*$", re.MULTILINE)
 _BLOCK_END_REACH = 4_000
-"""Characters after a cut that are searched for an empty line, to cut Markdown between blocks."""
+"""Number of characters that are searched for an empty line, to cut Markdown between two blocks."""
 
 
 class Detail(Struct, frozen=True, kw_only=True):
-    """How much of a message is shown.
+    """Limits for the visible part of a message.
 
-    `lines` of text, `output_lines` of the arguments and results of tools (None: all), `thinking_lines` of reasoning.
-    The rest is a fold if `foldable`, else only counted. `results` returns the results of tool calls.
+    Maximum numbers of lines: `lines` for text, `output_lines` for arguments and results of tools (None: all),
+    `thinking_lines` for reasoning. The other lines become a fold if `foldable`, else only their number is shown.
+    `results` returns the results of tool calls.
     """
 
     lines: int | None = None
@@ -55,7 +56,7 @@ def said_parts(source: str, detail: Detail, *, roles: str = "", prefix: Line | N
 
 
 def markdown_cut(source: str, lines: int | None) -> tuple[int, str]:
-    """Return the place to cut Markdown after about `lines` lines, and the fence that the rest has to begin with."""
+    """Return the offset to cut Markdown after about `lines` lines, and the code fence to repeat before the rest."""
     place = cut_at(source, lines) if lines is not None else len(source)
     if place == len(source):
         return place, ""
@@ -79,7 +80,7 @@ def output_parts(
     prefix: Line | None = None,
     lexer: Lexer | None = None,
 ) -> list[Part]:
-    """Return the parts of a program's output, in the colours of a language if there is a lexer."""
+    """Return the parts of a program's output, with syntax colours if there is a lexer."""
     place = cut_at(source, detail.output_lines) if detail.output_lines is not None else len(source)
 
     def shown(text: str) -> list[Part]:
@@ -111,7 +112,7 @@ def _rest(detail: Detail, label: str, rest: Callable[[], Sequence[Part]], prefix
 
 
 def parts_and_rest(parts: list[Part], detail: Detail, *, prefix: Line | None = None) -> list[Part]:
-    """Return parts with those after `output_lines` lines folded."""
+    """Return parts, with the parts after `output_lines` lines in a fold."""
     if detail.output_lines is None:
         return parts
     kept, lines = 0, 0

@@ -25,7 +25,7 @@ from sessionbrowse.tui.reading.diffs import (
 from sessionbrowse.tui.reading.texts import BAR, Detail, output_parts, parts_and_rest, value_parts
 
 LONGEST_SHORT = 120
-"""Longest argument shown beside the tool's name."""
+"""Maximum length of an argument that is shown beside the tool's name."""
 
 _PATH_KEYS = ("path", "file_path", "filePath")
 _EDIT_KEYS = (("oldText", "newText"), ("old_string", "new_string"), ("old_text", "new_text"))
@@ -92,7 +92,7 @@ def result_parts(
 
 
 def edits_of(arguments: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the pairs of old and new text in an edit tool's arguments; none for other tools."""
+    """Return the pairs of old and new text in an edit tool's arguments; an empty result for other tools."""
     pairs: list[tuple[str, str]] = []
     listed = arguments.get("edits")
     for edit in listed if isinstance(listed, list) else [arguments]:
@@ -123,7 +123,7 @@ def path_of(arguments: Any) -> str:
 
 
 def is_short(value: Any) -> bool:
-    """Whether an argument fits beside the tool's name."""
+    """Return True if an argument is short enough to be shown beside the tool's name."""
     if isinstance(value, str):
         return len(value) <= LONGEST_SHORT and "\n" not in value
     return value is None or isinstance(value, bool | int | float)
@@ -161,7 +161,7 @@ def _counts(edits: list[tuple[str, str]], diff: str | None) -> tuple[int, int]:
 
 
 def _result_lexer(call: ToolCallBlock, result: ToolResultMessage) -> Lexer | None:
-    """Return the lexer for a read tool's result: that of the file, unless the lines are numbered."""
+    """Return the lexer of the file that a read tool returned; None if the lines are numbered."""
     path = path_of(call.arguments)
     if call.name not in ("read", "cat", "view") or result.is_error or not path:
         return None

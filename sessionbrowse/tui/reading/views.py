@@ -1,4 +1,4 @@
-"""The views of an entry beside the tree, and the document of each."""
+"""The views of an entry beside the tree, and the function that builds their documents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VIEWS: tuple[ViewName, ...] = ("entry", "context", "raw", "diff")
 
 
 class ViewRequest(Struct, frozen=True, kw_only=True):
-    """A view of an entry to make: `marked` is the entry to compare with, `width` the pane's."""
+    """A request for a view of an entry; `marked` is the entry to compare with, `width` the pane's width."""
 
     view: ViewName
     index: int
@@ -37,8 +37,8 @@ class ViewedEntry(Struct, frozen=True, kw_only=True):
 
 
 def document(session: Session, request: ViewRequest) -> list[Part]:
-    """Return the parts of a view. For background threads."""
-    # Imported late: the first screen imports this module and needs no documents.
+    """Return the parts of a view; to be called in a background thread."""
+    # Imported late, because the first screen imports this module but shows no documents.
     from sessionbrowse.model.context import build
     from sessionbrowse.services.inspect.compare import compare
     from sessionbrowse.tui.reading.compare_view import compare_parts

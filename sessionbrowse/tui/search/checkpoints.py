@@ -60,7 +60,7 @@ class CheckpointsScreen(ResultsScreen):
         return (RESULTS_VIEW if self.focused is self.text_view else CHECKPOINTS, FOUND)
 
     def command_context(self) -> CommandContext:
-        """Return what commands may ask."""
+        """Return the state of the screen that decides which commands are enabled."""
         found = self.found_entry
         return CommandContext(
             has_rows=bool(self._rows),
@@ -80,7 +80,7 @@ class CheckpointsScreen(ResultsScreen):
 
     @property
     def busy(self) -> bool:
-        """Whether labels are still being read."""
+        """True while labels are being read."""
         return super().busy or self._is_reading
 
     @property
@@ -171,7 +171,7 @@ class CheckpointsScreen(ResultsScreen):
         if self._all:
             return f"No label matches “{one_line(self.query_text, 60)}”. {keys('clear_filter')} shows all."
         if not self.browser.search_client.is_running:
-            return "There is nothing to look at here."
+            return "There are no sessions here."
         if self._is_reading:
             return "Reading the labels of all sessions …"
         return "No entry of any session has a label. In a session's tree an entry can be given one."
@@ -240,7 +240,7 @@ class CheckpointsScreen(ResultsScreen):
 
 
 def fits(query: SearchQuery, mark: Checkpoint, pattern_is_in: PatternIsIn = is_in) -> bool:
-    """Whether a checkpoint matches a query: the words of its label, session name, directory and entry."""
+    """Return True if a checkpoint matches a query by its label, session name, directory and entry."""
     if query.agents and mark.agent not in query.agents:
         return False
     if query.states and mark.state not in query.states:

@@ -1,4 +1,4 @@
-"""The places in a row of text that match a search, for highlighting."""
+"""Find the spans of a row of text that match a search, for highlighting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class MatchMarks:
-    """Highlights the matches of a query in a text pane; those of its pattern when the worker has found them."""
+    """Highlights the matches of a query in a text pane; matches of a pattern follow when the worker has found them."""
 
     def __init__(self, screen: CommandScreen[None], view: TextView) -> None:
         self._screen = screen
@@ -45,7 +45,7 @@ class MatchMarks:
 
 
 def words_in(query: SearchQuery, row: str) -> list[tuple[int, int]]:
-    """Return all places of the words and phrases of a query in a row."""
+    """Return all spans of the words and phrases of a query in a row."""
     singles = [SearchQuery(words=(word,)) for word in query.words]
     singles += [SearchQuery(phrases=(phrase,)) for phrase in query.phrases]
     return [place for single in singles for place in _places(single, row)]
@@ -56,7 +56,7 @@ def _places(single: SearchQuery, row: str) -> list[tuple[int, int]]:
     begin = 0
     while begin < len(row) and (spans := word_spans(single, row[begin:])):
         first, last = begin + spans[0][0], begin + spans[0][1]
-        # The rest of a matched word does not begin another word.
+        # The rest of a matched word is not the beginning of another word.
         if first > begin or not begin or not row[begin - 1].isalnum():
             found.append((first, last))
         begin = max(last, begin + 1)
@@ -64,7 +64,7 @@ def _places(single: SearchQuery, row: str) -> list[tuple[int, int]]:
 
 
 def apart(places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return sorted places, overlapping ones merged."""
+    """Return sorted spans, with overlapping spans merged."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(places):
         if found and begin < found[-1][1]:

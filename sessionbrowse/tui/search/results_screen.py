@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.paint.spans import Line
 
 PREVIEW_DELAY = 0.12
-"""Time the cursor rests on a row before its session is opened for the preview."""
+"""Delay after a cursor movement before the session is opened for the preview."""
 
 ANSWER_FRAME_SECONDS = 0.002
-"""Time after an answer until it is painted, together with answers that follow at once."""
+"""Delay before an answer is painted, together with the answers that follow at once."""
 
 REFRESH_SECONDS = 0.5
-"""Time after a change on the disk until it is searched again, together with further changes."""
+"""Delay after a change on the disk before the search is repeated, together with further changes."""
 
 
 class FoundEntry(Struct, frozen=True):
@@ -67,7 +67,7 @@ class ResultsScreen(CommandScreen[None]):
     """A line of text, a list of entries, and a preview."""
 
     class Answered(Message):
-        """The search answered; None: it ended by itself."""
+        """The search program sent an answer; None means that the program has ended."""
 
         def __init__(self, answer: SearchAnswer | None) -> None:
             super().__init__()
@@ -134,7 +134,7 @@ class ResultsScreen(CommandScreen[None]):
         """Make the search program scan the disk again, and show the changed results."""
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
-        """Refresh the results soon; a covered screen does so when it comes back."""
+        """Refresh the results soon, or once this screen is on top again."""
         if self.is_top and not self._refresh_due:
             self._refresh_due = True
             self.set_timer(REFRESH_SECONDS, self._refresh_if_on_top)
@@ -156,10 +156,10 @@ class ResultsScreen(CommandScreen[None]):
 
     @abstractmethod
     def take_answer(self, answer: SearchAnswer | None) -> None:
-        """Show an answer of the search; None: it ended by itself."""
+        """Show an answer of the search program; None means that the program has ended."""
 
     def command_context(self) -> CommandContext:
-        """Return what commands may ask."""
+        """Return the state of the screen that decides which commands are enabled."""
         return CommandContext(has_rows=self.rows_list.count > 0, has_session=self.found_entry is not None)
 
     def moving(self) -> RowList | TextView | None:
@@ -191,7 +191,7 @@ class ResultsScreen(CommandScreen[None]):
             self.set_timer(ANSWER_FRAME_SECONDS, self._paint_answer)
 
     def _paint_answer(self) -> None:
-        # The typed letter was painted just before, so the next regular frame would come late.
+        # The typed letter was painted just now, so waiting for the next regular frame would take long.
         self._paint_due = False
         self.paint_now()
 
@@ -262,7 +262,7 @@ class ResultsScreen(CommandScreen[None]):
 
     @property
     def busy(self) -> bool:
-        """Whether background work, or the wait before a preview, is under way."""
+        """True during background work, and during the delay before a preview."""
         return super().busy or self._preview_due or not self.was_shown
 
     # -- commands -----------------------------------------------------------------------------------------------

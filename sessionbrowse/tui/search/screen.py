@@ -27,10 +27,10 @@ from sessionbrowse.tui.widgets.bars import Bar
 from sessionbrowse.tui.widgets.row_list import RowState
 
 PAGE_HITS = 60
-"""Hits requested at first, and again each time when the cursor comes near the last one."""
+"""Number of hits per request; more are requested when the cursor comes near the last hit."""
 NEAR_END = 30
 ROOM_FOR_FILTERS = 114
-"""Width of the screen from which the empty line also names filters."""
+"""Minimum screen width at which the placeholder of the search line also names filters."""
 
 
 class SearchScreen(ResultsScreen):
@@ -74,7 +74,7 @@ class SearchScreen(ResultsScreen):
         return (RESULTS_VIEW if self.focused is self.text_view else RESULTS, FOUND)
 
     def command_context(self) -> CommandContext:
-        """Return what commands may ask."""
+        """Return the state of the screen that decides which commands are enabled."""
         return CommandContext(
             has_rows=bool(self._hits) or not self.query_text.strip() or self._is_unanswered,
             has_session=self.found_entry is not None,
@@ -100,12 +100,12 @@ class SearchScreen(ResultsScreen):
 
     @property
     def _is_unanswered(self) -> bool:
-        """Whether the query in the line has no answer yet."""
+        """True if the query in the search line has no answer yet."""
         return self._is_searching and self._answered_stamp != self._stamp
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is expected."""
+        """True while an answer of the search is expected."""
         status = self.browser.search_client.status
         is_reading = self.browser.search_client.is_running and (status is None or status.reading)
         return super().busy or self._is_searching or is_reading
@@ -249,7 +249,7 @@ class SearchScreen(ResultsScreen):
         self.rows_list.border_subtitle = f"{len(self._hits):,}" if self._hits else ""
 
     def _show_state(self) -> None:
-        """Show in the header what the search does and how many sessions there are."""
+        """Show the state of the search and the number of sessions in the header."""
         browser = self.browser
         status = browser.search_client.status
         right: Line = []
@@ -338,5 +338,5 @@ class SearchScreen(ResultsScreen):
         self._show_state()
 
     def on_unmount(self) -> None:
-        """End the search program: the screen is removed only when the browser ends."""
+        """End the search program; this screen is removed only when the browser ends."""
         self.browser.search_client.close()

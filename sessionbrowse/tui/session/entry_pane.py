@@ -23,9 +23,9 @@ from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
 
 
 class EntryPane:
-    """A view of the entry under the tree's cursor; it follows the cursor when that rests.
+    """Shows a view of the entry under the tree's cursor, shortly after each cursor movement.
 
-    `opened_at` is the hit that the session was opened at: index and id of the entry, and the query.
+    `opened_at` is the search hit from which the session was opened: index and id of the entry, and the query.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class EntryPane:
 
     @property
     def due(self) -> bool:
-        """Whether the pane does not show the entry under the cursor yet."""
+        """True if the pane does not show the entry under the cursor yet."""
         return self._make is not None
 
     @property
@@ -50,7 +50,7 @@ class EntryPane:
         return self._screen.query_one("#view", TextView)
 
     def refresh(self, *, moved: bool = False) -> None:
-        """Show the entry under the cursor; after the cursor `moved`, when it rests."""
+        """Show the entry under the cursor; if the cursor `moved`, after a short delay."""
         screen, tree, view = self._screen, self._tree, self.view
         session, index = tree.session, tree.index
         screen.lane("view", self.take).cancel()
@@ -69,7 +69,7 @@ class EntryPane:
         screen.set_class(view == "diff", "-comparing")
         self._make = lambda job: document(session, request)
         if not moved or self._resting.moved():
-            # The frame that shows the cursor comes first.
+            # The cursor is painted before the entry is requested.
             screen.after_frame(self._ask)
 
     def _ask(self) -> None:
@@ -86,7 +86,7 @@ class EntryPane:
         tree = self._tree
         now = (self.view, tree.index, tree.entry_id, tree.marked, tree.state.query)
         before, self._last_shown = self._last_shown, now
-        # A growing session is read again after each line: the reader's place must not move.
+        # A session that grows is read again after each line; the scroll position must stay.
         self.text.show(outcome.value, keep_place=now == before, marks=self._marks())
 
     @cached_property
@@ -94,7 +94,7 @@ class EntryPane:
         return MatchMarks(self._screen, self.text)
 
     def _marks(self) -> FindMatches | None:
-        """Return what marks the words of the search in the tree, or those of the hit that was opened."""
+        """Return the highlighter for the words of the tree's search, or of the hit that was opened."""
         session, query = self._tree.session, self._tree.state.query
         if self.view != "entry" or session is None:
             return None
@@ -121,13 +121,13 @@ class EntryPane:
     # -- views --------------------------------------------------------------------------------------------------
 
     def show(self, view: ViewName) -> None:
-        """Show another view of the entry under the cursor; where only the tree was visible, show the pane."""
+        """Show another view of the entry under the cursor; if only the tree was visible, show the pane."""
         self.view = view
         self.refresh()
         self._reveal()
 
     def turn(self, step: int) -> None:
-        """Show the view `step` further; where only the tree was visible, show the pane with the present view."""
+        """Show the view `step` positions further; if only the tree was visible, show the pane with the present view."""
         if not self._reveal():
             self.show(VIEWS[(VIEWS.index(self.view) + step) % len(VIEWS)])
 

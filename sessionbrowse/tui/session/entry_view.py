@@ -65,7 +65,7 @@ def _open_image(screen: SessionScreen, image: ImagePart) -> None:
 
 
 def _opened(screen: SessionScreen, outcome: Outcome) -> None:
-    """Say that the image is opened, or why it is not."""
+    """Show a toast that the image is opened, or the reason why not."""
     if outcome.error is not None:
         screen.browser.say(str(outcome.error), "warning")
     else:

@@ -11,11 +11,11 @@ from sessionbrowse.model.tree.row_text import row_text
 from sessionbrowse.tui.data.jobs import Job, Lane
 
 MOST_KEPT = 4000
-"""Texts kept, so that moving the cursor does not read entries again."""
+"""Maximum number of cached texts, so that moving the cursor does not read entries again."""
 
 
 class RowTexts:
-    """The texts of one session's rows; `lane` gets an outcome each time visible ones were read."""
+    """Caches the texts of one session's rows; `lane` gets a result whenever visible texts were read."""
 
     def __init__(self, session: Session, home: str, lane: Lane) -> None:
         self._session = session

@@ -27,7 +27,7 @@ from sessionbrowse.tui.widgets.row_list import RowList
 from sessionbrowse.tui.widgets.text_view import TextView
 
 NARROW = 80
-"""Width of the screen below which the bar at the top names only damage."""
+"""Screen width below which the bar at the top shows only the number of problems."""
 
 
 class SessionScreen(PanedScreen):
@@ -78,7 +78,7 @@ class SessionScreen(PanedScreen):
 
     @property
     def sized_pane(self) -> tuple[str, int]:
-        """The pane whose width is changed, and whether wider means more (1) or less (-1) of it."""
+        """The pane to resize, and the direction: 1 if the wider command enlarges it, -1 if it shrinks it."""
         return "tree", -1 if self.pane == "view" else 1
 
     def focus_changed(self) -> None:
@@ -97,7 +97,7 @@ class SessionScreen(PanedScreen):
         return (TREE if self.pane == "tree" else VIEW, SESSION)
 
     def command_context(self) -> CommandContext:
-        """Return what commands may ask."""
+        """Return the state of the screen that decides which commands are enabled."""
         tree, row, session, text = self.tree_pane, self.tree_pane.row, self.session, self.entry_pane.text
         return CommandContext(
             has_rows=bool(tree.rows),
@@ -156,7 +156,7 @@ class SessionScreen(PanedScreen):
 
     @property
     def busy(self) -> bool:
-        """Whether background work is under way, or the entry does not follow the cursor yet."""
+        """True during background work, or while the pane does not show the entry under the cursor yet."""
         return super().busy or self.entry_pane.due
 
     # -- the session's file -------------------------------------------------------------------------------------
@@ -173,13 +173,13 @@ class SessionScreen(PanedScreen):
         (lane.follow if follows else lane.ask)(load)
 
     def _take_open(self, outcome: Outcome) -> None:
-        """Show the session, or why it cannot be read."""
+        """Show the session, or the reason why it cannot be read."""
         if outcome.error is not None:
             self.tree_pane.row_list.set_rows([], empty=one_line(outcome.sentence))
             self.entry_pane.text.show([], empty="There is no entry to show.")
             self.browser.say(outcome.sentence, "error")
             return
-        # A cursor at the leaf follows it, as `tail -f` does; an entry that is being read stays.
+        # A cursor at the leaf follows a new leaf, as `tail -f` does, unless the user is reading the entry.
         self.tree_pane.open(outcome.value, self._left_folded, follows_leaf=self.pane == "tree")
         self._left_folded = ()
         self._show_header()
@@ -275,7 +275,7 @@ class SessionScreen(PanedScreen):
         self._open()
 
     def do_damage(self) -> None:
-        """Show what is damaged in the file."""
+        """Open the list of damaged places in the file."""
         from sessionbrowse.tui.session.damage import DamageScreen
 
         if self.session is not None:

@@ -1,4 +1,4 @@
-"""State of a session's tree: the rows that are wanted, the rows that were made, positions among them."""
+"""State of a session's tree: the requested rows, the computed rows, and their positions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sessionbrowse.model.tree.lazy_rows import Rows
 
 
 class TreeState(Struct, frozen=True):
-    """Which rows of a tree are wanted: the filter's name, the search, the folded entries."""
+    """A request for rows of a tree: the filter's name, the search, the folded entries."""
 
     filter: str = "default"
     query: str = ""
@@ -19,10 +19,10 @@ class TreeState(Struct, frozen=True):
 
 
 class TreeRows(Struct, frozen=True):
-    """The rows made for a state, and the same rows with nothing folded.
+    """The rows for a state, and the same rows without folding.
 
-    `found` are all entries that match the query, shown or not. `searched` of the `entries` were searched so far, all
-    of them if `finished`. `earlier` are finished rows of a query that is the beginning of this one.
+    `found` are all entries that match the query, visible or not. So far `searched` of the `entries` were searched; with
+    `finished`, all were. `earlier` are the finished rows of a query that is a prefix of this query.
     """
 
     state: TreeState
@@ -59,7 +59,7 @@ class ShownTree(Struct, frozen=True, eq=False):
         return None if above is None else self.position_of[above]
 
     def starts_segment(self, parents: Sequence[int], position: int) -> bool:
-        """Whether a row is a root or the first row of a branch."""
+        """Return True if a row is a root or the first row of a branch."""
         row = self.rows[position]
         return row.connector is not None or self.parent_position(parents, row.index) is None
 

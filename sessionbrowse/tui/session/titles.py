@@ -1,4 +1,4 @@
-"""Texts around a tree: the bar at the top, the titles, the sentence of an empty tree, the progress of a search."""
+"""Texts around a tree: the bar at the top, the titles, the message in an empty tree, the progress of a search."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def tree_title(state: TreeState) -> Content:
 
 
 def no_rows_sentence(session: Session | None, state: TreeState, shown: ShownTree, key_of: Callable[[str], str]) -> str:
-    """Return why a tree has no rows, and the key that shows some."""
+    """Return the reason why a tree has no rows, and the key that shows some."""
     if session is not None and not session.ids:
         return "This session has no entries."
     if state.query:
@@ -74,7 +74,7 @@ def no_rows_sentence(session: Session | None, state: TreeState, shown: ShownTree
 
 
 def found_status(state: TreeState, shown: ShownTree) -> Line:
-    """Return how many rows a search found, and how many entries it searched so far."""
+    """Return the number of rows that a search found, and of entries searched so far."""
     found = len(shown.hits) if state.query else len(shown.rows)
     status: Line = [(plural(found, "match", "matches"), "dim")]
     made = shown.made
@@ -84,7 +84,7 @@ def found_status(state: TreeState, shown: ShownTree) -> Line:
 
 
 def hit_position(hits: list[int], cursor: int) -> str:
-    """Return the number of the hit under the cursor, among all."""
+    """Return the number of the hit under the cursor, and the number of all hits."""
     at = bisect_left(hits, cursor)
     is_hit = at < len(hits) and hits[at] == cursor
     return f"hit {at + 1 if is_hit else '–'}/{len(hits):,}"

@@ -1,4 +1,4 @@
-"""Commands that choose which rows of a tree are shown (pi's five filters), and whether with the times of labels."""
+"""Commands that filter the rows of a tree (pi's five filters), and that show or hide the times of labels."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def do_label_times(screen: SessionScreen) -> None:
 
 
 def _toggle(tree: TreePane, name: str) -> None:
-    # Choosing the filter that is on goes back to the usual rows, as pi's toggles do.
+    # Choosing the active filter again turns it off, as pi's toggles do.
     _use(tree, "default" if name == tree.state.filter else name)
 
 

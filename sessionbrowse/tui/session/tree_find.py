@@ -1,4 +1,4 @@
-"""Commands of the search in a tree: the line it is typed in, the next hit and the previous one."""
+"""Commands of the search in a tree: open the search line, go to the next or the previous hit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sessionbrowse.tui.session.screen import SessionScreen
 def do_filter(screen: SessionScreen) -> None:
     """Search the tree while typing."""
     tree = screen.tree_pane
-    tree.filter_line.open("/", tree.state.query, "words that an entry must all hold", replacing=True)
+    tree.filter_line.open("/", tree.state.query, "words that an entry must contain", replacing=True)
     tree.show_found()
 
 

@@ -1,4 +1,4 @@
-"""Commands that fold the branches of a tree; where nothing can be folded they jump along the branch."""
+"""Commands that fold the branches of a tree, or jump along the branch if nothing can be folded."""
 
 from __future__ import annotations
 

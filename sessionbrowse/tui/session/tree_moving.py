@@ -1,4 +1,4 @@
-"""Commands that move the cursor of a tree further than a row: pages, branch points, turns, the leaf."""
+"""Commands that move the cursor of a tree by more than one row: pages, branch points, turns, the leaf."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pane of a session's tree: its rows, the entry under the cursor, and how rows are painted."""
+"""The pane of a session's tree: its rows, its cursor, and the painting of rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOT_READ_YET = "…"
 
 
 class TreePane:
-    """The tree of a session; `changed` is called when it shows other rows."""
+    """The tree of a session; `changed` is called when its rows change."""
 
     def __init__(self, screen: CommandScreen[Any], changed: Callable[[], object]) -> None:
         self._screen = screen
@@ -33,9 +33,9 @@ class TreePane:
         self.state = TreeState()
         self.shown = NOTHING_SHOWN
         self.marked: int | None = None
-        """The entry that others are compared with."""
+        """The marked entry, with which other entries are compared."""
         self.wanted: tuple[int | None, str | None] = (None, None)
-        """Index and id of the entry that the cursor goes to with the next rows."""
+        """Index and id of the entry to which the cursor moves when the next rows are shown."""
         self._stood: int | None = None
         self._shows_label_times = False
         self._style = TreeStyle(now_ms=0, home="")
@@ -85,7 +85,7 @@ class TreePane:
     # -- the session --------------------------------------------------------------------------------------------
 
     def restore(self, view: SessionView) -> None:
-        """Take over the filter and, unless another entry is wanted, the cursor of an earlier visit."""
+        """Restore the filter of an earlier visit, and its cursor unless another entry was requested."""
         self.state = TreeState(filter=view.filter)
         if self.wanted == (None, None):
             self.wanted = (None, view.entry)
@@ -96,7 +96,7 @@ class TreePane:
         if session is None:
             return None
         ids = [session.ids[index] for index in sorted(self.state.folded)]
-        # A cursor at the leaf stays at the leaf, whatever entry that is next time.
+        # A cursor at the leaf is stored as "at the leaf", so that it follows a new leaf at the next visit.
         return SessionView(entry=self.entry_to_resume, filter=self.state.filter, folded=tuple(filter(None, ids)))
 
     def open(self, session: Session, folded: tuple[str, ...], *, follows_leaf: bool) -> None:
@@ -106,7 +106,7 @@ class TreePane:
             at_end = follows_leaf and index == self.shown.nearest(before.parents, before.leaf)
             self.wanted = (None, session.leaf_id if at_end else before.ids[index])
         if before is not None and len(session.ids) < len(before.ids):
-            # The file was rewritten: the rows are entries of the old one.
+            # The file was rewritten, so the current rows belong to the old file.
             self.shown, self._stood = NOTHING_SHOWN, None
             self.row_list.set_rows([])
         self.session = session
@@ -170,16 +170,16 @@ class TreePane:
             self.show_found()
 
     def show_found(self) -> None:
-        """Show in the filter line how many rows were found."""
+        """Show the number of found rows in the filter line."""
         self.filter_line.say(found_status(self.state, self.shown))
 
     @property
     def _standing(self) -> int | None:
-        """The entry under the cursor, or the last one that was, if there are no rows."""
+        """The entry under the cursor, or the last such entry if there are no rows now."""
         return self._stood if self.index is None else self.index
 
     def _cursor_for(self, before: int | None) -> int | None:
-        """Return the entry that the cursor goes to: the wanted one, `before`, or the leaf."""
+        """Return the entry to which the cursor moves: the requested one, `before`, or the leaf."""
         session = self.session
         assert session is not None
         wanted = find_again(session, *self.wanted)
@@ -234,7 +234,7 @@ class TreePane:
         return shift_for(row, self.row_list.room - GUTTER) if row is not None else 0
 
     def mark(self, index: int | None) -> None:
-        """Mark an entry that others are compared with, or none."""
+        """Mark an entry for comparison, or with None remove the mark."""
         self.marked = index
         self.restyle()
         self.row_list.refresh()
@@ -257,6 +257,6 @@ class TreePane:
 
 
 def _cursor_entry(session: Session, shown: ShownTree, wanted: int | None) -> int | None:
-    """Return the entry or its nearest ancestor that has a row; the leaf's for None, the last row if there is none."""
+    """Return the entry, or for None the leaf, or its nearest ancestor with a row; without one, the last row's entry."""
     nearest = shown.nearest(session.parents, session.leaf if wanted is None else wanted)
     return nearest if nearest is not None or not shown.rows else shown.rows[-1].index

@@ -70,7 +70,7 @@ def lines_before(row: Row, shift: int = 0) -> Line:
 
 
 def shift_for(row: Row, width: int) -> int:
-    """Return by how many cells connecting lines scroll so that the text has half of the width, or 34 cells."""
+    """Return the cells to scroll the connecting lines, so that the text gets half of the width, or 34 cells."""
     return max(0, row.level * COLUMNS - max(COLUMNS, min(width // 2, width - _LEAST_TEXT)))
 
 
@@ -95,7 +95,7 @@ def text_spans(session: Session, row: Row, text: str, style: TreeStyle) -> Line:
 
 
 def hits_in(text: str, words: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Return the places of a search's words in a text, in order; they may overlap."""
+    """Return the spans of a search's words in a text, in order; the spans may overlap."""
     lowered = text.lower()
     if len(lowered) != len(text):
         return []

@@ -1,4 +1,4 @@
-"""Make the rows of a tree; a search hands over the first hits around the cursor, then more as it finds them."""
+"""Compute the rows of a tree; a search emits the first hits around the cursor, then more as it finds them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sessionbrowse.tui.data.jobs import Job
 from sessionbrowse.tui.session.state import TreeRows, TreeState
 
 FIRST_SECONDS = 0.008
-"""After this time the hits around the cursor are shown, even if there are none, unless the search will end soon."""
+"""Time after which the first hits, if any, are shown, unless the search will end soon."""
 SOON_SECONDS = 0.05
 MORE_SECONDS = 0.15
 """Time until the next hits of a longer search are shown; it doubles each time."""
 FRAME_SECONDS = 0.03
 """Pause of the search while its hits are painted: two threads would slow each other down."""
 FIRST_ENTRIES, PART_ENTRIES = 25, 100
-"""Entries searched on each side of the cursor before the next part; few at first, as common words soon fill a screen.
+"""Size of the first range searched on each side of the cursor; common words soon fill a screen.
 """
 
 
@@ -35,11 +35,11 @@ def make_rows(
     room: tuple[int, int] = (1, 1),
     ready: Callable[[TreeRows], object] = lambda rows: None,
 ) -> TreeRows | None:
-    """Return the rows of a state and emit the rows of a search that is not finished; None if the job was cancelled.
+    """Return the rows of a state, and emit rows while a search runs; None if the job was cancelled.
 
-    `before` are the rows on the screen: a longer query finds only entries that they hold. The entries next to the
-    entry `cursor` are searched first, until the rows above and below it (`room`) are filled. `ready` is called with
-    rows before they are emitted or returned.
+    `before` are the rows on the screen: a longer query finds only entries among them. The entries next to the entry
+    `cursor` are searched first, until the rows above and below it (`room`) are filled. `ready` is called with rows
+    before they are emitted or returned.
     """
     before = _usable(session, state.query, before)
     made = _rows_without_search(session, state, before)
@@ -51,7 +51,7 @@ def make_rows(
 
 
 def _rows_without_search(session: Session, state: TreeState, before: TreeRows | None) -> TreeRows | None:
-    """Return the rows of a state whose hits are known or that searches nothing; None if it has to be searched."""
+    """Return the rows of a state without a search or with known hits; None if a search is needed."""
     if before is not None and (state.filter, state.query) == (before.state.filter, before.state.query):
         return replace(before, state=state, rows=before.unfolded.with_folded(state.folded))
     if not state.query:
@@ -92,7 +92,7 @@ def _search(
             break
         now = time.monotonic()
         ends_soon = (now - started) * len(among) <= SOON_SECONDS * searched
-        # Rows below a full screen need not be shown at once.
+        # Once the screen is full, further rows are not urgent.
         if (now >= due and not (is_first and ends_soon)) or (is_full and not was_full):
             made = _found_rows(session, state, _in_order(found), searched, len(among), before)
             ready(made)
@@ -113,7 +113,7 @@ class _Screen:
 
     @property
     def is_full(self) -> bool:
-        """Whether no further hit can change the rows on the screen."""
+        """True if further hits cannot change the rows on the screen."""
         return all(room <= 0 or not unseen for room, unseen in zip(self._room, self._unseen, strict=True))
 
     def fill(self, part: range, hits: int) -> bool:
@@ -125,14 +125,14 @@ class _Screen:
 
 
 def _usable(session: Session, query: str, rows: TreeRows | None) -> TreeRows | None:
-    """Return the rows, or earlier ones, that are finished and whose query is the beginning of the new query."""
+    """Return finished rows, current or earlier ones, whose query is a prefix of the new query."""
     while rows is not None and not (rows.session is session and rows.finished and query.startswith(rows.state.query)):
         rows = rows.earlier
     return rows
 
 
 def _parts(count: int, at: int) -> Iterator[range]:
-    """Yield ranges that cover all positions, beginning next to `at`, by turns above and below it."""
+    """Yield ranges that cover all positions, starting next to `at`, alternately above and below it."""
     above, below, size = at, at, FIRST_ENTRIES
     while above > 0 or below < count:
         if above > 0:

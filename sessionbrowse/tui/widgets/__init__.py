@@ -1,1 +1,1 @@
-"""The parts of a screen: each knows its rows and cursor, posts messages, calls no service."""
+"""The widgets of a screen; a widget knows its rows and cursor, posts messages, and calls no service."""

@@ -54,7 +54,7 @@ class KeyBar(SpanView, can_focus=False):
         self._position = ""
 
     def show(self, hints: Sequence[tuple[str, str, str, bool]], position: str = "") -> None:
-        """Replace the hints (command id, key, title, whether it works now) and the cursor's position at the right."""
+        """Replace the hints (command id, key, title, enabled or not) and the cursor's position at the right."""
         if (list(hints), position) != (self._hints, self._position):
             self._hints, self._position = list(hints), position
             self.refresh()

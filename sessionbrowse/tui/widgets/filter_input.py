@@ -15,13 +15,13 @@ class FilterInput(Input):
 
     ALLOW_SELECT = False
 
-    # With Textual's `layout=True` each letter would lay out the whole screen, though the field stays as wide.
+    # With Textual's `layout=True`, each typed letter would lay out the whole screen again.
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
 
     def on_mount(self) -> None:
-        """Stop the cursor from blinking: nothing on the screen moves by itself."""
+        """Turn off the blinking of the text cursor."""
         self.cursor_blink = False
 
     def on_paste(self, event: events.Paste) -> None:
-        # Textual's own handler comes next and inserts the text.
+        # Textual's own handler runs next and inserts the cleaned text.
         event.text = clean(event.text.strip())

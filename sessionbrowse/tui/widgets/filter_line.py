@@ -65,5 +65,5 @@ class FilterLine(Horizontal):
     def say(self, status: Line) -> None:
         """Show the result of the filter, or its error."""
         bar = self._status
-        # A sentence that does not fit would not be shown at all.
+        # The bar would hide a status that is too long, so it is shortened.
         bar.show([], fit(status, max(8, bar.size.width - 3)) if bar.size.width else status)

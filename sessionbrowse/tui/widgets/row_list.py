@@ -1,7 +1,7 @@
 """The list of rows that all screens use: for projects, sessions, tree entries, commands.
 
-It holds the keys of the rows and a cursor. A row is rendered when its line is painted, so that a hundred thousand rows
-can be replaced at once.
+The list stores only the keys of its rows and a cursor. A row is rendered when its line is painted, so that a hundred
+thousand rows can be replaced in one step.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GUTTER = 2
 
 
 class RowState(msgspec.Struct, frozen=True):
-    """Whether a row has the cursor, is marked, and whether its list is focused."""
+    """The state of a row: has the cursor, is marked, is in a focused list."""
 
     cursor: bool
     marked: bool
@@ -31,7 +31,7 @@ class RowState(msgspec.Struct, frozen=True):
 
 
 RenderRow = Callable[[int, int, RowState], Line]
-"""Renders a row: position, width in cells, state → spans of at most that width."""
+"""A function that renders a row: (position, width in cells, state) → spans of at most that width."""
 
 
 class RowMessage(Message):
@@ -61,7 +61,7 @@ class RowList(RowsView, can_focus=True):
         """The cursor moved to another row; `key` is None if there are no rows."""
 
         def can_replace(self, message: Message) -> bool:
-            """When keys come fast, only the last position matters."""
+            """Let a newer message replace a waiting one: only the last cursor position matters."""
             return isinstance(message, RowList.Highlighted) and message.row_list is self.row_list
 
     class Entered(RowMessage):
@@ -101,11 +101,11 @@ class RowList(RowsView, can_focus=True):
 
     @property
     def looks_focused(self) -> bool:
-        """Whether the moving keys move this list: it is focused, or the line of text that filters it is."""
+        """True if the movement keys act on this list: the list, or its filter line, has the focus."""
         return self.has_focus or self.has_keys
 
     def lend_keys(self, lent: bool) -> None:
-        """Set whether the moving keys move this list while a line of text is focused."""
+        """Set `looks_focused` while the focus is in a text field whose movement keys act on this list."""
         if lent != self.has_keys:
             self.has_keys = lent
             self.set_class(lent, "-has-keys")
@@ -130,7 +130,7 @@ class RowList(RowsView, can_focus=True):
 
     @property
     def was_moved(self) -> bool:
-        """Whether the user moved the cursor."""
+        """True if the user moved the cursor."""
         return self._moved_by_user
 
     def set_rows(self, keys: Sequence[Hashable], *, cursor: Hashable | None = None, empty: str | None = None) -> None:
@@ -141,7 +141,7 @@ class RowList(RowsView, can_focus=True):
             self.empty = empty
         self._keys = keys
         if self.marks_range and self._anchor not in keys:
-            # The start of the range is gone: moving must not mark rows any more.
+            # The row at the start of the range is gone, so moving the cursor must not mark rows any more.
             self.marks_range, self._anchor = False, None
         self.set_height(len(keys))
         self.set_reactive(RowList.cursor, target)
@@ -153,7 +153,7 @@ class RowList(RowsView, can_focus=True):
 
     @property
     def room_around(self) -> tuple[int, int]:
-        """How many rows can be visible above and below the cursor after the rows are replaced."""
+        """Return the number of rows that may be visible above and below the cursor after the rows are replaced."""
         above = self.cursor - self.scroll_offset.y
         return above + self.MARGIN, max(0, self.size.height - above) + self.MARGIN
 
@@ -161,7 +161,7 @@ class RowList(RowsView, can_focus=True):
         if not keys:
             return 0
         candidates = [wanted] if wanted is not None else []
-        # While the user has not moved the cursor, new rows at the top push the others down.
+        # Until the user moves the cursor, it stays at its position, and new rows at the top push the others down.
         if self._moved_by_user and self._keys:
             candidates.append(self.key)
         for candidate in candidates:
@@ -175,7 +175,7 @@ class RowList(RowsView, can_focus=True):
         key = self.key
         if key != self._announced:
             self._announced = key
-            # Posted to the screen directly: through the panes its bars would be painted one frame later.
+            # The message goes directly to the screen; bubbling through the panes would delay the bars by one frame.
             (self.screen if self.is_attached else self).post_message(self.Highlighted(self))
 
     # -- moving -------------------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class RowList(RowsView, can_focus=True):
     def watch_cursor(self, old: int, new: int) -> None:
         """Scroll to the cursor and post `Highlighted`."""
         if not self._show_cursor():
-            # Repainting two lines is much faster than all.
+            # Repainting two lines is much faster than repainting all.
             self.refresh_line(old)
             self.refresh_line(new)
         self._announce()
@@ -311,7 +311,7 @@ class RowList(RowsView, can_focus=True):
         self._tell_visible()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Tell which rows came into view."""
+        """Call `showing` with the positions of the rows that became visible."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._tell_visible()

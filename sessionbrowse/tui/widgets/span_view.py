@@ -21,7 +21,7 @@ from sessionbrowse.tui.paint.textual_compat import CompatScrollView
 
 
 class SteadyBar(ScrollBar):
-    """A scroll bar that is redrawn only when it looks different: among many rows, a page may not move its thumb."""
+    """A scroll bar that is redrawn only if it looks different; in a long list a page may not move the thumb."""
 
     position: Reactive[float] = Reactive(0.0, repaint=False)
 
@@ -93,7 +93,7 @@ class SpanView(CompatScrollView):
         if style is None:
             style = self.rich_style
             named = roles.split()
-            # Matches and selected text must be visible on the cursor's row too.
+            # Matches and selected text must also be visible on the cursor's row, so their styles come last.
             last = [role for role in named if role in ("match", "selection")]
             for role in [*[role for role in named if role not in last], *over.split(), *last]:
                 style += self._role_style(role)

@@ -22,9 +22,9 @@ from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.widgets.span_view import RowsView
 
 FindMatches = Callable[[str], list[tuple[int, int]]]
-"""Returns the places to mark in a row's text, in order, without overlaps."""
+"""A function that returns the spans to highlight in a row's text, sorted and without overlaps."""
 MOST_REVEALED = 300_000
-"""Characters searched for the first match when a document is opened; further matches would take too long."""
+"""Maximum number of characters that are searched for the first match when a document is opened."""
 
 Spot = Fold | ImagePart
 """A row that the user can open: a fold or an image."""
@@ -59,7 +59,7 @@ class TextView(RowsView, can_focus=True):
     ) -> None:
         """Show another document, from its top or from the first match of `marks`.
 
-        With `keep_place` it is a new version of the present document: position and open folds stay.
+        `keep_place` is for a new version of the present document: the scroll position and open folds stay.
         """
         self._marks = marks
         if empty is not None:
@@ -116,12 +116,12 @@ class TextView(RowsView, can_focus=True):
 
     @property
     def has_parts(self) -> bool:
-        """Whether the document has any part."""
+        """True if the document has any parts."""
         return bool(self._document.parts)
 
     @property
     def parts(self) -> Sequence[Part]:
-        """The parts of the document, those of open folds included."""
+        """The parts of the document, including the parts of open folds."""
         return tuple(self._document.parts)
 
     def plain(self) -> str:
@@ -163,7 +163,7 @@ class TextView(RowsView, can_focus=True):
             if difference:
                 changed = True
                 if position < top:
-                    # The part begins above the screen: keep the visible text in its place.
+                    # This part begins above the screen; scrolling by the difference keeps the visible text in place.
                     top = max(position, top + difference)
                     bottom = top + self.size.height
             position += document.heights[index]
