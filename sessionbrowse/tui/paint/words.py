@@ -13,7 +13,7 @@ GLYPHS = {"pi": "π", "omp": "ω", "atomic": "α", "indusagi": "ι"}
 """One letter for each agent; its name is in the preview."""
 
 CRUMB: Line = [(" › ", "faint")]
-"""What stands between the places of the way here."""
+"""The separator between two places of the path in the header."""
 
 TITLE_CHARACTERS = 400
 """No row is wider than this; cleaning more of a first message would be wasted."""
