@@ -96,7 +96,7 @@ def _open_interface(
         monitor = start_monitor(request)
     gc.disable()
     try:
-        from sessionbrowse.tui.app import run
+        from sessionbrowse.tui.start import run
 
         # The demo store must be deleted even if the terminal is closed or the process is killed during the start. Once
         # the interface runs, it handles these signals itself.

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -421,35 +422,7 @@ def _custom_rows(settings: Settings) -> tuple[Command, ...]:
     return custom_rows(settings.commands)
 
 
-def run(
-    options: BrowseOptions, monitor: Channel[MonitorEvent] | None = None, first_rows: FirstRows | None = None
-) -> int:
-    """Open the browser, wait until the user leaves it, and return the exit status.
-
-    `monitor` reads the disk for it; without one a thread does. With `first_rows` a monitor is started after the first
-    paint.
-
-    Raises:
-        NotFound: a root is no directory, or an agent none of the four.
-    """
-    source = options.source
-    if source is None and (options.roots or options.agents):
-        # What was typed is looked at before the terminal is taken; the agents' own places are right anyway.
-        from sessionbrowse.tui.data.sources import source_of
-
-        source = source_of(options)
-    app = BrowseApp(options, source, monitor, first_rows)
-    try:
-        app.run()
-        return app.return_code or 0
-    finally:
-        if app.monitor is not None:
-            app.monitor.kill()
-        if "pattern_worker" in app.__dict__:
-            app.pattern_worker.close()
-        app.remove_demo()
-        app.temporary_copies.remove_all()
-
-
 def _import_the_rest() -> None:
     """Import the modules that the first key may need."""
+    for name in ("changes.change_runner", "data.sources", "reading.documents", "session.screen"):
+        import_module(f"sessionbrowse.tui.{name}")

@@ -412,7 +412,7 @@ async def test_help_and_palette_know_the_same_commands(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.press("question_mark")
         assert browser.screen_name == "help"
-        assert "Show only sessions that have a name" in "\n".join(browser.rows("#window-text"))
+        assert "Show only named sessions" in "\n".join(browser.rows("#window-text"))
         await browser.press("escape", "colon")
         offered = browser.row_list("#palette-rows").keys
         assert (offered[0], offered[-1]) == ("open", "pane_right"), "moves come last"
