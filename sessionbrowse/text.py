@@ -104,18 +104,17 @@ _ISO = _Pattern(
 # ---- sanitising --------------------------------------------------------------------------------------------
 
 
-def clean(text: str, *, newline: str = " ") -> str:
+def clean(text: str) -> str:
     """Return `text` as one line that is safe to print on a terminal.
 
-    Line ends become `newline`; tabs and other control characters become blanks. Colour and cursor sequences,
+    Line ends, tabs and other control characters become blanks. Colour and cursor sequences,
     bidi controls and invisible characters are removed, lone surrogates become U+FFFD, and marks on one letter are
     limited; emoji with joiners are kept.
     """
     if _is_plain(text):
         return text
     text = _CSI.sub("", text)
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", newline)
-    return _visible(_CONTROL.sub(" ", text))
+    return _visible(_CONTROL.sub(" ", text.replace("\r\n", "\n")))
 
 
 def clean_lines(text: str, *, tab_size: int = 4) -> list[str]:
@@ -176,31 +175,30 @@ def width(text: str) -> int:
     return cell_len(text)
 
 
-def truncate(text: str, cells: int, *, ellipsis: str = ELLIPSIS) -> str:
+def truncate(text: str, cells: int) -> str:
     """Return cleaned `text` cut to at most `cells` cells, never inside a letter with marks or an emoji."""
     # a text that is much too long is not measured as a whole
     if len(text) <= 2 * cells and width(text) <= cells:
         return text
-    room = cells - width(ellipsis)
+    room = cells - width(ELLIPSIS)
     if room < 0:
         return ""
     if text.isascii():
-        return text[:room] + ellipsis
+        return text[:room] + ELLIPSIS
     used = cut = 0
     for start, end in _clusters(text):
         used += width(text[start:end])
         if used <= room:
             cut = end
         if used > cells:
-            return text[:cut] + ellipsis
+            return text[:cut] + ELLIPSIS
     return text
 
 
-def fit(text: str, cells: int, *, right: bool = False) -> str:
-    """Return cleaned `text` in exactly `cells` cells: truncated or padded; `right` aligns it to the right."""
+def fit(text: str, cells: int) -> str:
+    """Return cleaned `text` in exactly `cells` cells: truncated or padded."""
     text = truncate(text, cells)
-    padding = " " * (cells - width(text))
-    return padding + text if right else text + padding
+    return text + " " * (cells - width(text))
 
 
 def _clusters(text: str) -> Iterator[tuple[int, int]]:

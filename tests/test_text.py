@@ -80,10 +80,6 @@ def test_clean_shows_one_harmless_line(name: str, text: str, shown: str) -> None
     assert t.clean(text) == shown
 
 
-def test_clean_can_show_line_ends_as_a_sign() -> None:
-    assert t.clean("a\r\nb\nc", newline="⏎") == "a⏎b⏎c"
-
-
 def test_ten_thousand_marks_on_one_letter_become_six() -> None:
     assert t.clean("e" + "\u0301" * 10_000 + "x") == "e" + "\u0301" * 6 + "x"
     assert t.clean("가" + "\u1161" * 10_000) == "가" + "\u1161" * 6  # not marks, yet without width
@@ -179,14 +175,12 @@ def test_truncated_and_fitted_text_keep_their_columns(text: str, cells: int) -> 
     shown = t.clean(text)
     assert t.width(t.truncate(shown, cells)) <= cells
     assert t.width(t.fit(shown, cells)) == cells
-    assert t.width(t.fit(shown, cells, right=True)) == cells
     if t.width(shown) <= cells:
         assert t.truncate(shown, cells) == shown
 
 
-def test_fit_pads_on_either_side() -> None:
+def test_fit_pads_at_the_end() -> None:
     assert t.fit("日", 4) == "日  "
-    assert t.fit("日", 4, right=True) == "  日"
 
 
 def test_truncating_a_megabyte_looks_only_at_what_fits() -> None:

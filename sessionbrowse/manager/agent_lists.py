@@ -95,7 +95,7 @@ def directory_of(
 
 def files_in(directory: str) -> list[str]:
     """Return the session files directly in a folder, newest name first."""
-    return [os.path.join(directory, name) for name in reversed(names_in(directory)) if _is_session(name)]
+    return [os.path.join(directory, name) for name in reversed(names_in(directory)) if name.endswith(SUFFIX)]
 
 
 def files_below(agent: str, around: Surroundings) -> list[str]:
@@ -162,10 +162,6 @@ def most_recent(
         ):
             return path
     return None
-
-
-def _is_session(name: str) -> bool:
-    return name.endswith(SUFFIX)
 
 
 def _mtime_ns(path: str) -> int:

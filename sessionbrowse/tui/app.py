@@ -34,7 +34,6 @@ from sessionbrowse.tui.shell.terminal_app import TerminalApp
 from sessionbrowse.tui.shell.view_memory import ViewMemory
 
 if TYPE_CHECKING:
-    from sessionbrowse.config import Settings
     from sessionbrowse.model.session.session import Session
     from sessionbrowse.services.background.channel import Channel
     from sessionbrowse.services.background.pattern_worker import PatternWorker
@@ -82,7 +81,12 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
     ) -> None:
         self.options = options
         self.memory = ViewMemory(options)
-        self.keys = Keys(options.settings.keys, _custom_rows(options.settings))
+        custom_commands: tuple[Command, ...] = ()
+        if options.settings.commands:
+            from sessionbrowse.tui.resume.custom_commands import custom_rows
+
+            custom_commands = custom_rows(options.settings.commands)
+        self.keys = Keys(options.settings.keys, custom_commands)
         self._problems = [*options.problems, *self.keys.clashes]
         # Known before textual mixes its colours and parses a style: with another theme it would do that again.
         wanted = self.memory.theme or options.settings.theme
@@ -412,14 +416,6 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self._keep_view()
         if not self._has_picked:
             self.exit(0, return_code=0 if self.options.pick is None else 1)
-
-
-def _custom_rows(settings: Settings) -> tuple[Command, ...]:
-    if not settings.commands:
-        return ()
-    from sessionbrowse.tui.resume.custom_commands import custom_rows
-
-    return custom_rows(settings.commands)
 
 
 def _import_the_rest() -> None:

@@ -86,7 +86,7 @@ def score(query: Query, fields: Fields, pattern_is_in: PatternIsIn = is_in) -> f
     total = 0.0
     lowered: Fields | None = None
     for word in query.words:
-        lowered = lowered or Fields(*(field.lower() for field in _parts(fields)))
+        lowered = lowered or Fields(*(field.lower() for field in (fields.name, fields.id, fields.text, fields.cwd)))
         found_at = _literal(word.lower(), lowered)
         if found_at is None:
             scattered = [s for field in (fields.name, fields.cwd) if (s := fuzzy(word, field)) is not None]
@@ -268,10 +268,6 @@ def _points(places: Iterable[int], text: str) -> float:
         points += place * 0.1
         previous = place
     return points
-
-
-def _parts(fields: Fields) -> tuple[str, str, str, str]:
-    return fields.name, fields.id, fields.text, fields.cwd
 
 
 def _fold_blanks(text: str) -> str:

@@ -115,8 +115,8 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
         tools=tuple(value.lower() for value in filters["tool"]),
         models=tuple(value.lower() for value in filters["model"]),
         states=tuple(_one_of("branch", value, STATES) for value in filters["branch"] if value.lower() != "any"),
-        after_ms=_latest([_moment("after", value, now) for value in filters["after"]]),
-        before_ms=_earliest([_moment("before", value, now) for value in filters["before"]]),
+        after_ms=max([_moment("after", value, now) for value in filters["after"]], default=None),
+        before_ms=min([_moment("before", value, now) for value in filters["before"]], default=None),
     )
 
 
@@ -255,14 +255,6 @@ def _moment(key: str, value: str, now: datetime | None) -> float:
         return begin.timestamp() * 1000
     except (ValueError, OverflowError):
         raise BadSearch(f"{key}: needs a date such as 2026-08-13 or 7d, not {value}") from None
-
-
-def _latest(moments: list[float]) -> float | None:
-    return max(moments, default=None)
-
-
-def _earliest(moments: list[float]) -> float | None:
-    return min(moments, default=None)
 
 
 def _in_original(text: str, folded: str, places: list[MatchSpan]) -> list[MatchSpan]:

@@ -137,12 +137,6 @@ def inherited(arguments: Sequence[str], receives: Any) -> Channel[Any]:
     return Channel(int(arguments[0]), receives)
 
 
-def channel_pair(first_receives: Any, second_receives: Any) -> tuple[Channel[Any], Channel[Any]]:
-    """Return both ends of a new channel, for use across a process fork or between two threads."""
-    first, second = socket.socketpair()
-    return Channel(first.detach(), first_receives), Channel(second.detach(), second_receives)
-
-
 def encode(message: object) -> bytes:
     """Return a message as the bytes of a frame.
 

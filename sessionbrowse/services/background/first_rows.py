@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +20,9 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.monitor_messages import BrowserScope, DirectoryCount, FirstRows, MonitorDisk
 from sessionbrowse.store.own.remembered_views import recall, scope_key
 from sessionbrowse.store.own.small_file import read_own_file, write_own_file
+
+if TYPE_CHECKING:
+    from sessionbrowse.store.index.rows import ListRow
 
 FIRST_ROWS = 120
 """Sessions that fit on the first screen of any terminal."""
@@ -35,26 +38,6 @@ class _Saved(Struct, frozen=True):
     scope: BrowserScope
     order: str
     rows: FirstRows
-
-
-class Counted(Protocol):
-    """A session as directories count it."""
-
-    @property
-    def cwd(self) -> str:
-        """The working directory."""
-
-    @property
-    def name(self) -> str | None:
-        """The name, if it has one."""
-
-    @property
-    def modified(self) -> float | None:
-        """The time of the last change."""
-
-    @property
-    def agent(self) -> str:
-        """The agent."""
 
 
 def saved_first_rows(request: MonitorDisk) -> FirstRows | None:
@@ -94,9 +77,9 @@ def first_order(request: MonitorDisk) -> str:
     return "recent" if order in ("threaded", "relevance") else order
 
 
-def count_directories(sessions: Iterable[Counted]) -> tuple[DirectoryCount, ...]:
+def count_directories(sessions: Iterable[Summary | ListRow]) -> tuple[DirectoryCount, ...]:
     """Return the working directories of these sessions with their counts."""
-    by_cwd: dict[str, list[Counted]] = {}
+    by_cwd: dict[str, list[Summary | ListRow]] = {}
     for session in sessions:
         by_cwd.setdefault(session.cwd, []).append(session)
     return tuple(

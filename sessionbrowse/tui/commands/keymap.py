@@ -148,11 +148,7 @@ def key_table() -> str:
     for group in GROUPS:
         for command in COMMANDS:
             if command.group == group:
-                shown = " ".join([f"`{_escaped(key_label(key))}`" for key in keys.of(command)])
+                shown = " ".join([f"`{key_label(key)}`" for key in keys.of(command)]).replace("|", "\\|")
                 where = ", ".join([CONTEXT_NAMES[context] for context in command.where])
                 lines.append(f"| {shown} | {command.help} | {where} |")
     return "\n".join(lines)
-
-
-def _escaped(label: str) -> str:
-    return label.replace("|", "\\|")

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from sessionbrowse.services.background.channel import Channel, channel_pair, inherited, start_program
+from sessionbrowse.services.background.channel import Channel, inherited, start_program
+from tests.support.channels import channel_pair
 from tests.support.live_support import wait_for_end
 
 PATIENCE_SECONDS = 20.0

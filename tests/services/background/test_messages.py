@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.background.channel import channel_pair
 from sessionbrowse.services.background.monitor_messages import (
     DirectoryCount,
     FirstRows,
@@ -39,6 +38,7 @@ from sessionbrowse.services.background.search_messages import (
     StopSearch,
 )
 from sessionbrowse.services.search.hits import Checkpoint, Hit
+from tests.support.channels import channel_pair
 
 PATH = "/x/\udcff.jsonl"
 SUMMARY = Summary(agent="pi", path=PATH, name="half \ud800", tokens=2**40, cost=0.5, modified=1.5)
