@@ -45,7 +45,7 @@ from sessionbrowse.manager.session_lists import SessionLists
 from sessionbrowse.model.fork import ReadLine, path_lines
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.change import fork as forking
-from sessionbrowse.store.find.discover import agent_of_path
+from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import shown_name
 from sessionbrowse.text import iso_ms

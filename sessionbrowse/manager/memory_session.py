@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 from sessionbrowse.format.entries import Compaction
 from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.javascript_values import is_true
 from sessionbrowse.model.session.rules import Rules
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.text import parse_time
@@ -112,7 +113,7 @@ class MemorySession:
             (roots if parent is None else parent.children).append(node)
         for node in nodes.values():
             if len(node.children) > 1:
-                node.children.sort(key=lambda child: _milliseconds(child.entry))
+                node.children.sort(key=lambda child: time_ms(child.entry.get("timestamp")) or 0)
         return roots
 
     def name(self) -> str | None:
@@ -171,20 +172,11 @@ def role_of(entry: EntryObject) -> str | None:
     return message.get("role") if isinstance(message, dict) else None
 
 
-def is_true(value: Json) -> bool:
-    """Return True if a value is true in JavaScript, where empty objects and lists are true."""
-    return bool(value) or isinstance(value, dict | list)
-
-
 def time_ms(timestamp: Json) -> float | None:
     """Return a time as milliseconds since 1970, None if JavaScript would parse it as an invalid date."""
     if isinstance(timestamp, str):
         return parse_time(timestamp)
     return timestamp if isinstance(timestamp, int | float) and not isinstance(timestamp, bool) else None
-
-
-def _milliseconds(entry: EntryObject) -> float:
-    return time_ms(entry.get("timestamp")) or 0
 
 
 def _header_object(session: Session) -> EntryObject:

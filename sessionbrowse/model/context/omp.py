@@ -24,6 +24,7 @@ from sessionbrowse.format.entries import (
     ToolResultMessage,
 )
 from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.javascript_values import is_true
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.context import omp_notes, omp_settings, omp_snapcompact
 from sessionbrowse.model.context.left_out import missing_reason
@@ -162,7 +163,7 @@ def _entry_message(session: Session, index: int) -> ContextMessage | str | None:
             if message is None:
                 return missing_reason(session, index)
             if isinstance(message, AssistantMessage):
-                if _is_true(message.retry_recovery):
+                if is_true(message.retry_recovery):
                     return "a failed answer that omp asked for again"
                 if message.stop_reason == "error" and not _says_anything(message.content):
                     return "an error without an answer"
@@ -217,11 +218,6 @@ def _is_sent(role: str, message: Message) -> bool:
             return message.content is not None
         case _:
             return role in _ROLES
-
-
-def _is_true(value: Json) -> bool:
-    """Tell whether JavaScript takes a value for true: empty objects and lists count."""
-    return bool(value) or isinstance(value, dict | list)
 
 
 # ---- turns that cannot be sent ---------------------------------------------------------------------------------

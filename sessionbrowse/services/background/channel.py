@@ -146,7 +146,9 @@ def encode(message: object) -> bytes:
     try:
         return _PLAIN + msgspec.msgpack.encode(message)
     except UnicodeEncodeError:
-        return _WITH_SURROGATES + msgspec.msgpack.encode(_map_texts(_as_latin_1, _plain_values(message)))
+        return _WITH_SURROGATES + msgspec.msgpack.encode(
+            _map_texts(_as_latin_1, msgspec.to_builtins(message, builtin_types=(bytes,)))
+        )
 
 
 def decode(frame: bytes, decoder: msgspec.msgpack.Decoder[Received], receives: Any) -> Received:
@@ -156,10 +158,6 @@ def decode(frame: bytes, decoder: msgspec.msgpack.Decoder[Received], receives: A
     values = _map_texts(_from_latin_1, msgspec.msgpack.decode(memoryview(frame)[1:]))
     message: Received = msgspec.convert(values, receives)
     return message
-
-
-def _plain_values(message: object) -> Any:
-    return msgspec.to_builtins(message, builtin_types=(bytes,))
 
 
 def _as_latin_1(text: str) -> str:

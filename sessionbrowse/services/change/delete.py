@@ -20,7 +20,7 @@ from sessionbrowse.services.list.locate import header_of
 from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering, usage_at
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.trash_directories import deleted_at, homes, items_of, own_name, own_trash
-from sessionbrowse.store.find.discover import agent_of_path
+from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import Target, admitted, shown_name
 from sessionbrowse.store.write.in_use import FileUsage

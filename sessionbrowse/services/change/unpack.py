@@ -14,7 +14,7 @@ import msgspec
 from sessionbrowse.errors import CannotUndo, RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.services.transaction.change import ChangeResult, noted, recovering
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.transaction.move_together import Move, move_all
+from sessionbrowse.services.transaction.move_together import move_all
 from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.services.transaction.trash_directories import put_aside
 from sessionbrowse.store.find.discover import PACKED_SUFFIX
@@ -90,7 +90,7 @@ def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
     reason = trash.missing(packed) if packed is not None else None
     if reason is not None or (packed is None and not os.path.lexists(original)):
         raise CannotUndo(reason or f"The packed file {clean(original)} is gone. Archive the session instead.")
-    moves = [(target, source) for source, target in _moves(change)]
+    moves = [(str(target), str(source)) for source, target in change.plan["moves"]]
     new = context.journal.begin(
         "undo",
         change.agent,
@@ -124,7 +124,3 @@ def is_unchanged(change: Change, name: str) -> bool:
         return change.left in (None, Fingerprint.of(os.lstat(change.path)))
     except OSError:
         raise CannotUndo(f"{name} is not there any more.") from None
-
-
-def _moves(change: Change) -> list[Move]:
-    return [(str(source), str(target)) for source, target in change.plan["moves"]]

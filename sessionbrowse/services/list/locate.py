@@ -13,7 +13,8 @@ from sessionbrowse.agents import Place
 from sessionbrowse.errors import AmbiguousReference, NoSuchSession, SessionBrowseError
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import Header
-from sessionbrowse.store.find.discover import FoundFile, agent_of_path, discover
+from sessionbrowse.store.find.agent_of_path import agent_of_path
+from sessionbrowse.store.find.discover import FoundFile, discover
 from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_regular
 from sessionbrowse.store.read.summarise import agent_of_file

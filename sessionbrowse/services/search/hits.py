@@ -81,7 +81,7 @@ def entry_hit(
         state=state,
         snippet=line,
         marks=marks,
-        score=_scored(score, summary),
+        score=round(score + min(max(summary.modified or 0, 0) / _SCORE_SPAN_MS, 0.999), 6),
         time_ms=time_ms,
     )
 
@@ -93,7 +93,3 @@ def hit_document(hit: Hit) -> dict[str, object]:
 
 
 _SHOWN = ("path", "id", "agent", "cwd", "entry_id", "role", "state", "snippet", "score")
-
-
-def _scored(score: float, summary: Summary) -> float:
-    return round(score + min(max(summary.modified or 0, 0) / _SCORE_SPAN_MS, 0.999), 6)

@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Marks, Place, attribute
 from sessionbrowse.agents.base import names_in
-from sessionbrowse.store.find.file_stamp import FileStamp
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many, read_many, stat_many
 
 SUFFIX = ".jsonl"
@@ -33,6 +32,36 @@ NO_SESSION_FILES = frozenset({"run-history.jsonl"})
 _NamedFile: TypeAlias = tuple[str, os.stat_result]
 _Directory: TypeAlias = tuple[list[_NamedFile], list[str]]
 """The files of a directory that may be sessions, and its folders, both sorted by name."""
+
+
+class FileStamp(Struct, frozen=True, gc=False):
+    """The identity of one version of a file: a file with an equal stamp has the same content.
+
+    Times are nanoseconds since 1970, `size` is bytes.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    device: int
+
+    def has_stamp_of(self, other: FileStamp) -> bool:
+        """Tell whether both stamps are of the same version of the same file."""
+        return (
+            self.size == other.size
+            and self.mtime_ns == other.mtime_ns
+            and self.ctime_ns == other.ctime_ns
+            and self.inode == other.inode
+            and self.device == other.device
+            and self.path == other.path
+        )
+
+
+def stamp_of(path: str, status: os.stat_result) -> FileStamp:
+    """Return the stamp of the file at `path` whose `os.stat` result is given."""
+    return FileStamp(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
 
 
 class FoundFile(FileStamp, frozen=True, gc=False):
@@ -106,16 +135,6 @@ def is_session_name(name: str) -> bool:
 def is_packed(path: str) -> bool:
     """Tell by its name whether a session file was packed by `omp gc --archive`."""
     return path.endswith(PACKED_SUFFIX)
-
-
-def agent_of_path(path: str, marks: Marks | None = None) -> str:
-    """Return the agent of a file by its path: by marks, the form of its folder, and the name of its store."""
-    if path.endswith(TRANSCRIPT_SUFFIX) and not (marks and marks.agents):
-        return "indusagi"
-    owner = owner_by_name(path)
-    folder = os.path.basename(os.path.dirname(path))
-    in_store = os.path.basename(os.path.dirname(os.path.dirname(path))) == "sessions"
-    return attribute([owner] if owner else [], folder if in_store else "", marks or Marks())
 
 
 def owner_by_name(path: str) -> str | None:

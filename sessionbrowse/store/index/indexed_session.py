@@ -14,8 +14,8 @@ from sessionbrowse.model.session.build_session import session_of
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.store.find.discover import agent_of_path
-from sessionbrowse.store.find.file_stamp import stamp_of
+from sessionbrowse.store.find.agent_of_path import agent_of_path
+from sessionbrowse.store.find.discover import stamp_of
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.packed_entries import PackedColumns, unpack
 from sessionbrowse.store.index.read_state import State

@@ -16,8 +16,7 @@ import msgspec
 
 from sessionbrowse.agents import Marks
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.store.find.discover import FoundFile
-from sessionbrowse.store.find.file_stamp import FileStamp
+from sessionbrowse.store.find.discover import FileStamp, FoundFile
 
 ORDINARY, TRANSCRIPT, FOREIGN = 0, 1, 2
 """The kinds of files: sessions, indusagi's transcripts, and other programs' sessions, of which only names are kept."""

@@ -15,7 +15,8 @@ from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.store.find.discover import agent_of_path, is_packed
+from sessionbrowse.store.find.agent_of_path import agent_of_path
+from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.read.archive import Unpacked
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_content, read_at, unreadable
 from sessionbrowse.store.read.line_feeder import feed_lines

@@ -1,0 +1,18 @@
+"""Tell the agent of a session file by its path alone, for a file that no walk over the places found."""
+
+from __future__ import annotations
+
+import os
+
+from sessionbrowse.agents import Marks, attribute
+from sessionbrowse.store.find.discover import TRANSCRIPT_SUFFIX, owner_by_name
+
+
+def agent_of_path(path: str, marks: Marks | None = None) -> str:
+    """Return the agent of a file by its path: by marks, the form of its folder, and the name of its store."""
+    if path.endswith(TRANSCRIPT_SUFFIX) and not (marks and marks.agents):
+        return "indusagi"
+    owner = owner_by_name(path)
+    folder = os.path.basename(os.path.dirname(path))
+    in_store = os.path.basename(os.path.dirname(os.path.dirname(path))) == "sessions"
+    return attribute([owner] if owner else [], folder if in_store else "", marks or Marks())
