@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from sessionbrowse.demo import make_demo
 from tests import house
 from tests.count_lines import code_lines
 from tests.files_run import MOST_FILES, MOST_FILES_BELOW_THE_SCREEN, below_the_screen, files_of_list
-from tests.places import questions
+from tests.places import command_places, questions
 from tests.sentences import sentences
 
 
@@ -77,3 +78,15 @@ def test_the_map_names_files_that_exist() -> None:
         )
     ]
     assert missing == []
+
+
+def test_the_map_names_the_file_of_every_key() -> None:
+    text = (house.PACKAGE.parent / "CONTRIBUTING.md").read_text()
+    rows = re.findall(r"^\| (`[a-z_*` ]+`)[^|]*\| `(tui/[a-z_/<>]+)` \|$", text, re.MULTILINE)
+    found: dict[str, set[str]] = {}
+    for ids, file in rows:
+        for pattern in ids.replace("`", "").split():
+            for id in fnmatch.filter(command_places(), pattern):
+                found.setdefault(id, set()).add(f"{file.replace('<id>', id)}.py")
+    wrong = {id: files for id, files in command_places().items() if not found.get(id, set()) & files}
+    assert wrong == {}
