@@ -1,4 +1,4 @@
-"""The envelopes of a session: some are kept, the others are read from the file on demand."""
+"""The envelopes of a session file (entries without contents): some are kept, the others are read from it on demand."""
 
 from __future__ import annotations
 

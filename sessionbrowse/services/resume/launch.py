@@ -75,7 +75,7 @@ def command_argv(command: ResumeCommand, template: Sequence[str]) -> tuple[str, 
     """
     reason = why_no_command(template)
     if reason is not None:
-        raise CannotResume(f"{reason} The example settings show one.")
+        raise CannotResume(f"{reason} The example settings show a valid command.")
     words: list[str] = []
     for word in template:
         if word == "{argv}":

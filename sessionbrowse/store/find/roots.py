@@ -19,7 +19,7 @@ from sessionbrowse.store.find.discover import FoundFile, Skipped, discover, owne
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many, patient_disk, read_many
 
 ROOT_SOURCE = "--root"
-"""The source of places in roots that the user named."""
+"""The `source` of each `Place` found in a directory that the user gave as a root."""
 _SAMPLED_FILES = 16
 
 
@@ -204,7 +204,7 @@ def _stores_below(directory: str) -> list[str]:
 
 
 def _kinds(directory: str) -> list[str]:
-    """Return the kinds of places in a directory, by its name and its content."""
+    """Return the layouts (`PlaceKind`) of the session files in a directory, judged by its name and its content."""
     name = os.path.basename(directory)
     if name == "sessions":
         return ["projects"]

@@ -37,7 +37,7 @@ class Asker(Generic[T]):
             os.register_at_fork(after_in_child=self._ask_nothing)
 
     def _ask_nothing(self) -> None:
-        """Start without questions and threads: a forked process has no threads of its parent, only their locks."""
+        """Begin with a new lock and no questions or threads: a fork copies the parent's locks, but not its threads."""
         self._changed = threading.Condition()
         self._asked: set[str] = set()
         self._begun: dict[str, float] = {}

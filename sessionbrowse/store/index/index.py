@@ -98,7 +98,8 @@ class Index:
     def rows(self) -> list[ListRow]:
         """Return a row for every file, in no order.
 
-        They come from the overview, which is renewed first if it is outdated and no other process is writing.
+        They come from the table `overview`, which holds all rows as one packed value; if it is outdated, it is renewed
+        first, unless another process is writing.
 
         Raises:
             sqlite3.DatabaseError: the index is damaged.

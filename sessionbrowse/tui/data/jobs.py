@@ -85,7 +85,7 @@ class Lane:
             receive(outcome)
 
     def ask(self, work: Work) -> int:
-        """Run `work` in a thread instead of the earlier request; return its stamp."""
+        """Cancel the earlier request and run `work` in a thread; return the number (stamp) of the new request."""
         with self._lock:
             self.stamp += 1
             self._after = None

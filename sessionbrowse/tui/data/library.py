@@ -114,7 +114,7 @@ class Library:
         self._families: dict[str, int] | None = None
         self._summaries: dict[str, Summary] = {}
         self._opening: FirstRows | None = None
-        # The first rows that did not come again: they may be gone.
+        # Paths of the first rows whose sessions were not found again yet: their files may be gone.
         self._unconfirmed: set[str] = set()
         self.is_complete = False
         """Whether all sessions of the index, or of the disk, are here."""
@@ -158,7 +158,11 @@ class Library:
         return self._opening is not None
 
     def first_rows(self, order: str) -> FirstRows | None:
-        """Return the first rows of a start with these sessions; None while files are read that no index has."""
+        """Return the rows that the next start shows first, computed anew if all sessions are here.
+
+        Before that they are the rows that this start began with; None if it had none, or if files are read without the
+        index.
+        """
         if self._opening is not None or not self.is_complete:
             return self._opening
         return make_first_rows([each for each in self._summaries.values() if not (each.hidden or each.archived)], order)

@@ -83,7 +83,7 @@ class ListState:
         self.last_folder = folder if folder is not None else self.last_folder
 
     def other_folder(self, current: Summary | None) -> str | None:
-        """Return the folder that the scope command goes to from all folders; None if there is none."""
+        """Return the folder to which the scope command switches when all folders are shown; None if there is none."""
         known = {row.cwd for row in self.projects}
         for folder in (self.last_folder, self.library.here, current.cwd if current is not None else None):
             if folder is not None and folder in known:

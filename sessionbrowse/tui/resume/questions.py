@@ -79,7 +79,8 @@ def _check_out(
     changes = screen.browser.changes
     target = changes.target(summary)
     entry_id = left.entry_id or ""
-    # The user already consented for both steps. A running omp would lose the added line.
+    # A user who resumes although the session may be in use agrees to the checkout too. For omp the user
+    # is asked again, because an omp that has the session open stops saving once the checkout adds a line.
     force = force and AGENTS[summary.agent].bears_appends
 
     def make(run: ChangeRun) -> CheckedOut:

@@ -138,7 +138,7 @@ def test_placeholders_become_the_agents_words(template: tuple[str, ...], words: 
 
 @pytest.mark.parametrize("template", [(), ("kitty",), ("kitty", "{cwd}")])
 def test_a_command_without_a_place_for_the_agent_is_refused(template: tuple[str, ...]) -> None:
-    with pytest.raises(CannotResume, match="The example settings show one"):
+    with pytest.raises(CannotResume, match="The example settings show a valid command"):
         command_argv(COMMAND, template)
 
 
