@@ -35,7 +35,7 @@ class ChangeQueue:
 
     @property
     def busy(self) -> bool:
-        """Whether work runs or waits, or a result is not delivered yet."""
+        """True if work runs or waits, or a result is not delivered yet."""
         return self._runs
 
     def drain(self, then: Callable[[], None]) -> None:

@@ -65,7 +65,7 @@ class ChangeRunner:
 
     @property
     def busy(self) -> bool:
-        """Whether a change is running."""
+        """True if a change is running."""
         return self._queue.busy
 
     def drain(self, then: Callable[[], None]) -> None:

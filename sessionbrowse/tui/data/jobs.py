@@ -44,7 +44,7 @@ class Job:
         self._stale = threading.Event()
 
     def cancelled(self) -> bool:
-        """Whether a newer request replaced this job, or its lane was cancelled."""
+        """True if a newer request replaced this job, or its lane was cancelled."""
         return self._lane.stamp != self.stamp
 
     def pause(self, seconds: float) -> None:
@@ -119,12 +119,12 @@ class Lane:
 
     @property
     def busy(self) -> bool:
-        """Whether a request that is not cancelled runs or waits."""
+        """True if a request that is not cancelled runs or waits."""
         running = self._running
         return (running is not None and not running.cancelled()) or self._next is not None or self._after is not None
 
     def is_current(self, outcome: Outcome) -> bool:
-        """Whether the outcome belongs to the newest request."""
+        """True if the outcome belongs to the newest request."""
         return outcome.stamp == self.stamp
 
     def deliver(self, outcome: Outcome) -> None:

@@ -48,7 +48,7 @@ class Filter(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it matches every session."""
+        """True if it matches every session."""
         return self.query.is_empty and self.problem is None
 
 
@@ -117,7 +117,7 @@ class Library:
         # Paths of the first rows whose sessions were not found again yet: their files may be gone.
         self._unconfirmed: set[str] = set()
         self.is_complete = False
-        """Whether all sessions of the index, or of the disk, are here."""
+        """True if all sessions of the index, or of the disk, are here."""
         # The list last asked for (project, named only, hidden too, archived), and the hits of the filter typed in it.
         self._asked: tuple[str | None, bool, bool, bool] | None = None
         self._chosen: list[Summary] = []
@@ -154,7 +154,7 @@ class Library:
 
     @property
     def is_opening(self) -> bool:
-        """Whether only the first rows were added so far."""
+        """True if only the first rows were added so far."""
         return self._opening is not None
 
     def first_rows(self, order: str) -> FirstRows | None:

@@ -59,7 +59,7 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def restores(self) -> bool:
-        """Whether the browser opens as it was left: not for the demo, nor while a session is picked."""
+        """True if the browser opens as it was left: not for the demo, nor while a session is picked."""
         return self.settings.restore and self.demo is None and self.pick is None
 
     @property
@@ -69,7 +69,7 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def has_index(self) -> bool:
-        """Whether an index exists, which makes the start fast."""
+        """True if an index exists, which makes the start fast."""
         return os.path.exists(self.cache / INDEX_FILE)
 
     def request(self) -> MonitorDisk:

@@ -25,7 +25,7 @@ class SearchClient:
 
     @property
     def is_running(self) -> bool:
-        """Whether the search program runs."""
+        """True if the search program runs."""
         return self._channel is not None
 
     def listen(self, listener: Listener) -> None:

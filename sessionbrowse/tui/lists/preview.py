@@ -33,7 +33,7 @@ class Preview:
 
     @property
     def due(self) -> bool:
-        """Whether the preview is still to follow the cursor."""
+        """True if the preview is still to follow the cursor."""
         return self._is_due or self._resting.due
 
     @property

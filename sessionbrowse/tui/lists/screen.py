@@ -344,7 +344,7 @@ class BrowseScreen(PanedScreen):
 
     @property
     def busy(self) -> bool:
-        """Whether background work, or the wait before a preview, is under way."""
+        """True if background work, or the wait before a preview, is under way."""
         return super().busy or self.preview.due or self.updates.refresh_due or self.updates.throttle.due
 
     def on_screen_resume(self) -> None:

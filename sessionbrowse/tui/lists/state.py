@@ -74,7 +74,7 @@ class ListState:
 
     @property
     def is_flat(self) -> bool:
-        """Whether every session has a row of its own: threads and filters fold no families."""
+        """True if every session has a row of its own: threads and filters fold no families."""
         return self.effective_sort == "threaded" or not self.filter.is_empty
 
     def choose_folder(self, folder: str | None) -> None:
@@ -149,7 +149,7 @@ class ListFilter:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether matches are still to come."""
+        """True if matches are still to come."""
         return self._answers is not None and self._answers.is_waiting
 
     def rows(self, rows_of: Callable[[Filter], Sequence[Row]]) -> Sequence[Row] | None:

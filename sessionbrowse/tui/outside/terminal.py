@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def terminal_is_gone() -> bool:
-    """Whether the terminal was closed.
+    """True if the terminal was closed.
 
     The signal for it may not arrive; Textual's input thread would then read nothing at full speed for ever.
     """

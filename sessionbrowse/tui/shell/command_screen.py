@@ -59,7 +59,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     """The only context while a text line is focused."""
 
     IS_FIRST: ClassVar[bool] = False
-    """Whether it is the first screen; the styles of the others are read after the first paint."""
+    """True if it is the first screen; the styles of the others are read after the first paint."""
 
     class Delivered(Message):
         """A background job produced a value."""
@@ -98,12 +98,12 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @property
     def is_top(self) -> bool:
-        """Whether no screen is above it; only the top screen can be dismissed."""
+        """True if no screen is above it; only the top screen can be dismissed."""
         return self.app.screen is self
 
     @property
     def is_seen(self) -> bool:
-        """Whether every screen above it is transparent; Textual's `is_current` ignores their colours."""
+        """True if every screen above it is transparent; Textual's `is_current` ignores their colours."""
         stack = self.app.screen_stack
         above = stack[stack.index(self) + 1 :] if self in stack else stack
         return all(screen.styles.background.a < 1 for screen in above)
@@ -141,7 +141,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @property
     def typing(self) -> bool:
-        """Whether a text line is focused."""
+        """True if a text line is focused."""
         return isinstance(self.focused, Input)
 
     async def press(self, event: events.Key) -> bool:
@@ -341,7 +341,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @property
     def busy(self) -> bool:
-        """Whether background work is running."""
+        """True if background work is running."""
         return any(lane.busy for lane in self._lanes.values())
 
     def on_unmount(self) -> None:

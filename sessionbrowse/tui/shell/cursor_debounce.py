@@ -29,7 +29,7 @@ class Resting:
 
     @property
     def due(self) -> bool:
-        """Whether `do` is still to be called."""
+        """True if `do` is still to be called."""
         return self._timer is not None
 
     def moved(self) -> bool:

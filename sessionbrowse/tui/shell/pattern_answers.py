@@ -42,7 +42,7 @@ class PatternAnswers:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether answers are still to come."""
+        """True if answers are still to come."""
         return bool(self._missing) and self.problem is None
 
     def is_in(self, pattern: str, text: str) -> bool:
