@@ -26,7 +26,7 @@ _PLAIN, _WITH_SURROGATES = b"\0", b"\1"
 
 
 class Channel(Generic[Received]):
-    """One end of a channel; it also knows the program at the other end if this process started it.
+    """One end of a message channel between two processes; holds the other process too if this process started it.
 
     Messages are msgspec structs, tagged if there are several kinds; `receives` is the union of the types of incoming
     messages. Several threads may send; only one may receive.
@@ -65,7 +65,7 @@ class Channel(Generic[Received]):
         return True
 
     def receive(self, seconds: float | None = None) -> Received | None:
-        """Return the next message; None after a timeout in seconds, or at the end, which sets `is_over`."""
+        """Return the next message; None after `seconds`, or if the other end is closed, which sets `is_over`."""
         try:
             if seconds is not None and not self._connection.poll(seconds):
                 return None

@@ -225,7 +225,7 @@ class DiskMonitor:
     def _watch(self) -> None:
         """Watch the session directories.
 
-        This visits every directory; without an index, the first rows are sent before.
+        Watching visits every directory, so without an index the first rows are sent before.
         """
         self._is_watching = True
         self._watcher.watch([place.root for place in self._places])
@@ -244,7 +244,8 @@ class DiskMonitor:
         self._send_changed(known)
         done = len(files) - len(stale)
         pending: list[Summary] = []
-        # The first batch is a full screen of rows: meanwhile the browser lays out its screen anyway.
+        # The browser needs this long to lay out its screen anyway, so the first batch can wait until it fills the
+        # screen.
         deadline = time.monotonic() + BATCH_SECONDS
         before_long = {file.path for file, following in pairwise(stale) if following.size >= LONG_BYTES}
         for file, summary in self._summaries.read(stale):
@@ -349,7 +350,8 @@ class DiskMonitor:
         for summary in summaries:
             before = self._sent.get(summary.path)
             if before is not None and before.parent_session == summary.parent_session and not summary.parent_path:
-                # The parent is known again only after all sessions are read; until then the old link stays.
+                # The parent of a session is found only after all sessions are read; until then keep the link sent
+                # before.
                 summary = replace(summary, parent_path=before.parent_path) if before.parent_path else summary
             if before != summary:
                 self._sent[summary.path] = summary

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from sessionbrowse.store.index.rows import ListRow
 
 FIRST_ROWS = 120
-"""Sessions that fit on the first screen of any terminal."""
+"""Number of sessions that are saved: enough to fill the first screen of any terminal."""
 FILE = f"{INDEX_FILE}-first-rows"
-"""The file's name: it begins like the index's, so that the file is deleted together with the index."""
+"""Name of the file of saved first rows; it begins like the index file's name, so both are deleted together."""
 _PLACES = ("_DIR", "_PROFILE", "HOME")
 """Endings of the environment variables that choose where agents keep sessions."""
 
 
 class _Saved(Struct, frozen=True):
-    """The content of the file; the rows are shown again only for the same scope and sort order."""
+    """The content of the file of first rows; the rows are shown again only for the same scope and sort order."""
 
     scope: BrowserScope
     order: str
@@ -52,7 +52,7 @@ def saved_first_rows(request: MonitorDisk) -> FirstRows | None:
 
 
 def save_first_rows(request: MonitorDisk, first_rows: FirstRows) -> None:
-    """Save the first rows beside the index, if there is one. An error is no reason not to end."""
+    """Save the first rows beside the index, if there is one; an error must not keep the browser from ending."""
     if not os.path.exists(os.path.join(request.cache, INDEX_FILE)):
         return
     saved = _Saved(_scope_of(request), first_order(request), first_rows)
@@ -73,7 +73,7 @@ def first_order(request: MonitorDisk) -> str:
     if request.state is not None:
         view, _ = recall(request.state, scope_key(request.roots, request.agents))
         order = view.sort if view is not None and view.holds("sort", order) else order
-    # A thread is as new as its newest session; relevance is an order of hits only.
+    # Threads are sorted by their newest session, so their first rows are the recent ones. Relevance needs a filter.
     return "recent" if order in ("threaded", "relevance") else order
 
 

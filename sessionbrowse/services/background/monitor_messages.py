@@ -109,13 +109,13 @@ class SessionsInUse(Struct, frozen=True, tag=True):
 
 
 class Notice(Struct, frozen=True, tag=True):
-    """A sentence for the user."""
+    """A sentence that the browser shows to the user as a toast."""
 
     sentence: str
 
 
 class MonitorFailed(Struct, frozen=True, tag=True):
-    """The reason why the disk monitor stopped; the last message."""
+    """The reason why the disk monitor stopped; it sends no message after this one."""
 
     sentence: str
 

@@ -16,7 +16,7 @@ class SearchSessions(BrowserScope, frozen=True, kw_only=True, tag=True):
 
 
 class Find(Struct, frozen=True, tag=True):
-    """Request to search for a text; it ends the previous search. The search pauses after `limit` hits.
+    """Request to search for a text; the previous search ends. The search pauses after `limit` hits.
 
     `stamp` is the number of the request; every answer to it has the same number.
     """

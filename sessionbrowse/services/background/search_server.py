@@ -48,7 +48,7 @@ FIRST_PAGE_SECONDS = 0.008
 PAGE_SECONDS = 0.1
 FIRST_PAGE_HITS = 40
 RECENT_CHARACTERS = 6_000_000
-"""Maximum size of the recent messages in memory; there, common words are found faster than in the index."""
+"""Maximum size of the recent messages in memory; common words are found faster in memory than in the index."""
 RECENT_SESSIONS = 400
 RESCAN_SECONDS = 10.0
 CHECKPOINT_SECONDS = 0.1
@@ -283,7 +283,7 @@ class SearchServer:
         try:
             self._scan_all()
         except SessionBrowseError as error:
-            # A given root no longer exists.
+            # A root directory given by the user no longer exists.
             self._set_note(error.sentence)
             self._deliver(None, last=True)
 
@@ -297,7 +297,8 @@ class SearchServer:
         for batch in scan(self._scope, cancelled=lambda: self._ended):
             summaries.update({each.path: each for each in batch.summaries})
             if len(summaries) >= enough:
-                # The number doubles each time, so that all repeated searches together cost about one full search.
+                # Each delivery repeats the search. As the number of sessions doubles each time, all repeated searches
+                # together cost about one full search.
                 enough = len(summaries) * 2
                 self._deliver(Snapshot(list(summaries.values())), last=False)
         self._deliver(Snapshot(list(summaries.values())), last=True)

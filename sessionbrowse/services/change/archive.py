@@ -124,7 +124,7 @@ def _carry_out(
     with recovering(context, change):
         move_all(moves)
     notes = noted(context, change, {"path": path}, None)
-    # The folder stays if other archived sessions lie in it.
+    # The archive folder stays if it contains other sessions.
     with suppress(OSError):
         if os.path.basename(os.path.dirname(was)) == ARCHIVE_FOLDER:
             os.rmdir(os.path.dirname(was))

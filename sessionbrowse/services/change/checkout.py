@@ -95,7 +95,7 @@ def write_checkout(
     session = file.session
     at = session.ids[place.index] if place.index != ROOT else None
     if place.index != ROOT and not at:
-        raise RefusedWrite("This entry has no id, so nothing can hang on it.")
+        raise RefusedWrite("This entry has no id, so no entry can be added below it.")
     result = CheckedOut(
         done=origin.verb, path=file.path, entry_id=wanted_id, at=at, leaf_id=session.leaf_id, text=place.text
     )
@@ -122,7 +122,7 @@ def standing_at(session: Session) -> int | None:
 
 
 def place_of(session: Session, index: int) -> CheckoutPoint:
-    """Return the point at which the program resumes for an entry: the entry itself, or the parent of a user message."""
+    """Return the point to resume at after checking out an entry: the entry itself; for a user message, its parent."""
     kind = session.kind(index)
     is_prompt = kind.type == "message" and kind.role == "user"
     if not is_prompt and (kind.type != "custom_message" or session.agent == "omp"):

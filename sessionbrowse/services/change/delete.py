@@ -59,7 +59,7 @@ class DeletePlan(Struct, frozen=True, kw_only=True):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All paths, the session's first."""
+        """The paths of all files that a deletion would remove, the session file first."""
         return (self.path, *self.companions)
 
 
@@ -123,7 +123,7 @@ def delete(
         after = {"into": into, "items": [msgspec.to_builtins(item) for item in trashed]}
         notes = noted(context, change, after, None)
     if any(item.item is None for item in trashed):
-        notes += ("The system's trash did not say where it put this; restore it there if you need it back.",)
+        notes += ("The trash did not say where it put the session; to get it back, restore it from there.",)
     return Deleted(
         done="delete",
         path=plan.path,

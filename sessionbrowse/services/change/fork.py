@@ -140,7 +140,7 @@ def opened_source(path: str, agent: str | None) -> Session:
 
 
 def cut_at(session: Session, index: int) -> ForkPoint:
-    """Return the end of a fork at an entry: the entry itself, or the parent of a user message."""
+    """Return the last entry to copy for a fork at an entry: the entry itself; for a user message, its parent."""
     kind = session.kind(index)
     if kind.type == "message" and kind.role == "user":
         place = place_of(session, index)
@@ -180,7 +180,7 @@ def folder_for(session: Session, cwd: str, is_given: bool, place: Place | None, 
         return here
     folder = os.path.join(root, agent.folder_of(cwd, around))
     if not is_path(folder):
-        raise RefusedWrite("The session names a directory that no disk can hold; name another one for the new session.")
+        raise RefusedWrite("The session's directory is not a valid path; name another directory for the new session.")
     refuse_outside(folder, root)
     return folder
 

@@ -53,7 +53,7 @@ class Relocation(Struct, frozen=True, kw_only=True):
 
 
 class Relocated(ChangeResult, frozen=True, kw_only=True):
-    """The sessions that were moved, or with `dry_run` would be; `mended` are their forks, which name the new path."""
+    """The sessions that were moved, or with `dry_run` would be; `mended` are forks whose parent path was updated."""
 
     sessions: tuple[Relocation, ...]
     mended: tuple[str, ...]
@@ -219,7 +219,7 @@ def _target(session: _Session, old: str, new: str, context: ChangeContext) -> st
         return session.file.path
     target = os.path.join(root, AGENTS[session.agent].folder_of(cwd, context.around), *below[1:], name)
     if not is_path(target):
-        return session.file.path  # the header may name a path that no disk can hold
+        return session.file.path  # the header may contain a path that is not valid on any disk
     refuse_outside(os.path.dirname(target), root)
     return target
 

@@ -2,7 +2,7 @@
 
 Its steps:
 
-1. `roots.scan_passes`: from places to session files with their stamps.
+1. `roots.scan_passes` finds the session files below the searched directories, with their stamps (size and time).
 2. Files that did not change since they were indexed are represented by their index rows.
 3. Changed files are read: a few into the index, the others into summaries (without an index, all of them).
 4. `newest` or `select` filters and sorts; an index row has all the fields that `newest` needs.

@@ -25,7 +25,7 @@ _LARGEST_HEAD_BYTES = 1024 * 1024
 
 
 class Located(Struct, frozen=True):
-    """The session that a reference names: its file, its agent, and the place of the scope that contains it, if any."""
+    """The session that a reference names: its file, its agent, and the place (searched directory) around it, if any."""
 
     path: str
     agent: str

@@ -20,11 +20,11 @@ from sessionbrowse.store.read.summarise import summaries_of
 
 AT_ONCE_FILES = 50
 AT_ONCE_BYTES = 16 * 1024 * 1024
-"""Limits for reading changed files into the index first; if there are more, the browser shows them before."""
+"""Most bytes of changed files that are read into the index at once; more are first read for the browser only."""
 
 
 class _Cached(Struct, frozen=True, gc=False):
-    """A summary and the stamp of its file; a stamp that is a `FileRow` was not yet compared with the file."""
+    """A summary and its file's stamp (size and time of change), a `FileRow` until it is compared with the file."""
 
     stamp: FileStamp
     summary: Summary

@@ -114,7 +114,7 @@ def open_in_tmux(command: ResumeCommand, environ: Mapping[str, str], *, split: b
             argv, stdin=subprocess.DEVNULL, capture_output=True, env=dict(environ), timeout=TMUX_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise CannotResume(f"tmux could not be asked: {getattr(error, 'strerror', None) or error}.") from error
+        raise CannotResume(f"tmux could not be run: {getattr(error, 'strerror', None) or error}.") from error
     if done.returncode:
         raise CannotResume(f"tmux refused: {_last_words(done.stderr)}")
 

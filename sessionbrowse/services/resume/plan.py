@@ -177,7 +177,7 @@ def _has_null_line(descriptor: int) -> bool:
 
 
 def _overlapping(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield overlapping pieces: each begins with the end of the previous one; the last one ends in a newline."""
+    """Yield overlapping pieces of a file: each begins with the end of the previous one; the last ends in a newline."""
     rest = b""
     for piece in pieces:
         joined = rest + piece

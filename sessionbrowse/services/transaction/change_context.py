@@ -27,7 +27,7 @@ class ChangeContext(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def real(cls) -> ChangeContext:
-        """Return the context of this process."""
+        """Return the change context of this process: its real home, clock and journal."""
         around = real_surroundings()
         directory = str(state_dir(around.environ))
         return cls.at(around, directory, lambda: time.time() * 1000)

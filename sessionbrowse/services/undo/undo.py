@@ -181,7 +181,7 @@ def _named(changes: dict[str, Change], change_id: str) -> Change:
     if found.undone_by is not None:
         raise CannotUndo(f"The {found.verb} {found.id} is undone already.")
     if found.undoes is not None:
-        raise CannotUndo(f"{found.id} took a change back itself; make that change again instead.")
+        raise CannotUndo(f"{found.id} is itself an undo; make the change that it undid again instead.")
     if found.state != "done":
         raise CannotUndo(f"The {found.verb} {found.id} was never made: {found.reason or 'it was cut short'}.")
     if found.verb not in UNDOERS:
@@ -194,7 +194,8 @@ def _take_back(change: Change, context: ChangeContext, force: bool) -> ChangeRes
         try:
             return UNDOERS[change.verb].take_back(change, context, force)
         except LostForGood as error:
-            # Without this mark it would stay the last change for ever, and block the undo of earlier changes.
+            # A change that is not recorded as lost would stay the last one for ever, and block the undo of earlier
+            # changes.
             context.journal.lost(change, error.sentence)
             raise
 
