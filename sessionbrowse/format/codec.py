@@ -138,7 +138,7 @@ def _float(value: Json) -> float | None:
 
 
 def _int(value: Json) -> int | None:
-    """Return a whole number, else None; 3.0 counts as one, because JavaScript does not distinguish it from 3."""
+    """Return a number as an int if it is whole, else None; 3.0 is whole, as JavaScript does not tell it from 3."""
     is_whole = value.__class__ is int or (value.__class__ is float and value.is_integer())
     return int(value) if is_whole else None
 

@@ -17,7 +17,7 @@ def json_line(value: Json) -> bytes:
     Raises:
         ValueError: a number is infinite or NaN, which JSON cannot hold.
     """
-    import json  # takes 1 ms to import, and only writers need it
+    import json  # imported here: it takes 1 ms, and only code that writes needs it
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = _HALF_PAIR.sub(lambda half: f"\\u{ord(half[0]):04x}", text)

@@ -352,7 +352,7 @@ class SessionInfoEntry(EntryBase, frozen=True, kw_only=True):
 
 
 class ContextEdit(EntryBase, frozen=True, kw_only=True):
-    """A later change of the content of an entry that the model receives (pi 0.87); `replacement` None removes it."""
+    """An edit of an earlier entry as the model receives it (pi 0.87): `replacement` is new content, None hides it."""
 
     target_id: str | None = None
     replacement: dict[str, Json] | None = None
@@ -428,7 +428,7 @@ Entry = (
 
 
 class BadLine(Struct, frozen=True):
-    """A line that is not JSON; `reason` is the sentence that the user reads."""
+    """A line that is not JSON; `reason` is a sentence that tells the user what is wrong."""
 
     reason: str
 

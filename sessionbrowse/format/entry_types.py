@@ -84,15 +84,15 @@ ENTRY_TYPES: dict[str, type[EntryBase]] = {
 
 PLAIN_TYPES = frozenset(
     {
-        "context_compaction",  # atomic 0.8.26–0.9.8; retired and without effect
-        "context_window_change",  # atomic 0.9.0–0.9.10; retired
-        "credential_pin",  # omp: which account served the session; a pseudonym
-        "mcp_tool_selection",  # omp 13–16
-        "model_usage",  # omp: cost of a call that left no message
-        "reset_boundary",  # omp's `/clear`: nothing before it reaches the model
-        "session_init",  # omp: the prompt and tools a subagent was started with
-        "title_change",  # omp's record of a renaming; the title slot decides the name
-        "usage",  # pi 0.86: money spent without a message
+        "context_compaction",  # atomic 0.8.26–0.9.8: an older kind of compaction, which has no effect now;
+        "context_window_change",  # atomic 0.9.0–0.9.10: a change of the context window;
+        "credential_pin",  # omp: the account that served the session, as a hash;
+        "mcp_tool_selection",  # omp 13–16: the chosen MCP tools;
+        "model_usage",  # omp: the cost of a model call that left no message;
+        "reset_boundary",  # omp: `/clear`, after which the model receives no older entry;
+        "session_init",  # omp: the prompt and tools that a subagent was started with;
+        "title_change",  # omp: a renaming; the title slot decides the name;
+        "usage",  # pi 0.86: the cost of a model call that left no message
     }
 )
 UNREAD_KEYS = frozenset(

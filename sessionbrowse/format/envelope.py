@@ -38,7 +38,7 @@ class Spending(Struct, frozen=True, gc=False, array_like=True):
 
     @property
     def tokens(self) -> int:
-        """All tokens, added up as pi does; the stored `totalTokens` is not used."""
+        """Sum of the tokens of all kinds, as pi computes it; the stored `totalTokens` is not used."""
         return whole(self.input + self.output + self.cache_read + self.cache_write)
 
 
@@ -116,7 +116,7 @@ def read_envelope(line: bytes) -> Envelope | BadLine:
 
 TASK_TOOL = "task"
 """The tool by which omp starts a subagent."""
-TOO_DEEP = "nested too deeply: what lies deepest is left out"
+TOO_DEEP = "nested too deeply: the deepest lists and objects are left out"
 CONTENT_NULL = "the content is null"
 NO_CONTENT = "the message has no content"
 _NEED_CONTENT = frozenset({"user", "assistant"})
@@ -248,13 +248,13 @@ def _of_transcript(value: dict[str, Json]) -> Envelope:
         tool_calls=calls,
         message_ms=_number(body.get("timestamp")),
         spent=_odd_spent(body.get("usage")),
-        problem=None if usable else "the node lacks a text id, role or time: indusagi ignores it",
+        problem=None if usable else "the entry lacks an id, role or time that is text: indusagi ignores it",
         schema=TRANSCRIPT_SCHEMA,
     )
 
 
 class _Oddities:
-    """Reads the values of an odd entry and collects their problems, the worst first."""
+    """Reads the values of an entry in an unusual form and collects its problems, the worst first."""
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems

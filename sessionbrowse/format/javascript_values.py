@@ -16,7 +16,7 @@ from sessionbrowse.format.json_value import Json
 
 
 class Missing(Enum):
-    """The type of `MISSING`."""
+    """The type of `MISSING`, the value of a key that an object does not have."""
 
     KEY = "undefined"
 

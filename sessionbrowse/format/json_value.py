@@ -27,7 +27,7 @@ class BadJson(ValueError):
 
 
 def loads(line: bytes) -> Json:
-    """Decode one line, with or without newline; lists and objects below `MAX_DEPTH` levels are emptied.
+    """Decode one line, with or without newline; lists and objects nested deeper than `MAX_DEPTH` are emptied.
 
     Raises:
         BadJson: the line is no JSON value.
@@ -41,7 +41,7 @@ def loads(line: bytes) -> Json:
 
 
 def _loads_like_javascript(line: bytes) -> Json:
-    import json  # takes 1 ms to import, and only odd lines need it
+    import json  # imported here: it takes 1 ms, and only unusual lines need it
 
     text = line.decode("utf-8", "replace")
     try:

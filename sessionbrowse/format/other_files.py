@@ -15,7 +15,7 @@ PROBED_LINES = 5
 
 
 def recognise(head: bytes) -> str | None:
-    """Return the kind of such a file as the end of a sentence, or None if it may be a session."""
+    """Return the kind of a file that is no session, as the end of a sentence; None if it may be a session."""
     has_header = False
     for value in _first_objects(head):
         kind = value.get("type")

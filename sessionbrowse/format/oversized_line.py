@@ -45,7 +45,7 @@ _WINDOW = 64 * 1024
 class BigLine:
     """Receives the bytes of one line in pieces of any size; `reduced()` returns the small record.
 
-    With `whole` only containers that are nested too deeply are dropped.
+    With `whole` nothing is cut except lists and objects that are nested too deeply.
     """
 
     def __init__(self, *, whole: bool = False) -> None:
@@ -182,7 +182,7 @@ class BigLine:
     def _end_here(self) -> None:
         """Close the innermost container after its last whole member, and skip its other members."""
         end = self._ends[-1]
-        # Every string is replaced by as many letters, so every comma that is left separates members.
+        # Strings are masked by letters of the same length, so every comma that is left separates members.
         masked = _STRING.sub(lambda string: b"x" * len(string[0]), bytes(self._out[end:]))
         comma = masked.rfind(b",")
         del self._out[end + max(0, comma) :]

@@ -40,7 +40,7 @@ def whole_lines(session: Session, read: ReadLine) -> Iterator[bytes]:
 
 
 def kept_path(session: Session, index: int) -> list[int]:
-    """Return the entries on the path to `index` that a fork keeps: all but labels, which are set anew after them."""
+    """Return the entries on the path to `index` that a fork copies: all but label entries, which it writes anew."""
     return [at for at in session.branch(index) if session.kind(at).type != "label"]
 
 

@@ -168,7 +168,7 @@ def _sections(messages: list[ContextMessage]) -> list[tuple[str, list[Block]]]:
         match message:
             case AssistantMessage():
                 sections += _answer_sections(message)
-                # Answers that failed or were cut may contain half a call; only these answers made their calls.
+                # Only calls of an answer that ended with "toolUse" were run; a failed answer may contain half a call.
                 if message.stop_reason == "toolUse":
                     unanswered = dict.fromkeys(made.tool_calls)
             case ToolResultMessage():

@@ -39,7 +39,7 @@ def build(session: Session, at: int | None = None) -> Context:
 def first_place_sent(session: Session, before: int) -> int | None:
     """Return the first position on the active branch, below `before`, whose entry is in the context at the leaf.
 
-    Returns None if there is none. For most programs the later messages are not decoded.
+    Returns None if there is none. For pi and indusagi the messages after that position are not decoded.
     """
     path = session.active_branch()
     if session.rules.context in ("pi", "indusagi") and not session.is_transcript:

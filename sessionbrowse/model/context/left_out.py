@@ -5,7 +5,7 @@ from __future__ import annotations
 from sessionbrowse.model.session.session import Session
 
 SPEAKING_TYPES = frozenset({"message", "custom_message", "branch_summary"})
-"""Types of entries that can become messages: only for these is a compaction or `/clear` given as the reason."""
+"""Entry types that can become messages; only these are reported as left out because of a compaction or `/clear`."""
 
 _USUAL_REASONS = {
     "message": "not for the model",
@@ -54,13 +54,13 @@ _MADE_ONLY_BY = {
 
 
 def missing_reason(session: Session, index: int) -> str:
-    """Say why a `message` entry has no message."""
+    """Return the reason why a `message` entry has no message."""
     problem = session.envelopes[index].problem
     return problem if problem is not None and problem.startswith("the message is") else "the message is missing"
 
 
 def usual_reason(session: Session, index: int) -> str:
-    """Say why an entry of its type is never a message of the context."""
+    """Return the reason why entries of this type are never messages of the context."""
     kind = session.kind(index).type
     if not kind:
         return "not an entry of a session"

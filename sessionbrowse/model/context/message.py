@@ -186,7 +186,7 @@ def context_message(
 
 
 def unsent(message: ContextMessage) -> ContextMessage:
-    """Return a copy of the message marked as not sent; the program keeps it in its list."""
+    """Return a copy of the message with `sent` False: the program keeps it in its list, but does not send it."""
     return replace(message, sent=False, tokens=0)
 
 

@@ -43,7 +43,7 @@ from sessionbrowse.model.session.session import ROOT, Session
 _ROLES = frozenset(
     {"user", "developer", "assistant", "toolResult", "custom", "hookMessage", "branchSummary", "compactionSummary"}
 )
-# A message without a type of its own.
+# The `customType` that omp gives to a custom message without one.
 _DEFAULT_CUSTOM_TYPE = "custom-message"
 _TRANSIENT_CUSTOM_TYPES = frozenset({"prewalk-plan", "vibe-mode-context"})
 _USER_TURN_CUSTOM_TYPES = frozenset({"skill-prompt", "collab-prompt"})
@@ -173,7 +173,7 @@ def _entry_message(session: Session, index: int) -> ContextMessage | str | None:
             if not isinstance(entry, CustomMessage):
                 return None
             if entry.custom_type in _TRANSIENT_CUSTOM_TYPES:
-                return "a note for its own turn only"
+                return "a note that was sent in its own turn only"
             if entry.content is None:
                 return "the content is missing"
             message = custom_message(entry)

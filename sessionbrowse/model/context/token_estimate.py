@@ -97,7 +97,7 @@ def _in_json(value: Json) -> int:
         return 0
     try:
         return _units(msgspec.json.encode(value).decode())
-    except (UnicodeEncodeError, OverflowError, RecursionError):  # a lone surrogate, a huge number, deep nesting
+    except (UnicodeEncodeError, OverflowError, RecursionError):  # lone surrogates, huge numbers, deep nesting
         try:
             return len(json.dumps(value, separators=(",", ":")))
         except RecursionError:

@@ -10,12 +10,12 @@ from sessionbrowse.text import is_time
 
 
 class AgeGroups(Struct, frozen=True):
-    """The beginnings of the groups at one moment, latest first: milliseconds since 1970, and the group's name."""
+    """The age groups as seen at one moment, latest first: beginning (milliseconds since 1970) and name of each."""
 
     starts: tuple[tuple[float, str], ...]
 
     def of(self, time_ms: float | None) -> str:
-        """Return the name of the group of a time; "" without a time."""
+        """Return the name of the age group that contains a time; "" for None."""
         if time_ms is None or not is_time(time_ms):
             return ""
         for start, name in self.starts:
@@ -24,7 +24,7 @@ class AgeGroups(Struct, frozen=True):
         return "Older"
 
     def start(self, group: str) -> float:
-        """Return the beginning of a group; minus infinity for a name that is no group."""
+        """Return the beginning of the age group with this name; minus infinity for an unknown name."""
         return next((start for start, name in self.starts if name == group), float("-inf"))
 
 

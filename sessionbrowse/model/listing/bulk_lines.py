@@ -51,14 +51,14 @@ REFUSED = Refused()
 
 
 def decode_block(lines: list[bytes], decode: Callable[[bytes], Any]) -> DecodedLines:
-    """Decode lines."""
+    """Decode a block of lines, and determine the kind of each line."""
     entries, refused = decode_each(lines, decode, REFUSED)
     messages = [entry.message for entry in entries]
     return DecodedLines(lines, entries, messages, bytes(map(_KINDS.__getitem__, map(type, messages))), refused)
 
 
 def of_kind(values: Sequence[Any], kinds: bytes, kind: int) -> list[Any]:
-    """Return the values of the lines that are of one kind."""
+    """Return the items of `values` whose lines are of this kind."""
     return list(compress(values, kinds.translate(_IS_KIND[kind])))
 
 

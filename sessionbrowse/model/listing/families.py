@@ -1,6 +1,6 @@
 """Families of sessions that a list can fold: forks, copies, runs of subagents, one-message stubs.
 
-The list shows a family in the position of its first member that is no subagent's run and no stub; the others fold
+The list shows one member of a family, the first that is neither a subagent's run nor a stub; the others are folded
 under it.
 """
 

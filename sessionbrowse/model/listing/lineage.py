@@ -26,7 +26,7 @@ class Lineage:
         self._index_by_id: dict[str | None, int] | None = None
 
     def append(self, entry_id: str | None, parent_id: str | None, is_message: bool) -> None:
-        """Add the next entry."""
+        """Add the next entry of the file."""
         self.ids.append(entry_id)
         self.parents.append(parent_id)
         self.is_message.append(is_message)

@@ -130,7 +130,7 @@ def scattered(query: str) -> re.Pattern[str]:
     """Return a pattern that matches a text in lower case if, and only if, `fuzzy` returns a score for it."""
     query = query.lower()
     ways = [query, _swapped(query)]
-    # `*+` forbids backtracking, which could find nothing: the text before a letter's first place has no such letter.
+    # `*+` forbids backtracking, which would be in vain: the skipped text does not contain the letter.
     return re.compile("|".join(["".join([f"[^{re.escape(a)}]*+{re.escape(a)}" for a in way]) for way in ways if way]))
 
 

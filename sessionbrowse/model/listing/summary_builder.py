@@ -36,7 +36,7 @@ from sessionbrowse.text import parse_time
 
 KEPT_FIRST_CHARACTERS = 500
 """Characters of a first message that are stored outside its file."""
-# omp's list reads only this much of a file's beginning, and its end.
+# omp's list reads only this many bytes at a file's beginning, and some at its end.
 OMP_LISTED_HEAD_BYTES = 4096
 SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 """U+2028 and U+2029, at which node's readline ends a line."""
@@ -178,7 +178,7 @@ class SummaryBuilder:
         self._reader.bytes_read, self._reader.torn = offset + sum(map(len, block.lines)), False
 
     def add_block(self, block: LineBlock) -> None:
-        """Add lines that the reader decodes in full."""
+        """Add lines that are not ordinary: the reader decodes them in full."""
         for record in self._reader.read(block):
             self.add(record)
 

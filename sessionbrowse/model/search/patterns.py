@@ -22,7 +22,7 @@ FindFirst = Callable[[str, Sequence[str], Callable[[], bool]], Sequence[MatchSpa
 
 
 class BadPattern(SessionBrowseError):
-    """The pattern is empty or no regular expression."""
+    """The error for a pattern that is empty or no regular expression."""
 
 
 @lru_cache(maxsize=4)

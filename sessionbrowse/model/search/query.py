@@ -21,11 +21,11 @@ SNIPPET_BEFORE, SNIPPET_AFTER = 48, 112
 
 
 class BadSearch(SessionBrowseError):
-    """The query is not valid; the sentence says why."""
+    """The error for an invalid query; its text says what is wrong."""
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True):
-    """A parsed query. Words and phrases are folded. A match must fit one value of each kind of filter."""
+    """A parsed query. Words and phrases are in lower case without diacritics. A match fits one value of each filter."""
 
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
@@ -135,7 +135,7 @@ def parse_question(text: str) -> SearchQuery:
 def word_spans(query: SearchQuery, text: str, folded: str | None = None) -> list[MatchSpan] | None:
     """Return the first matches of a query's words and phrases in a text; None if one of them does not match.
 
-    The pattern is not matched. `folded` is the text's `literal`, if known.
+    The query's pattern is ignored. `folded` is `literal(text)`, if the caller has it already.
     """
     if not query.words and not query.phrases:
         return []

@@ -20,7 +20,7 @@ from sessionbrowse.model.session.session import LabelMark, Session, find_name, m
 
 
 def build_session(blocks: Iterable[LineBlock], rules: Rules, path: str, read_bytes: ReadBytes) -> Session:
-    """Read a file's lines into a session. Never raises on foreign bytes; what is wrong is in `problems`."""
+    """Read a file's lines into a session. Never raises for bad content: `problems` lists the mistakes."""
     into = ColumnReader(Reader(rules), Columns())
     for block in blocks:
         into.add_block(block)

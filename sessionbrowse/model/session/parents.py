@@ -1,4 +1,4 @@
-"""Helpers over parents given as indexes."""
+"""Helpers for trees of entries in which each parent is given as an index."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_chain_of(parents: Sequence[int]) -> bool:
 
 def loops(parents: Sequence[int]) -> list[list[int]]:
     """Return the loops that parents form, each as a list of its indexes; takes linear time."""
-    state = bytearray(len(parents))  # 0 unseen, 1 on the current walk, 2 done
+    state = bytearray(len(parents))  # State of each index: 0 not visited, 1 on the current walk, 2 done.
     found: list[list[int]] = []
     for start in range(len(parents)):
         walk: list[int] = []

@@ -299,7 +299,7 @@ def next_name(rules: Rules, name: str | None, info: Envelope) -> str | None:
 
 def migrated_id(session_id: str | None, ordinal: int, taken: set[str] | dict[str, int]) -> str:
     """Return the id given in memory to an entry of version 1: 8 hex digits, always the same for the same file."""
-    import hashlib  # a slow import, which only files of version 1 need
+    import hashlib  # imported here: it is slow, and only files of version 1 need it
 
     salt = 0
     while True:

@@ -18,7 +18,7 @@ class EntryStates:
         self._session = session
 
     def of(self, index: int) -> str:
-        """Return `active`, `abandoned` or `compacted`."""
+        """Return the state of an entry: `active`, `abandoned` or `compacted`."""
         if index not in self._active:
             return "abandoned"
         return "compacted" if index in self._before_boundary and index in self._compacted else "active"

@@ -37,7 +37,7 @@ def caller_of(session: Session, index: int, call_id: str) -> int | None:
 
 
 def learn_calls(session: Session, before: Session | None = None) -> None:
-    """Read a session's answers in advance if its rows will need them; those of the older `before` are known.
+    """Read a session's answers in advance if its rows will need them; reuse those read for its older state `before`.
 
     For background threads: it reads much of the file.
     """
@@ -62,7 +62,7 @@ def _makers_of(session: Session, before: Session | None = None) -> Makers:
 
 def _envelopes_of(session: Session, indexes: list[int]) -> Iterable[tuple[int, Envelope]]:
     envelopes = session.envelopes
-    # A session that was migrated in memory has all its envelopes.
+    # A session that was migrated in memory has a plain list of all envelopes.
     return envelopes.many(indexes) if isinstance(envelopes, Envelopes) else [(at, envelopes[at]) for at in indexes]
 
 
