@@ -33,7 +33,7 @@ class ResumeSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the browser resumes a session."""
 
     where: ResumeIn = msgspec.field(default="here", name="in")
-    """`here` runs the agent in this terminal and then returns to the browser; the others leave the browser open."""
+    """`here` runs the agent in the browser's terminal until it ends; with other values the browser stays open."""
     command: tuple[str, ...] = ()
     """Program and arguments for `command`. Placeholders: `{argv}` is the agent's command line as separate words,
     `{line}` is one shell line that also changes the directory, `{cwd}` is the directory."""
@@ -47,11 +47,11 @@ class CustomCommand(msgspec.Struct, frozen=True, kw_only=True):
     run: tuple[str, ...] | str
     """Program and arguments, or one line for the shell, in which placeholders are quoted."""
     key: str = ""
-    """The key that runs it; without a key it is run from the palette."""
+    """Key that runs the command; without a key the user runs it from the palette."""
     where: CommandPlace = "everywhere"
-    """The screens on which it is offered."""
+    """The screens that offer the command."""
     output: CommandOutput = "terminal"
-    """`terminal` and `pause` run it in the terminal; `toast` runs it in the background and shows its output."""
+    """`terminal` and `pause` run the command in the terminal; `toast` runs it unseen and shows its output."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +116,7 @@ def load_settings(env: Mapping[str, str] = os.environ, home: Path | None = None)
 
 def parse_settings(text: str) -> tuple[Settings, list[str]]:
     """Return the settings in the TOML document `text`, and one sentence for each setting that cannot be used."""
-    import tomllib  # imported here: most users have no settings file
+    import tomllib  # imported here: most users have no settings file, so nothing to parse
 
     try:
         table = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))

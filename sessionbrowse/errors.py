@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 
 class SessionBrowseError(Exception):
-    """An expected failure; `str()` of it is the sentence."""
+    """An expected failure; `str(error)` is the sentence that the user reads."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence)
@@ -106,7 +106,7 @@ class NoSuchChange(CannotUndo):
 
 
 class LostForGood(CannotUndo):
-    """The data that an undo would restore is gone; `of_several` ends a sentence about several such changes."""
+    """The data that an undo would restore is gone; `of_several` ends the sentence for several changes."""
 
     def __init__(self, sentence: str, of_several: str) -> None:
         super().__init__(sentence)

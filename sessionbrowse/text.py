@@ -16,10 +16,10 @@ import msgspec
 ELLIPSIS = "…"
 
 MARKS_SHOWN = 6
-"""Most zero-width characters kept on one letter; more of them would cover the rows above and below."""
+"""Maximum number of zero-width characters kept on one letter; more of them would cover the rows above and below."""
 
 JOINS_SHOWN = 4
-"""Most joiners kept in one emoji; the longest emoji in use has three."""
+"""Maximum number of zero-width joiners kept in one emoji; the longest emoji in use has three."""
 
 # Characters that always take one or two cells of their own: a text of only these needs no cleaning.
 _PLAIN = (
@@ -170,7 +170,7 @@ def width(text: str) -> int:
     """Return the number of terminal cells that cleaned `text` takes, by the table that Textual draws with."""
     if text.isascii():
         return len(text)
-    from rich.cells import cell_len  # importing it takes 4 ms, which plain ASCII does not need
+    from rich.cells import cell_len  # imported here: it takes 4 ms, and plain ASCII text does not need it
 
     return cell_len(text)
 

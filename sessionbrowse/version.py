@@ -1,3 +1,3 @@
-"""The version of the program; the one place where it is written."""
+"""The version of the program; no other file states it."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""atomic (`@bastani/atomic`): the places of its sessions. Rules of atomic 0.9.15.
+"""atomic (`@bastani/atomic`): the directories and names of its sessions. Rules of atomic 0.9.15.
 
 atomic is a fork of pi that reads pi's variables and settings after its own, so pi's store can contain atomic's
 sessions.

@@ -19,14 +19,15 @@ class Marks(Struct, frozen=True):
     agents: frozenset[str] = frozenset()
 
     def agent(self) -> str | None:
-        """Return the program that wrote the file, None without marks; omp's marks outrank the others."""
+        """Return the program whose marks the file has, None without marks; omp's marks outrank the others."""
         return next((name for name in ("omp", "atomic", "indusagi") if name in self.agents), None)
 
 
 def attribute(place_agents: Sequence[str], folder_name: str, marks: Marks, override: str | None = None) -> str:
-    """Return the agent of a file by the user's choice, its marks, its folder's form, or its place, in this order.
+    """Return a file's agent: the user's choice, else by marks, else by the folder's name, else by the directory.
 
-    `folder_name` is the name of the project's folder, "" for files of a flat directory.
+    `folder_name` is the name of the project's folder, "" for files of a flat directory. Marks are content
+    that only one program writes.
     """
     if override is not None:
         return override

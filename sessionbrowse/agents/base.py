@@ -1,4 +1,4 @@
-"""The interface of an agent program: the places of its sessions, the files of a session, the command that starts it.
+"""The interface of an agent program: directories of its sessions, files of a session, the command that resumes one.
 
 Each program has its own file with an `Agent`. Home, environment, current directory and disk are parameters, given as
 `Surroundings`. This module does not know the content of sessions.
@@ -22,7 +22,7 @@ from sessionbrowse.agents.change_plans import RenamePlan, line_name, name_entry
 from sessionbrowse.model.session.rules import Rules
 
 PlaceKind = Literal["projects", "folder", "flat", "registry", "archive"]
-"""The layout of a place.
+"""The layout of a directory in which an agent keeps sessions.
 
 projects: one folder per project; folder: the files of one project; flat: the files of all
 projects; registry: marker files, each with a session's path; archive: packed files, one folder per project.
@@ -48,7 +48,7 @@ class Place(Struct, frozen=True):
 
 
 class Disk(Struct, frozen=True):
-    """The functions that look for places on the disk. None of them raises."""
+    """The functions that read files and directories while session directories are searched. None of them raises."""
 
     read: Callable[[str], bytes | None]
     is_directory: Callable[[str], bool]
@@ -63,7 +63,7 @@ def plain_disk() -> Disk:
 class Surroundings(Struct, frozen=True):
     """The surroundings of a program: home, environment, current directory, disk.
 
-    `projects` are the known directories of projects; settings files in them may name further places.
+    `projects` are the known directories of projects; settings files in them may name further session directories.
     """
 
     home: str
@@ -191,7 +191,7 @@ def configured_path(value: str, home: str) -> str | None:
     path = expand_home(value, home)
     if not path.startswith("file://"):
         return path
-    from urllib.parse import unquote, urlsplit  # this import takes 3 ms, and few settings need it
+    from urllib.parse import unquote, urlsplit  # imported here: it takes 3 ms, and few settings need it
 
     url = urlsplit(path)
     if url.netloc not in ("", "localhost") or re.search(r"%2f", url.path, re.IGNORECASE):
@@ -270,7 +270,7 @@ def configured_session_directories(
 
 
 def distinct(places: Sequence[Place]) -> list[Place]:
-    """Drop every place that has the same directory, agent and kind as an earlier one."""
+    """Drop every `Place` that has the same directory, agent and kind as an earlier one."""
     seen: dict[tuple[str, str, str], Place] = {}
     for place in places:
         seen.setdefault((place.agent, place.root, place.kind), place)
@@ -278,7 +278,7 @@ def distinct(places: Sequence[Place]) -> list[Place]:
 
 
 def no_companions(path: str | Path) -> list[Path]:
-    """Return no companions, for programs whose session is one file."""
+    """Return no companion files, for programs that keep a session in one file."""
     return []
 
 

@@ -39,7 +39,7 @@ def marks_of_head(head: bytes) -> Marks:
 
 
 _TYPE = re.compile(rb'[ \t\r]*\{[ \t]*"type"[ \t]*:[ \t]*"([a-z_]+)"')
-# Most lines are messages, which have no marks.
+# Most lines are messages, which contain no mark of a program.
 _MESSAGE = b'{"type":"message"'
 _TRANSCRIPT = re.compile(rb'\s*\{[^\n]{0,200}?"schema"[ \t]*:[ \t]*"indus/transcript@1"')
 

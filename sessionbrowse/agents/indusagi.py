@@ -1,4 +1,4 @@
-"""indusagi: the places of its sessions. Generation 1 (≤ 0.12.15) writes pi's format, later ones transcripts.
+"""indusagi: the directories of its sessions. Generation 1 (≤ 0.12.15) writes pi's format, later ones transcripts.
 
 Generations 1 and 2 share `~/.indusagi/agent/sessions`; the Python port and its framework use `~/.pindusagi`.
 """
@@ -29,7 +29,7 @@ BASE_DIR = "INDUSAGI_DIR"
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return the roots of all generations, which name their projects' folders differently."""
+    """Return the session roots of all generations, which name their projects' folders differently."""
     environ, home = around.environ, around.home
     # Generation 1: an INDUSAGI_AGENT_DIR that is defined but empty hides INDUSAGI_CODING_AGENT_DIR.
     variable = OWN_DIR if OWN_DIR in environ else AGENT_DIR

@@ -1,7 +1,7 @@
-"""omp (oh-my-pi, `@oh-my-pi/pi-coding-agent`): the places of its sessions. Rules of omp 18.2.3.
+"""omp (oh-my-pi, `@oh-my-pi/pi-coding-agent`): the directories of its sessions. Rules of omp 18.2.3.
 
-Profiles, XDG directories and `.env` files decide the places. The places of every profile are scanned, also those that
-the environment does not select now, because a changed variable is the usual reason for lost sessions.
+Profiles, XDG directories and `.env` files decide the directories. Those of every profile are scanned, even if the
+environment does not select them now, because a changed variable is the usual reason for lost sessions.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _stores(around: Surroundings) -> list[ProfileDirectories]:
     profile = active_profile(environ)
     without = {name: value for name, value in environ.items() if name not in (AGENT_DIR, DATA_HOME, STATE_HOME)}
     stores = [_store(around, profile, environ), _store(around, None, environ)]
-    # Scan also the places that omp used before XDG variables or the agent directory were set.
+    # Scan also the directories that omp used before XDG variables or the agent directory were set.
     stores += [_store(around, None, {**without, **_xdg(environ)}), _store(around, None, without)]
     for name in _profile_names(around):
         stores.append(_store(around, name, environ))

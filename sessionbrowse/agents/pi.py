@@ -1,4 +1,4 @@
-"""pi (`@earendil-works/pi-coding-agent`): the places of its sessions. Rules of pi 0.30 to 1.5.2."""
+"""pi (`@earendil-works/pi-coding-agent`): the directories and names of its sessions. Rules of pi 0.30 to 1.5.2."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def agent_directory(around: Surroundings) -> tuple[str, dict[str, str]]:
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
-    """Return the folder name of a project, whose path is made absolute without resolving symlinks. Not reversible."""
+    """Return the folder name of a project, made from its absolute path; symlinks are kept. Not reversible."""
     return dashed_folder(absolute(configured_path(cwd, around.home) or cwd, around.cwd))
 
 

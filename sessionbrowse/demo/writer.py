@@ -126,15 +126,15 @@ class Story:
         return self.message("toolResult", {**body, "isError": failed}, output)
 
     def run(self, command: str, output: str, *, failed: bool = False) -> str:
-        """The assistant runs a command."""
+        """Append a shell command of the assistant and its output."""
         return self.use("bash", {"command": command}, output, failed=failed)
 
     def grep(self, pattern: str, path: str, output: str) -> str:
-        """The assistant searches files."""
+        """Append a search of files by the assistant and its output."""
         return self.use("grep", {"pattern": pattern, "path": path}, output)
 
     def write(self, path: str, content: str, output: str) -> str:
-        """The assistant writes a file."""
+        """Append the writing of a file by the assistant and the tool's output."""
         return self.use("write", {"path": path, "content": content}, output)
 
     def edit(self, path: str, line: int, old: Sequence[str], new: Sequence[str], *, say: str = "") -> str:
@@ -183,7 +183,7 @@ class Story:
         """Append a compaction, which replaces the entries before `keep_from` by a summary."""
         self._tick(15, 40)
         before, self._context = self._context, _PROMPT_TOKENS + len(summary) // 4 + 4_000
-        self._seen = min(self._seen, _PROMPT_TOKENS)  # after a compaction only the instructions are still cached
+        self._seen = min(self._seen, _PROMPT_TOKENS)  # after a compaction only the instructions are in the cache
         return self.add(self.session.append_compaction, summary, keep_from, before, **extra)
 
     def leave(self, target_id: str | None, summary: str = "") -> None:
@@ -264,7 +264,7 @@ class Story:
                     entry["data"][key] = entry["timestamp"]
 
     def message(self, role: str, body: Json, seen: str) -> str:
-        """Append a message; the context grows by the text `seen`."""
+        """Append a message; the context grows by the tokens of `seen`, the text that the model reads."""
         self._grow(seen)
         self._tick(0, 1)
         return self.session.append_message({"role": role, **body, "timestamp": self._clock})

@@ -409,7 +409,7 @@ class SessionAppender(SessionReader):
 
     def _only(self, method: str, *agents: str) -> None:
         if self.agent not in agents:
-            raise RefusedWrite(f"{self.agent} has no {method}: that is {' and '.join(agents)}'s.")
+            raise RefusedWrite(f"{self.agent} has no {method}: only {' and '.join(agents)} can do that.")
 
 
 def _given(**fields: Json) -> EntryObject:

@@ -1,4 +1,4 @@
-"""The part of `SessionManager` that changes whole files: forks, moves, atomic's header marks and backups."""
+"""The part of `SessionManager` that changes whole files: forks, moves, atomic's workflow stages and backups."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WORKFLOW = ("runId", "stageId", "stageName")
 
 
 class SessionMover(SessionAppender):
-    """Forks, moves, marks and backs up a session's file; see `SessionManager`.
+    """Forks, moves and backs up a session's file, and marks it as a workflow stage; see `SessionManager`.
 
     Every method raises:
         RefusedWrite: the program has no such operation, or the file may not be changed.

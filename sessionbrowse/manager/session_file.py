@@ -60,7 +60,7 @@ class SessionFile:
         try:
             os.makedirs(directory, exist_ok=True)
         except OSError as error:
-            raise WriteFailed(f"{clean(directory)} cannot be made ({error.strerror}); nothing is there.") from error
+            raise WriteFailed(f"{clean(directory)} cannot be made ({error.strerror}); no file was written.") from error
         if os.path.isfile(self.path) and os.path.getsize(self.path) == 0:
             self._fill(pieces)
         else:
@@ -204,7 +204,7 @@ def first_lines(memory: MemorySession, title_updated_at: str) -> Iterator[bytes]
 
 
 def lines_of(memory: MemorySession, title_updated_at: str) -> Iterator[bytes]:
-    """Yield the lines of a session as they are in a file."""
+    """Yield the lines of a session's file: title slot (omp), header and entries."""
     yield from first_lines(memory, title_updated_at)
     for entry in memory.entries:
         yield json_line(entry)

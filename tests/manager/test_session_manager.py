@@ -279,7 +279,7 @@ def test_omps_title_goes_into_the_slot_and_is_noted(world: World) -> None:
 
 def test_methods_of_one_program_are_refused_for_the_others(world: World) -> None:
     pi, omp = world.create(), world.create("omp")
-    with pytest.raises(RefusedWrite, match="pi has no append_reset_boundary: that is omp's"):
+    with pytest.raises(RefusedWrite, match="pi has no append_reset_boundary: only omp can do that"):
         pi.append_reset_boundary()
     with pytest.raises(RefusedWrite, match="omp has no append_usage"):
         omp.append_usage("k", "p", "m", {})

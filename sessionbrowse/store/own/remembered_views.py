@@ -25,8 +25,8 @@ MOST_FOLDS = 500
 class ListView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The last state of the first screen: project, session, filters, sort order, folds, pane widths, colours.
 
-    `folder` None stands for all projects. `given` are the settings at that time, by name: a setting that was changed
-    since wins over the remembered state.
+    `folder` None stands for all projects. `given` are the settings, by name, when the state was saved: a setting
+    that the user changed since wins over the remembered state.
     """
 
     folder: str | None = None
@@ -45,7 +45,7 @@ class ListView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     given: dict[str, str | bool] = {}
 
     def holds(self, setting: str, value: str | bool) -> bool:
-        """Tell whether a setting still has its value from that time, so that the remembered state applies."""
+        """Tell whether a setting is as it was when this state was saved, so that the remembered state applies."""
         return self.given.get(setting, value) == value
 
 
@@ -59,7 +59,7 @@ class SessionView(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Remembered(Struct, frozen=True):
-    """The content of the file; the latest states come last."""
+    """The content of the file of remembered views; the latest states come last."""
 
     version: int = VERSION
     scopes: dict[str, ListView] = {}
@@ -67,7 +67,7 @@ class _Remembered(Struct, frozen=True):
 
 
 def scope_key(roots: Sequence[str], agents: Sequence[str]) -> str:
-    """Return the key of a remembered view: the places and agents that the browser was started with."""
+    """Return the key of a remembered view: the directories and agents that the browser was started with."""
     return "\n".join([*sorted([os.path.realpath(root) for root in roots]), "", *sorted(agents)]).strip("\n")
 
 

@@ -23,7 +23,7 @@ def write_own_file(path: str, content: bytes) -> None:
     Raises:
         OSError: the disk refused; the old file is as it was.
     """
-    import secrets  # only writing needs this import
+    import secrets  # imported here: only writing needs it
 
     folder, name = os.path.split(path)
     os.makedirs(folder, mode=0o700, exist_ok=True)

@@ -69,7 +69,7 @@ def unpacked(path: str) -> Iterator[bytes]:
     Raises:
         Unreadable: the file is gone or damaged, or unpacks to far more than a session can have.
     """
-    import gzip  # takes 4 ms to import, and only packed sessions need it
+    import gzip  # imported here: it takes 4 ms, and only packed sessions need it
     import zlib
 
     try:
@@ -90,7 +90,7 @@ def unpacked_descriptor(path: str) -> int:
     Raises:
         Unreadable: the file is gone or damaged, or there is no room to unpack it.
     """
-    import tempfile  # only packed sessions need it
+    import tempfile  # imported here: only packed sessions need it
 
     with tempfile.TemporaryFile() as file:
         try:

@@ -83,7 +83,7 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
                 reader.finish()
                 if reader.is_transcript:
                     return summarise_transcript(descriptor, path, status)
-                # Each round adds a mark, so this loop ends.
+                # Each round adds another agent's mark, so this loop ends.
                 marks = Marks(marks.agents | reader.marks)
                 decided = agent_of(marks)
                 if decided == agent:

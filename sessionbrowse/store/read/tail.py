@@ -16,7 +16,7 @@ _STEP = 65536
 
 
 class Growth(Struct, frozen=True):
-    """Lines appended since the last reading: flags for our line, for others before it, and for others after it."""
+    """The lines appended since the last reading: flags for our own line, and for other programs' lines around it."""
 
     ours: bool
     others_before: bool
@@ -24,7 +24,7 @@ class Growth(Struct, frozen=True):
 
 
 class Tail:
-    """The end of a file: the last entry that is not ours, all ids, the next line's offset. It never writes."""
+    """The end of a file: the last entry apart from our new line, all ids, the next line's offset. It never writes."""
 
     def __init__(self, session: Session, descriptor: int) -> None:
         last = session.envelopes[-1] if session.envelopes else None
