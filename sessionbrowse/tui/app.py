@@ -1,4 +1,4 @@
-"""The app: it owns the library of sessions and the background work, opens the screens, and ends the program."""
+"""The Textual app: owns the library of sessions and the background work, opens the screens, ends the program."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ if TYPE_CHECKING:
 ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
 
 YOUNG_OBJECTS = 20_000
-"""New objects after which the garbage collector runs: more than a frame makes, few enough that no key waits for it."""
+"""New objects until the garbage collector runs: more than one frame makes, and few enough for a short run."""
 TERMINAL_CHECK_S = 2.0
 """Seconds between two checks that the terminal still exists."""
 OTHER_STYLES = Path(__file__).with_name("screens.tcss")
 """The styles of all screens but the first, parsed after the first paint."""
 OPENING_S = 0.25
-"""Seconds that the first paint waits for the rows of the index."""
+"""Seconds that the first paint waits for the session rows from the index."""
 MOST_PROBLEMS = 3
-"""Problems of the settings that toasts name at the start: more would hide the lists."""
+"""Maximum number of toasts about problems in the settings at the start; more would hide the lists."""
 
 
 class BrowseApp(TerminalApp, inherit_bindings=False):
-    """The browser."""
+    """The Textual app of the browser."""
 
     CSS_PATH = "app.tcss"
     TITLE = "sessionbrowse"
@@ -88,7 +88,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             custom_commands = custom_rows(options.settings.commands)
         self.keys = Keys(options.settings.keys, custom_commands)
         self._problems = [*options.problems, *self.keys.clashes]
-        # Known before textual mixes its colours and parses a style: with another theme it would do that again.
+        # Textual parses all styles again when the theme changes, so the theme is set before it parses them.
         wanted = self.memory.theme or options.settings.theme
         found = self.find_theme(wanted)
         if found is None:
@@ -114,14 +114,14 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
     @cached_property
     def source(self) -> Source:
-        """Where sessions come from; made when first needed, since what reads them takes long to import."""
+        """The functions that read sessions; made on first use, because their modules take long to import."""
         from sessionbrowse.tui.data.sources import source_of
 
         return source_of(self.options)
 
     @cached_property
     def search_client(self) -> SearchClient:
-        """The search program, shared by all screens."""
+        """The client of the search program, shared by all screens."""
         from sessionbrowse.tui.data.search_client import SearchClient
 
         return SearchClient(lambda: self.source)
@@ -134,13 +134,13 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return PatternWorker()
 
     def end_search(self) -> None:
-        """End the search, if one was begun."""
+        """End the search program, if it was started."""
         if "search_client" in self.__dict__:
             self.search_client.close()
 
     @cached_property
     def changes(self) -> ChangeRunner:
-        """The runner of changes."""
+        """The runner that makes changes to sessions in the background."""
         from sessionbrowse.tui.changes.change_runner import ChangeRunner
 
         return ChangeRunner(self)
@@ -152,7 +152,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return SessionCache(lambda path, agent: self.source.open_session(path, agent))
 
     def get_default_screen(self) -> Screen[Any]:
-        """Return the first screen, with the rows that are there already."""
+        """Return the first screen, with the session rows that are known already."""
         from sessionbrowse.tui.lists.screen import BrowseScreen
 
         if self._first_rows is not None:
@@ -166,7 +166,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return BrowseScreen(self.library)
 
     def on_mount(self) -> None:
-        """Start the scan, and say what is wrong with the settings."""
+        """Start the scan of the disk, and show the problems of the settings as toasts."""
         if self.monitor is None and self._first_rows is None:
             self.start_scan()
         self.screen.call_after_refresh(self._painted)
@@ -180,7 +180,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self.leave_on_signals()
 
     def _painted(self) -> None:
-        """Start the work that waits for the first paint."""
+        """Start the work that was put off until the first paint: styles, disk monitor, imports."""
         gc.enable()
         gc.freeze()
         gc.set_threshold(YOUNG_OBJECTS)
@@ -192,7 +192,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         threading.Thread(target=_import_the_rest, name="sessionbrowse-imports", daemon=True).start()
 
     def read_styles(self) -> None:
-        """Read the styles of the screens that come after the first."""
+        """Read the style sheet of all screens except the first."""
         if not self.stylesheet.has_source(str(OTHER_STYLES)):
             self.stylesheet.read(OTHER_STYLES)
             self.stylesheet.parse()
@@ -210,7 +210,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return self.options.now_ms()
 
     def scope_note(self) -> Line:
-        """Return what limits the view: roots and agents of the command line."""
+        """Return the note for the top bar on which roots and agents the command line limits the browser to."""
         note: Line = []
         if self.options.pick is not None:
             note.append((f"  {self.keys.key_of('open')} chooses a session", "accent"))
@@ -223,7 +223,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return note
 
     def start_scan(self, *, include_hidden: bool = False) -> None:
-        """Read the disk again in the background."""
+        """Scan the disk again in the background."""
         if self.monitor is not None and self.monitor.is_over:
             self._restart_monitor()
         if self.monitor is not None:
@@ -257,11 +257,11 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         listen_to_monitor(monitor, self._take_event)
 
     def open_session(self, path: str, agent: str | None) -> Session:
-        """Return a session; read it only if its file changed. For background threads."""
+        """Return an opened session; read its file only if it changed. For background threads."""
         return self._session_cache.open(path, agent)
 
     def publish(self, updates: SessionUpdates) -> None:
-        """Update the library and every open screen."""
+        """Update the library and every open screen for sessions that changed on disk."""
         if not updates.paths:
             return
         self.library.replace(updates.summaries, updates.gone)
@@ -270,16 +270,16 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
                 screen.sessions_changed(updates)
 
     def directories(self) -> list[str]:
-        """Return the directories of projects, newest first, without those that are known to be gone."""
+        """Return the directories of projects, newest first, except directories known to be gone."""
         rows = self.library.projects()
         return [row.cwd for row in rows if row.cwd and self.exists.get(row.cwd) is not False]
 
     def show_session(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
     ) -> None:
-        """Open a session at an entry; while a session is picked, pick it instead."""
+        """Open a session's tree at an entry; in `sessionbrowse pick`, end with that session as the result."""
         if self.options.pick is not None:
-            # Keys that come together may ask twice.
+            # Two fast key presses may both choose a session; only the first counts.
             if not self._has_picked:
                 self._has_picked = True
                 self.options.pick(summary.path)
@@ -290,7 +290,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self.push_screen(SessionScreen(summary, index, entry_id, searched))
 
     def show_search(self, text: str = "") -> None:
-        """Show the search as it was left, or search for a text."""
+        """Show the search screen with its last query and hits, or search for a given text."""
         from sessionbrowse.tui.search.screen import SearchScreen
 
         screen = self._shown_again("search", SearchScreen)
@@ -298,7 +298,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self.call_later(screen.search_for, text)
 
     def show_checkpoints(self) -> None:
-        """Show every label of every session."""
+        """Show the checkpoints screen, which lists the labels of all sessions."""
         from sessionbrowse.tui.search.checkpoints import CheckpointsScreen
 
         self._shown_again("checkpoints", CheckpointsScreen)
@@ -322,23 +322,23 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return find_handler(screen, command_id)
 
     def lend_terminal(self, command: ResumeCommand) -> None:
-        """Leave the full screen, run a program in its directory, and come back when it has ended."""
+        """Leave the full screen, run an agent in its directory, and show the browser again when the agent has ended."""
         failure: str | None = None
         try:
             with self.suspend():
-                # What raises in here would leave the terminal as it is: textual restores it after the block only.
+                # Textual does not restore the terminal after an exception in this block.
                 try:
                     failure = run_in_terminal(command, self.options.environ)
                 except Exception as error:
                     failure = f"{command.argv[0]} could not be started: {error}"
         except SuspendNotSupported:
-            failure = f"This terminal cannot be lent to {command.agent}. Run there: {command.shell_line()}"
+            failure = f"This terminal cannot run {command.agent}. Run in another one: {command.shell_line()}"
         self._session_cache.forget()
         if failure is not None:
             self.say(failure, "error")
 
     def open_demo(self) -> None:
-        """Make the demo store in a directory of its own and browse that instead."""
+        """Make the demo store in a temporary directory, and browse it instead of the user's sessions."""
         import tempfile
 
         from sessionbrowse.demo import make_demo
@@ -366,11 +366,11 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self.demo_directory = None
 
     def scanned(self, sessions: int, skipped: Sequence[tuple[str, str]]) -> None:
-        """Take the end of a scan: name what was not read, and welcome a user who has no session."""
+        """Handle the end of a scan: name the paths that could not be read; welcome a user without sessions."""
         before, self._skipped = self._skipped, tuple(skipped)
         if skipped and self._skipped != before:
             (path, reason), others = skipped[0], f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
-            self.say(f"Not looked at: {path} ({reason}){others}.", "warning")
+            self.say(f"Not read: {path} ({reason}){others}.", "warning")
         if sessions:
             self.sessions_found()
         elif not self._has_met and not self.options.roots and self.screen.name != WELCOME:
@@ -379,13 +379,13 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self.push_screen(WelcomeScreen())
 
     def sessions_found(self) -> None:
-        """Dismiss the welcome screen: there are sessions."""
+        """Dismiss the welcome screen, because sessions were found."""
         self._has_met = True
         if self.screen.name == WELCOME:
             self.pop_screen()
 
     def _keep_view(self) -> None:
-        """Save how every screen is left, and the first rows. What cannot be saved is no reason to stay."""
+        """Save the views of all screens and the first rows for the next start; the program ends even if that fails."""
         from sessionbrowse.services.background.first_rows import first_order, save_first_rows
         from sessionbrowse.tui.lists.screen import BrowseScreen
 
@@ -401,14 +401,14 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             save_first_rows(request, first_rows)
 
     def leave(self) -> None:
-        """End the program when the change at work is made; what only reads in the background is left behind.
+        """End the program after the running change; background work that only reads is abandoned.
 
-        Leaving without picking, where a session is to be picked, is a failure.
+        In `sessionbrowse pick`, leaving without a chosen session gives exit status 1.
         """
-        # Whoever changed nothing has no desk yet, and need not wait until one is imported.
+        # Without a change so far there is no change runner; reading the property would import one.
         if "changes" in self.__dict__ and self.changes.busy and not self._leaving:
             self._leaving = True
-            self.say("Leaving when the change is made; once more leaves at once.")
+            self.say("Leaving after the running change; press again to leave at once.")
             self.changes.drain(self.leave)
             return
         self.scan_lane.cancel()
@@ -419,6 +419,6 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
 
 def _import_the_rest() -> None:
-    """Import the modules that the first key may need."""
+    """Import in the background the modules that the user's first key press may need."""
     for name in ("changes.change_runner", "data.sources", "reading.documents", "session.screen"):
         import_module(f"sessionbrowse.tui.{name}")

@@ -1,4 +1,4 @@
-"""Work in the background: threads that never keep the program from quitting.
+"""Run background work in threads that never keep the program from quitting.
 
 A lane does one kind of work and only its newest request counts. Threads are daemons on purpose: a thread that hangs
 on a dead network mount must not hold up the end of the program, as a pool's would.
@@ -16,11 +16,11 @@ from msgspec import Struct
 from sessionbrowse.errors import SessionBrowseError
 
 PATIENCE_SECONDS = 2.0
-"""How long a cancelled job may go on before the next one starts beside it."""
+"""Seconds that a new job waits for a cancelled one to end before it starts anyway."""
 
 
 class Outcome(Struct, frozen=True):
-    """What a job produced: one of several values (`last` False), its result, or the error that ended it."""
+    """Something that a job produced: an early value (`last` False), its result, or the error that ended it."""
 
     lane: str
     stamp: int
@@ -30,7 +30,7 @@ class Outcome(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The reason for the error, in words for the user; a defect of the program shows its exception."""
+        """The reason why the job failed, in words for the user; an unexpected exception is shown as it is."""
         return str(self.error) if isinstance(self.error, SessionBrowseError) else repr(self.error)
 
 
@@ -52,11 +52,11 @@ class Job:
         self._stale.wait(seconds)
 
     def cancel(self) -> None:
-        """Wake the job from a pause, because it is cancelled."""
+        """Wake a cancelled job that is in `pause`."""
         self._stale.set()
 
     def emit(self, value: Any) -> None:
-        """Deliver a value before the job ends."""
+        """Deliver a value to the receiver before the job ends."""
         self._lane.deliver(Outcome(self._lane.name, self.stamp, value, last=False))
 
 
@@ -64,7 +64,7 @@ Work = Callable[[Job], Any]
 
 
 class Lane:
-    """One kind of background work; a new request cancels the earlier one."""
+    """Runs one kind of background work; a new request cancels the earlier one."""
 
     def __init__(self, name: str, receive: Callable[[Outcome], object] | None = None) -> None:
         self.name = name
@@ -77,7 +77,7 @@ class Lane:
         self._after: Work | None = None
 
     def connect(self, receive: Callable[[Outcome], object]) -> None:
-        """Deliver outcomes to `receive` from now on, first those that were kept until now."""
+        """Deliver the outcomes of jobs to `receive` from now on, beginning with those that had no receiver yet."""
         with self._lock:
             self._receive = receive
             kept, self._kept = self._kept, []
@@ -110,7 +110,7 @@ class Lane:
         self.ask(work)
 
     def cancel(self) -> None:
-        """Cancel every request."""
+        """Cancel the running and the waiting requests of this kind of background work."""
         with self._lock:
             self.stamp += 1
             self._next = self._after = None
@@ -124,11 +124,11 @@ class Lane:
         return (running is not None and not running.cancelled()) or self._next is not None or self._after is not None
 
     def is_current(self, outcome: Outcome) -> bool:
-        """True if the outcome belongs to the newest request."""
+        """True if a job's outcome belongs to the newest request."""
         return outcome.stamp == self.stamp
 
     def deliver(self, outcome: Outcome) -> None:
-        """Pass an outcome to the receiver, unless its request was cancelled."""
+        """Pass a job's outcome to the receiver, unless the request was cancelled."""
         with self._lock:
             if outcome.stamp != self.stamp:
                 return
@@ -155,7 +155,8 @@ class Lane:
                 overtaken = self._running is not job
                 waiting = None if overtaken else self._next
                 if not overtaken and waiting is None and self._after is not None:
-                    # It has the same stamp, so that the result just delivered still counts.
+                    # The next job gets the same stamp (request number), so that the result just delivered stays
+                    # current.
                     waiting, self._after = (self._after, Job(self, self.stamp)), None
                 if not overtaken:
                     self._next = None

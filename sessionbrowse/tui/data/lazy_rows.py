@@ -10,7 +10,7 @@ Made = TypeVar("Made")
 
 
 class LazyRows(Sequence[Made], Generic[Given, Made]):
-    """A list with an item for each of another list's, which must not change any more."""
+    """A list that computes each item from the item of another list; that other list must not change any more."""
 
     def __init__(self, given: Sequence[Given], make: Callable[[Given], Made]) -> None:
         self._given = given
@@ -39,7 +39,7 @@ class LazyRows(Sequence[Made], Generic[Given, Made]):
         Raises:
             ValueError: the item is not in the list.
         """
-        # The method of Sequence would look up each position, which is slower.
+        # `Sequence.index` would look up each position in turn, which is slower.
         for number, each in enumerate(self):
             if each == value and number >= start and (stop is None or number < stop):
                 return number

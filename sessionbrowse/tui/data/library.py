@@ -32,11 +32,11 @@ from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.data.lazy_rows import LazyRows
 
 SORTS = ("recent", "threaded", "name", "size", "cost")
-"""The orders without a filter; with one, relevance comes first."""
+"""The sort orders of the session list; while a filter is active, relevance is another one."""
 
 
 class Filter(Struct, frozen=True):
-    """A typed filter; `problem` is a sentence why it cannot match anything.
+    """A filter that the user typed; `problem` is the reason, as a sentence, why it cannot match anything.
 
     `pattern_is_in` tells whether the query's pattern matches in a text.
     """
@@ -48,12 +48,12 @@ class Filter(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """True if it matches every session."""
+        """True if the filter matches every session."""
         return self.query.is_empty and self.problem is None
 
 
 def parse_filter(text: str) -> Filter:
-    """Return the filter of a line's text."""
+    """Return the filter for the text typed in the filter line."""
     try:
         return Filter(text, parse_query(text))
     except BadPattern as error:
@@ -61,9 +61,9 @@ def parse_filter(text: str) -> Filter:
 
 
 class ProjectRow(Struct, frozen=True):
-    """A folder that sessions belong to; `cwd` None stands for all of them, "" for sessions that name none.
+    """A row of the folder list; `cwd` None stands for all folders, "" for sessions without a directory.
 
-    For a repository `cwd` is its main directory, and `directories` are those that its sessions name.
+    For a repository `cwd` is its main directory; `directories` are the working directories of its sessions.
     """
 
     cwd: str | None
@@ -76,10 +76,10 @@ class ProjectRow(Struct, frozen=True):
 
 
 class SessionRow(Struct, frozen=True, gc=False):
-    """A session in the list; `prefix` draws the thread it hangs on.
+    """A row of the session list; `prefix` is the connecting lines to its parent session, as text.
 
-    `family` counts the others that are folded under it, or follow it if `is_open`. `group` is named on the first row
-    of each age.
+    `family` counts the related sessions that are folded under the row, or follow it if `is_open`. `group` is the name
+    of an age group ("Today"), set only on the group's first row.
     """
 
     summary: Summary
@@ -91,20 +91,20 @@ class SessionRow(Struct, frozen=True, gc=False):
 
 
 class Folding(Struct, frozen=True):
-    """Which families are open: all or none, except the families of the sessions in `flipped`."""
+    """The open families (groups of related sessions): all or none, except the families of sessions in `flipped`."""
 
     all_open: bool = False
     flipped: frozenset[str] = frozenset()
 
     def flip(self, family: frozenset[str]) -> Folding:
-        """Return a folding in which one family is opened, or folded if it was open."""
+        """Return the folding with one family of sessions opened, or folded if it was open."""
         if self.flipped & family:
             return Folding(self.all_open, self.flipped - family)
         return Folding(self.all_open, self.flipped | {min(family)})
 
 
 class Library:
-    """All sessions, and the rows of the lists that show them."""
+    """The summaries of all sessions, and the rows of the folder and session lists."""
 
     def __init__(self, here: str | None = None) -> None:
         self.here = here
@@ -114,40 +114,40 @@ class Library:
         self._families: dict[str, int] | None = None
         self._summaries: dict[str, Summary] = {}
         self._opening: FirstRows | None = None
-        # Paths of the first rows whose sessions were not found again yet: their files may be gone.
+        # Paths of first rows (saved by the last run) whose session files were not found yet: they may be gone.
         self._unconfirmed: set[str] = set()
         self.is_complete = False
-        """True if all sessions of the index, or of the disk, are here."""
-        # The list last asked for (project, named only, hidden too, archived), and the hits of the filter typed in it.
+        """True if all sessions of the index, or of the disk, were added to the library."""
+        # The last requested list (project, named only, hidden too, archived), and its sessions.
         self._asked: tuple[str | None, bool, bool, bool] | None = None
         self._chosen: list[Summary] = []
-        # The filter as it was after each typed letter, with its hits.
+        # The filter's text after each typed letter, with its hits.
         self._hits: list[tuple[str, list[PickerText]]] = []
         self._typed = PickerTexts()
         self._held: list[PickerText] | None = None
         # The rows of the unfiltered list, and the order, folds, pins and ages that they were made for.
         self._unfiltered: tuple[tuple[str, Folding | None, Pins, AgeGroups | None], list[SessionRow]] | None = None
-        # The rows of the folders and of "All folders", by (hidden too, archived).
+        # The rows of the folder list and of its row "All folders", by (hidden too, archived).
         self._grouped: dict[tuple[bool, bool], tuple[list[ProjectRow], ProjectRow]] = {}
 
     def __len__(self) -> int:
         return len(self._summaries)
 
     def add(self, batch: Iterable[Summary]) -> None:
-        """Add summaries; they replace older ones of the same files."""
+        """Add summaries of sessions to the library; they replace older summaries of the same files."""
         for summary in batch:
             self._summaries[summary.path] = summary
             self._unconfirmed.discard(summary.path)
         self._forget_all()
 
     def open(self, opening: FirstRows) -> None:
-        """Take the first rows and the counts of all sessions, until the other rows come."""
+        """Show the first rows, and the counts of all sessions, until the other sessions are added."""
         self.add(opening.summaries)
         self._unconfirmed = {summary.path for summary in opening.summaries}
         self._opening = opening
 
     def opened(self) -> None:
-        """Note that all sessions are here: first rows that did not come again are gone."""
+        """Note that all sessions were added, and remove first rows whose sessions were not among them."""
         self._opening = None
         gone, self._unconfirmed = self._unconfirmed, set()
         self.replace((), gone)
@@ -158,10 +158,10 @@ class Library:
         return self._opening is not None
 
     def first_rows(self, order: str) -> FirstRows | None:
-        """Return the rows that the next start shows first, computed anew if all sessions are here.
+        """Return the first rows of the next start, computed anew if all sessions are in the library.
 
-        Before that they are the rows that this start began with; None if it had none, or if files are read without the
-        index.
+        While sessions are still being added, return the first rows of this start; None if it had none, or if files are
+        read without the index.
         """
         if self._opening is not None or not self.is_complete:
             return self._opening
@@ -182,7 +182,7 @@ class Library:
         self.add(summaries)
 
     def all(self) -> list[Summary]:
-        """Return every session."""
+        """Return the summaries of all sessions."""
         return list(self._summaries.values())
 
     def get(self, path: object) -> Summary | None:
@@ -197,12 +197,12 @@ class Library:
         return whole.sessions, len(rows)
 
     def know_repositories(self, repositories: Mapping[str, str]) -> None:
-        """Add the repositories of directories."""
+        """Add a map from directories to the repositories that contain them."""
         self._repositories = {**self._repositories, **repositories}
         self._regroup()
 
     def group_by_repository(self, wanted: bool) -> None:
-        """Make one project of each repository, or of each directory."""
+        """Group sessions into one project for each repository, or for each directory."""
         self.by_repository = wanted
         self._regroup()
 
@@ -211,7 +211,7 @@ class Library:
         return self._repositories.get(cwd, cwd) if self.by_repository else cwd
 
     def family(self, path: str) -> frozenset[str]:
-        """Return the paths of a session's whole family; only its own if it has none."""
+        """Return the paths of a session's family (the sessions related to it), its own path included."""
         known = self._known_families()
         number = known.get(path)
         return frozenset([path] if number is None else [other for other, its in known.items() if its == number])
@@ -224,7 +224,7 @@ class Library:
     def projects(
         self, filter: Filter | None = None, *, hidden: bool = False, archived: bool = False
     ) -> list[ProjectRow]:
-        """Return the rows of the folder list: all, the current directory, the others by last activity."""
+        """Return the rows of the folder list: "All folders", the current directory, the others by last activity."""
         if self._opening is not None:
             rows, whole = self._first_projects(self._opening)
         else:
@@ -292,8 +292,8 @@ class Library:
     ) -> Sequence[SessionRow]:
         """Return the rows of the session list; `cwd` None stands for all projects.
 
-        Without `folding` each session has its row, as always in threads and for a filter. With `now_ms` the newest
-        order names the age at which each group begins.
+        Without `folding` each session has a row of its own, as in threads and while a filter is active. With `now_ms`
+        and the newest order, the first row of each age group names it ("Today").
         """
         filter = filter or Filter()
         if filter.problem is not None:
@@ -301,11 +301,11 @@ class Library:
         chosen = self._newest_first(cwd, named, hidden, archived)
         if not filter.is_empty:
             return self._matching(chosen, filter, sort)
-        # The groups stay the same all day.
+        # Age groups ("Today", "Yesterday") change only at midnight, so the rows can be cached.
         groups = age_groups(now_ms) if now_ms is not None and sort == "recent" else None
         asked = (sort, folding, self.pins, groups)
         if self._unfiltered is None or self._unfiltered[0] != asked:
-            # Kept for when a filter is cleared.
+            # Cached, so that clearing a filter shows these rows at once.
             self._unfiltered = asked, self._all_rows(chosen, sort, folding, groups)
         return self._unfiltered[1]
 
@@ -318,7 +318,7 @@ class Library:
         return rows if groups is None else _with_ages(rows, groups)
 
     def _threads(self, chosen: list[Summary]) -> list[SessionRow]:
-        """Return the rows of threads, first those with a pinned session."""
+        """Return the rows of the threaded session list; threads with a pinned session come first."""
         holds = self.pins.holds
         grown: list[list[SessionRow]] = []
         for summary, lasts in threads(chosen):
@@ -329,7 +329,7 @@ class Library:
         return [row for thread in grown for row in thread]
 
     def _rows(self, chosen: list[Summary], folding: Folding | None) -> list[SessionRow]:
-        """Return the rows of sorted sessions: pinned ones first, each family together."""
+        """Return the rows of sorted sessions: pinned sessions first, related sessions (families) together."""
         pinned: dict[str, Summary] = {}
         if self.pins.own or self.pins.omp:
             pinned = {summary.path: summary for summary in chosen if self.pins.holds(summary)}
@@ -372,7 +372,7 @@ class Library:
         return self._held
 
     def _matching(self, chosen: list[Summary], filter: Filter, sort: str) -> Sequence[SessionRow]:
-        """Return the hits of a filter; after another typed letter only the earlier hits are searched."""
+        """Return the sessions that match a filter; after another typed letter only the earlier hits are searched."""
         query, text = filter.query, filter.text
         if query.pattern is not None or '"' in text:
             self._hits.clear()
@@ -408,7 +408,7 @@ class Library:
 
 
 def same_names(directories: Iterable[str]) -> frozenset[str]:
-    """Return the directories whose last part is also the last part of another one."""
+    """Return the directories that share their last name with another of these directories."""
     by_name: dict[str, list[str]] = {}
     for directory in directories:
         by_name.setdefault(directory.rstrip("/\\").rpartition("/")[2], []).append(directory)
@@ -416,7 +416,7 @@ def same_names(directories: Iterable[str]) -> frozenset[str]:
 
 
 def thread_prefix(lasts: Sequence[bool]) -> str:
-    """Return the lines that connect a session to its parent; `lasts`: whether it is the last one at each level."""
+    """Return the lines that connect a session to its parent; `lasts` tells for each level if it is the last child."""
     if len(lasts) < 2:
         return ""
     above = "".join(["  " if last else "│ " for last in lasts[1:-1]])
@@ -424,7 +424,7 @@ def thread_prefix(lasts: Sequence[bool]) -> str:
 
 
 def _with_ages(rows: list[SessionRow], groups: AgeGroups) -> list[SessionRow]:
-    """Name the age on the first row of each group; pinned rows form a group of their own."""
+    """Write the name of each age group ("Today") on its first row; pinned rows form a group of their own."""
     until = float("inf")
     for number, row in enumerate(rows):
         if row.pinned:

@@ -30,12 +30,12 @@ def _here() -> str | None:
 
 
 class BrowseOptions(Struct, frozen=True, kw_only=True):
-    """The options of a run of the browser.
+    """The options that a run of the browser starts with.
 
     `roots` and `agents` are those of the command line; `environ`, `home`, `here` (the directory it was started in)
     and `now_ms` are parameters so that tests need no patching. `source` replaces the disk. `demo` is the directory of
-    the made-up store that is browsed; `context` replaces the change context of `environ`. `pick` takes the path of
-    the session that is chosen, which ends the browser.
+    the made-up store that is browsed; `context` replaces the change context of `environ`. `pick` is called with the
+    path of the session that the user chooses, which ends the browser.
     """
 
     roots: Sequence[str] = ()
@@ -59,7 +59,7 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def restores(self) -> bool:
-        """True if the browser opens as it was left: not for the demo, nor while a session is picked."""
+        """True if the browser restores the views of the last run, which the demo and `pick` do not."""
         return self.settings.restore and self.demo is None and self.pick is None
 
     @property

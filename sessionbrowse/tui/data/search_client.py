@@ -1,4 +1,4 @@
-"""The search program as all screens share it: started by the first search, ended with the browser."""
+"""The client of the search program, shared by all screens: the first search starts it, the browser's end ends it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ KEPT_SESSIONS = 6
 
 
 class SessionCache:
-    """The sessions opened last, each valid while its file is unchanged. For background threads."""
+    """A cache of the sessions opened last, each valid while its file is unchanged. For background threads."""
 
     def __init__(self, open_session: Callable[[str, str | None], Session]) -> None:
         self._open = open_session
@@ -23,7 +23,7 @@ class SessionCache:
         self._kept: OrderedDict[tuple[str, str | None], tuple[tuple[int, int], Session]] = OrderedDict()
 
     def open(self, path: str, agent: str | None) -> Session:
-        """Return a session; read it only if its file changed."""
+        """Return an opened session; read its file only if it changed since."""
         version = _version(path)
         with self._lock:
             known = self._kept.get((path, agent))
@@ -38,13 +38,13 @@ class SessionCache:
         return session
 
     def forget(self) -> None:
-        """Empty the cache, because an agent may have changed files."""
+        """Remove all sessions from the cache, because an agent may have changed their files."""
         with self._lock:
             self._kept.clear()
 
 
 def _version(path: str) -> tuple[int, int] | None:
-    """Return a value that changes with the file; None if there is no file."""
+    """Return a value that changes whenever the session's file changes; None if there is no file."""
     try:
         status = os.stat(path)
     except OSError:

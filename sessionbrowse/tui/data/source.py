@@ -25,10 +25,10 @@ Exists = Callable[[Iterable[str]], dict[str, bool | None]]
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """The functions that reach the disk. All but `places` are called from background threads only."""
+    """The functions that access the disk. All but `places` are called from background threads only."""
 
     scan: Callable[[Cancelled, bool], Iterator[Batch]]
-    """Reads all sessions, newest first. Arguments: a test for cancellation; whether to include hidden and archived."""
+    """Reads all sessions, newest first. Arguments: tells if the scan is cancelled; True for hidden and archived too."""
     open_session: Callable[[str, str | None], Session]
     """Reads one session, by path and agent."""
     exists_many: Exists
@@ -36,7 +36,7 @@ class Source(Struct, frozen=True, kw_only=True):
     repositories: Callable[[Iterable[str]], dict[str, str]] = lambda _: {}
     """Returns the repository of each directory that lies in one."""
     moved: Callable[[Iterable[str], Sequence[str]], dict[str, str]] = lambda _, __: {}
-    """Returns the new paths of moved directories. Arguments: the missing directories; the existing ones."""
+    """Returns the new paths of moved directories. Arguments: the missing directories; the existing directories."""
     pins: Callable[[], Pins] = Pins
     """Reads the pins of sessions."""
     set_pin: Callable[[Summary, bool], None] = lambda _, __: None
@@ -53,7 +53,7 @@ class Source(Struct, frozen=True, kw_only=True):
 
 
 class DirectoryFacts(Struct, frozen=True):
-    """Facts of the disk about directories: which exist, where some were moved, and their repositories."""
+    """Facts about directories, read from the disk: if they exist, the new paths of moved ones, their repositories."""
 
     exists: dict[str, bool | None]
     moved: dict[str, str]
@@ -61,19 +61,19 @@ class DirectoryFacts(Struct, frozen=True):
 
 
 class SessionUpdates(Struct, frozen=True, kw_only=True):
-    """Sessions as they are on disk now, and the paths at which there is no session any more."""
+    """New summaries of sessions that changed on disk, and the paths of sessions that are gone."""
 
     summaries: tuple[Summary, ...] = ()
     gone: frozenset[str] = frozenset()
 
     @property
     def paths(self) -> frozenset[str]:
-        """Every path that changed."""
+        """The paths of all sessions that changed or are gone."""
         return self.gone | {summary.path for summary in self.summaries}
 
 
 def directory_facts(source: Source, directories: Sequence[str]) -> DirectoryFacts:
-    """Ask the disk about directories. For background threads."""
+    """Read from the disk if directories exist, were moved, or lie in repositories. For background threads."""
     exists = source.exists_many(directories)
     gone = [path for path in directories if exists.get(path) is False]
     there = [path for path in directories if exists.get(path)]
@@ -81,7 +81,7 @@ def directory_facts(source: Source, directories: Sequence[str]) -> DirectoryFact
 
 
 def place_of(summary: Summary, places: Iterable[Place]) -> Place | None:
-    """Return the innermost place of a session's agent that contains its file; None if there is none."""
+    """Return the innermost session directory of a session's agent that contains its file; None if there is none."""
     holding = [
         place
         for place in places

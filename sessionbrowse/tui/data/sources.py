@@ -89,7 +89,7 @@ def source_of(options: BrowseOptions) -> Source:
 
 
 def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> None:
-    """Start a scan in a lane: it emits batches of summaries and returns the paths of all sessions."""
+    """Start a scan of the disk in the background; it emits batches of summaries and returns all sessions' paths."""
 
     def work(job: Job) -> frozenset[str]:
         paths: set[str] = set()

@@ -1,4 +1,4 @@
-"""Throttle of session updates: screens get changes no faster than they can draw them."""
+"""Throttle updates of changed sessions, so that screens get them no faster than they can draw them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.tui.data.source import SessionUpdates
 
 REST = 4
-"""Pause after an update, as a multiple of the time it took: keys come first."""
+"""Pause after an update, as a multiple of the time that it took, to leave time for key presses."""
 
 
 class UpdateThrottle:
-    """Collects changed and removed sessions, and publishes them at once or after the pause."""
+    """Collects changed and removed sessions, and passes them to the screens at once, or after a pause."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class UpdateThrottle:
         self.due = False
 
     def add(self, changed: Sequence[Summary], gone: Sequence[str]) -> None:
-        """Publish sessions that changed or are gone."""
+        """Pass sessions that changed or are gone to the screens, at once or after a pause."""
         for summary in changed:
             self._changed[summary.path] = summary
             self._gone.discard(summary.path)

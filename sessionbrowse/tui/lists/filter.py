@@ -1,4 +1,4 @@
-"""Filter a list: open its line, keep the filter, clear it."""
+"""Commands that filter the folder or session list: open the filter line, keep the filter, clear it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sessionbrowse.tui.widgets.filter_line import FilterLine
 
 
 def do_filter(screen: BrowseScreen) -> None:
-    """Open the filter line of the focused list."""
+    """Open the line in which a filter for the focused list is typed."""
     state = screen.state
     state.filtered = "projects" if screen.pane == "projects" else "sessions"
     hint = "a folder's name" if state.filtered == "projects" else 'words, "a phrase", re:pattern'
@@ -18,22 +18,22 @@ def do_filter(screen: BrowseScreen) -> None:
         def prepare() -> None:
             state.library.prepare_filter(state.folder, named=state.named, hidden=state.hidden, archived=state.archived)
 
-        # In the pause before the first letter, which would wait for it.
+        # Prepare the texts now, so that the first typed letter need not wait for them.
         screen.after_frame(prepare)
 
 
 def do_accept_filter(screen: BrowseScreen) -> None:
-    """Focus the list, which stays filtered."""
+    """Keep the filter, and focus the filtered list."""
     state = screen.state
     screen.set_focus(screen.filtered_list)
     if state.filters[state.filtered].is_empty:
         screen.query_one(FilterLine).close()
     elif state.filtered == "projects" and screen.projects_list.cursor == 0:
-        # "All folders" stands above the folders that were found.
+        # The first row is always "All folders", so go to the first folder that was found.
         screen.projects_list.go_down()
 
 
 def do_clear_filter(screen: BrowseScreen) -> None:
-    """Show all rows again."""
+    """Clear the filter, so that the list shows all rows again."""
     screen.set_focus(screen.filtered_list)
     screen.set_filter(screen.state.filtered, "")

@@ -1,4 +1,4 @@
-"""Move between the panes of the lists, and into a session."""
+"""Commands of the first screen that move between folders, sessions and preview, and open a session."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sessionbrowse.tui.lists.screen import PANES, BrowseScreen
 
 
 def do_open(screen: BrowseScreen) -> None:
-    """Go from a folder to its sessions, from a session to its tree."""
+    """Focus the session list from a folder; open the tree of a session."""
     if screen.pane == "projects":
         screen.set_focus(screen.sessions_list)
     elif screen.subject is not None:
@@ -14,7 +14,7 @@ def do_open(screen: BrowseScreen) -> None:
 
 
 def do_back(screen: BrowseScreen) -> None:
-    """Clear the selection, then the filter, then go to the pane on the left."""
+    """Go one step back: clear the selection, else clear the filter, else focus the pane on the left."""
     pane = screen.pane
     if pane == "preview":
         screen.set_focus(screen.sessions_list)
@@ -31,12 +31,12 @@ def do_back(screen: BrowseScreen) -> None:
 
 
 def do_pane_left(screen: BrowseScreen) -> None:
-    """Focus the pane on the left."""
+    """Focus the pane on the left: sessions, or folders."""
     _step(screen, -1)
 
 
 def do_pane_right(screen: BrowseScreen) -> None:
-    """Focus the pane on the right."""
+    """Focus the pane on the right: sessions, or the preview."""
     _step(screen, 1)
 
 
@@ -49,11 +49,11 @@ def _step(screen: BrowseScreen, delta: int) -> None:
 
 
 def do_preview(screen: BrowseScreen) -> None:
-    """Show or hide the preview."""
+    """Show or hide the session preview beside the lists."""
     screen.preview.set_shown(not screen.has_class("-preview-shown"))
 
 
 def do_reload(screen: BrowseScreen) -> None:
-    """Read the disk again."""
+    """Scan the disk again for new and changed sessions."""
     screen.updates.begin()
     screen.browser.start_scan(include_hidden=screen.state.hidden or screen.state.archived)

@@ -14,11 +14,11 @@ def do_pin(screen: BrowseScreen) -> None:
     if summary is None:
         return
     if summary.id is None:
-        browser.say("This session has no id, by which it could be found again: it cannot be pinned.", "warning")
+        browser.say("This session has no id, so it cannot be pinned.", "warning")
         return
     is_ours = (summary.agent, summary.id) in pins.own
     if not is_ours and pins.holds(summary):
-        browser.say("omp itself pinned this session: /pin in omp takes the pin away.", "warning")
+        browser.say("This session is pinned in omp. To unpin it, type /pin in omp.", "warning")
         return
     source = browser.source
 

@@ -1,4 +1,4 @@
-"""The preview beside the lists: facts of the session at once, its conversation when the cursor rests on it."""
+"""The session preview: shows a session's facts at once, and its conversation when the cursor rests on it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PREVIEW_DELAY = 0.12
 
 
 class Preview:
-    """The preview pane: the session it shows, and its timers."""
+    """Controls the preview pane: decides which session it shows, and when the session's file is read."""
 
     def __init__(self, screen: CommandScreen[None], state: ListState) -> None:
         self._screen = screen
@@ -33,7 +33,7 @@ class Preview:
 
     @property
     def due(self) -> bool:
-        """True if the preview is still to follow the cursor."""
+        """True if the preview does not show the session under the cursor yet."""
         return self._is_due or self._resting.due
 
     @property
@@ -41,7 +41,7 @@ class Preview:
         return self._screen.query_one("#preview", TextView)
 
     def show(self) -> None:
-        """Show the session under the cursor."""
+        """Show the session under the cursor in the preview: its facts, after a short delay its conversation."""
         summary = self._screen.subject
         if self._timer is not None:
             self._timer.stop()
@@ -56,14 +56,15 @@ class Preview:
         self._shown = None
         rested = self._resting.moved()
         if rested or not self._painted:
-            # The rows come first: what draws it takes as long as they do, and longer where it is still to be imported.
+            # The list rows are painted first: drawing the preview takes as long, and even longer if modules must be
+            # imported.
             self._screen.after_frame(self._show_facts)
         if rested and self._screen.has_class("-preview-shown"):
             self._is_due = True
             self._timer = self._screen.set_timer(PREVIEW_DELAY, self.load)
 
     def set_shown(self, shown: bool) -> None:
-        """Show or hide the pane."""
+        """Show or hide the preview pane."""
         screen = self._screen
         if shown == screen.has_class("-preview-shown"):
             return
@@ -74,13 +75,13 @@ class Preview:
             screen.set_focus(screen.query_one("#sessions"))
 
     def _rests(self) -> None:
-        """Show the session on which the cursor came to rest."""
+        """Show the session on which the cursor rests after quick moves."""
         self._show_facts()
         if self._screen.has_class("-preview-shown"):
             self.load()
 
     def load(self, *, follows: bool = False) -> None:
-        """Open the session's file."""
+        """Read the session under the cursor in the background, for its conversation in the preview."""
         self._is_due = False
         summary, browser = self._screen.subject, self._screen.browser
         if summary is None:
@@ -95,20 +96,20 @@ class Preview:
         (lane.follow if follows else lane.ask)(load)
 
     def changed(self) -> None:
-        """Read the session again; the text keeps its scroll position."""
-        # Below another screen nobody reads it.
+        """Read the previewed session again after a change; the preview keeps its scroll position."""
+        # While another screen covers the preview, reading the session again can wait.
         self._is_stale = not self._screen.is_seen
         if self._screen.is_seen:
             self.load(follows=True)
 
     def seen_again(self) -> None:
-        """Read it again when coming back, if it changed meanwhile."""
+        """Read the previewed session again if it changed while another screen covered the preview."""
         if self._is_stale:
             self._is_stale = False
             self.load()
 
     def take(self, outcome: Outcome) -> None:
-        """Show the conversation of the session under the cursor."""
+        """Show the conversation that was read, if the cursor is still on that session."""
         summary = self._screen.subject
         if summary is None or summary.path != self._asked:
             return

@@ -1,4 +1,4 @@
-"""Values → lines of spans: projects, sessions, and the progress of a scan.
+"""Make the rows of folders, sessions and scan progress as spans (pieces of styled text).
 
 Text of session files passes `clean` before it enters a span, and is never parsed as markup.
 """
@@ -21,7 +21,7 @@ from sessionbrowse.tui.paint.words import agent_span, folder_name, one_line
 _DATE_CELLS: dict[str, int] = {"age": 5, "date": 13, "iso": 21}
 
 RECENT_MS = 300_000
-"""Milliseconds since the last change within which a session may still be running."""
+"""Age in milliseconds of a session's last change up to which the session may still be running."""
 
 
 class ListStyle(Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class ListStyle(Struct, frozen=True, kw_only=True):
 
 
 def directory_state(directories: Sequence[str], exists: Mapping[str, bool | None], moved: Mapping[str, str]) -> str:
-    """Return "missing" or "moved" for a project without any existing directory, else ""."""
+    """Return "missing" or "moved" for a folder row whose directories are all gone, else ""."""
     if not directories or any(exists.get(directory) is not False for directory in directories):
         return ""
     return "moved" if any(directory in moved for directory in directories) else "missing"
@@ -98,7 +98,7 @@ def session_badges(summary: Summary) -> Line:
 
 
 def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
-    """Return the row of a session: title and badges at the left, as many columns at the right as fit."""
+    """Return the row of a session: title and signs at the left, as many columns at the right as fit."""
     summary = row.summary
     right = session_path(summary, width, style) if style.show_path else session_facts(summary, width, style)
     prefix: Line = [(row.prefix, "faint")] if row.prefix else []
@@ -119,7 +119,7 @@ def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
 
 
 def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
-    """Return the sign for a session that is open in a program or changed in the last minutes."""
+    """Return the sign of a running session: ● if a program has it open, ○ if it changed in the last minutes."""
     if summary.path in style.in_use:
         return ("●", "good")
     if 0 <= style.now_ms - summary.mtime_ns / 1_000_000 < RECENT_MS:
@@ -128,7 +128,7 @@ def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
 
 
 _LEAST_TITLE = 10
-"""Fewest cells of a title beside the name of an age group."""
+"""Minimum width in cells of a session's title beside the name of an age group such as "Today"."""
 
 _LEAST_WIDTH: dict[RowField, int] = {
     "agent": 24,
@@ -141,7 +141,7 @@ _LEAST_WIDTH: dict[RowField, int] = {
     "folder": 84,
     "model": 110,
 }
-"""The width in cells from which a row shows a field."""
+"""Minimum row width in cells at which a session's row shows each column."""
 
 
 def session_facts(summary: Summary, width: int, style: ListStyle) -> Line:
@@ -207,7 +207,7 @@ def session_path(summary: Summary, width: int, style: ListStyle) -> Line:
 
 
 def progress_bar(done: int, total: int | None, rate: float | None = None, verb: str = "reading") -> Line:
-    """Return a small bar of how far a scan has come, with sessions per second."""
+    """Return a small progress bar of a scan, with the number of sessions read per second."""
     if not total:
         return [(f"{verb} {done:,}", "accent")]
     cells = 8

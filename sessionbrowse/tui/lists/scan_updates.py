@@ -1,4 +1,4 @@
-"""Updates of the lists while the disk is scanned: sessions found, changed and gone, and the progress."""
+"""Update the lists while the disk is scanned: sessions found, changed and gone, and the progress."""
 
 from __future__ import annotations
 
@@ -28,44 +28,44 @@ from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.widgets.row_list import RowList
 
 REFRESH_DELAY = 0.08
-"""Seconds that sessions which arrive one after the other wait for a common refresh of the rows."""
+"""Seconds to wait for more sessions before the rows of the lists are computed again for all of them."""
 
 
 class ShownLists(Protocol):
-    """The screen of the lists, as scan updates use it."""
+    """The methods of the lists' screen that scan updates use."""
 
     state: ListState
 
     @property
     def browser(self) -> Browser:
-        """The app."""
+        """The app, typed as the protocol that screens may use."""
 
     @property
     def sessions_list(self) -> RowList:
-        """The sessions."""
+        """The widget that lists the sessions."""
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> object:
-        """Call back after so many seconds, unless the screen is gone."""
+        """Call `callback` after `delay` seconds, unless the screen is closed before."""
 
     def refresh_rows(self) -> None:
-        """Compute all rows again."""
+        """Compute the rows of folders and sessions again."""
 
     def refresh_header(self) -> None:
-        """Show counts and progress."""
+        """Update the top bar: number of sessions and folders, progress of the scan."""
 
     def refresh_sessions(self) -> None:
-        """Compute the rows of the sessions again."""
+        """Compute the rows of the session list again."""
 
     def lane(self, name: str, take: Callable[[Outcome], object]) -> Lane:
-        """Return a lane of background work."""
+        """Return the screen's lane of background work with this name; `take` gets its results."""
 
     @property
     def projects_list(self) -> RowList:
-        """The folders."""
+        """The widget that lists the folders."""
 
 
 class ScanUpdates:
-    """Puts the results of scans into the library, and has the rows computed again."""
+    """Adds the results of scans to the library, then updates the rows of the lists."""
 
     def __init__(self, screen: ShownLists) -> None:
         self._screen = screen
@@ -77,15 +77,15 @@ class ScanUpdates:
 
     @cached_property
     def throttle(self) -> UpdateThrottle:
-        """Tells the screens of sessions that changed while they are shown."""
+        """The throttle through which sessions that changed on disk reach all screens."""
         return UpdateThrottle(self._screen.browser.publish, self._screen.set_timer)
 
     def begin(self) -> None:
-        """Show that the disk is read again."""
+        """Note that a new scan of the disk begins."""
         self.scanning, self.failure = True, None
 
     def take_scan(self, outcome: Outcome) -> None:
-        """Take a batch of sessions, or the end of the scan."""
+        """Handle a batch of sessions from a scan, or the end of the scan."""
         from sessionbrowse.services.list.scan import Batch
 
         screen = self._screen
@@ -102,14 +102,15 @@ class ScanUpdates:
             screen.refresh_rows()
 
     def take_event(self, outcome: Outcome) -> None:
-        """Take an event of the disk monitor."""
+        """Handle a message of the disk monitor: sessions found or gone, progress, or a failure."""
         screen = self._screen
         match outcome.value:
             case SessionsFound(summaries, done, total):
                 self._advance("reading", done, total)
                 self._take_found(summaries)
                 if total and screen.state.library.is_opening:
-                    # Files are read: the index could not be used.
+                    # The monitor already reads files without having sent the index's sessions: there is no usable
+                    # index.
                     screen.state.library.opened()
                     self._refresh_soon()
             case IndexRead():
@@ -138,7 +139,7 @@ class ScanUpdates:
     def _take_found(self, summaries: Sequence[Summary]) -> None:
         screen, library = self._screen, self._screen.state.library
         before = len(library)
-        # Once all was read, a session that nobody knew is news to every screen too.
+        # During a scan, new sessions are no news; after it, every screen must hear of them too.
         same = (None,) if self.scanning else ()
         changed = [each for each in summaries if library.get(each.path) not in (*same, each)]
         library.add(summaries)
@@ -162,7 +163,7 @@ class ScanUpdates:
         self._screen.browser.scanned(len(self._screen.state.library), tuple(skipped))
 
     def _refresh_soon(self) -> None:
-        """Have the rows computed anew once, however much arrives meanwhile."""
+        """Compute the rows again after a short delay, once for all sessions that arrive before that."""
         if not self.refresh_due:
             self.refresh_due = True
             self._screen.set_timer(REFRESH_DELAY, self._refresh_now)
@@ -174,7 +175,7 @@ class ScanUpdates:
     # -- directories and pins -----------------------------------------------------------------------------------
 
     def _ask_directories(self) -> None:
-        """Ask the disk which folders exist, and which belong together."""
+        """Check in the background which folders exist, were moved, or belong to one repository."""
         source, directories = self._screen.browser.source, self._screen.state.directories()
         lane = self._screen.lane("directories", self._take_directories)
         lane.ask(lambda job: directory_facts(source, directories))
@@ -190,14 +191,14 @@ class ScanUpdates:
             self._screen.projects_list.refresh()
 
     def ask_pins(self) -> None:
-        """Read the pins in the background."""
+        """Read in the background which sessions are pinned."""
         browser = self._screen.browser
         self._screen.lane("pins", self.take_pins).ask(lambda job: browser.source.pins())
 
     def take_pins(self, outcome: Outcome) -> None:
-        """Show the pinned sessions first."""
+        """Show the pinned sessions at the top of the list."""
         if outcome.error is not None:
-            self._screen.browser.say(f"The pin cannot be kept: {outcome.error}.", "error")
+            self._screen.browser.say(f"The pin cannot be saved: {outcome.error}.", "error")
         elif isinstance(outcome.value, Pins):
             self._screen.state.library.pins = outcome.value
             self._screen.refresh_sessions()

@@ -1,4 +1,4 @@
-"""Choose which sessions the lists show, and what makes a folder."""
+"""Commands that choose which sessions the lists show, and if folders are directories or repositories."""
 
 from __future__ import annotations
 
@@ -7,46 +7,46 @@ from sessionbrowse.tui.lists.screen import BrowseScreen
 
 
 def do_scope(screen: BrowseScreen) -> None:
-    """Switch between all folders and one."""
+    """Switch the session list between all folders and one folder."""
     screen.projects_list.go_to_key(
         ("folder", None if screen.state.folder is not None else screen.state.other_folder(screen.subject))
     )
 
 
 def do_named(screen: BrowseScreen) -> None:
-    """Show only sessions that have a name, or all."""
+    """Switch between only named sessions and all sessions."""
     screen.state.named = not screen.state.named
     screen.refresh_sessions()
 
 
 def do_hidden(screen: BrowseScreen) -> None:
-    """Show the sessions of subagents and workflows, or hide them."""
+    """Show or hide the sessions of subagents and workflows."""
     state = screen.state
     state.hidden = not state.hidden
     screen.refresh_rows()
     if state.hidden:
-        # They can be many and large, so they are read only now.
+        # Sessions of subagents can be many and large, so they are read only when they are shown.
         do_reload(screen)
         screen.browser.say("Sessions of subagents and workflows are shown too.")
 
 
 def do_archived(screen: BrowseScreen) -> None:
-    """Show the archived sessions, or those that are not archived."""
+    """Switch between the archived sessions and the others."""
     state = screen.state
     state.archived = not state.archived
     state.folder = None
     screen.refresh_rows(top=True)
     if state.archived:
-        # They are read only now.
+        # Archived sessions are read only when they are shown.
         do_reload(screen)
 
 
 def do_repositories(screen: BrowseScreen) -> None:
-    """Make a folder of each repository, or of each directory."""
+    """Switch between one folder for each repository and one for each directory."""
     state, library, current = screen.state, screen.state.library, screen.subject
     library.group_by_repository(not library.by_repository)
     if state.folder is not None:
-        # The repository now, or the directory of the session under the cursor.
+        # The chosen folder changes to the repository or directory of the session under the cursor.
         state.folder = library.project_of(current.cwd if current is not None else state.folder)
     screen.refresh_rows()
     said = "repository: all worktrees of one are together" if library.by_repository else "directory"

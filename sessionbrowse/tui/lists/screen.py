@@ -35,13 +35,13 @@ PANES = ("projects", "sessions", "preview")
 
 
 class BrowseScreen(PanedScreen):
-    """Projects, sessions, preview."""
+    """The first screen: the folder list, the session list, and the preview of a session."""
 
     IS_FIRST = True
 
     def __init__(self, library: Library) -> None:
         super().__init__(name="browse")
-        # As it is when it is laid out: styles are computed once.
+        # Set the usual classes before the first layout, so that styles are computed only once.
         self.add_class("-preview-shown", "-at-sessions", update=False)
         self.state = ListState(library)
         self._sessions: Sequence[SessionRow] = ()
@@ -55,7 +55,7 @@ class BrowseScreen(PanedScreen):
     # -- layout -------------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
-        """Lay out bar, panes, filter line and footer."""
+        """Make the widgets of the first screen: top bar, three panes, filter line, footer."""
         yield Bar(id="header")
         with Horizontal(id="panes"):
             yield RowList(self._render_project, id="projects", classes="pane")
@@ -65,7 +65,7 @@ class BrowseScreen(PanedScreen):
         yield KeyBar(id="footer")
 
     def on_mount(self) -> None:
-        """Show what there is and read the rest."""
+        """Restore the view of the last run, show the sessions known already, and read the pins."""
         view = self.browser.memory.lists
         self.state.exists = self.browser.exists
         self.state.restore(view)
@@ -84,24 +84,24 @@ class BrowseScreen(PanedScreen):
 
     @property
     def view(self) -> ListView:
-        """How the screen stands, to be remembered."""
+        """The view of the lists to save for the next start: filters, sort order, cursors, pane widths."""
         path = self.subject.path if self.subject is not None else None
         shown = self.has_class("-preview-shown")
         return replace(self.state.view(path), preview=shown, widths=dict(self.widths))
 
     @property
     def projects_list(self) -> RowList:
-        """The folders."""
+        """The widget that lists the folders."""
         return self.query_one("#projects", RowList)
 
     @property
     def sessions_list(self) -> RowList:
-        """The sessions of the chosen folder."""
+        """The widget that lists the sessions of the chosen folder."""
         return self.query_one("#sessions", RowList)
 
     @property
     def pane(self) -> str:
-        """The pane that has the keys, or whose filter is being typed."""
+        """The name of the focused pane; while a filter is typed, of the list that it filters."""
         focused = self.focused
         if focused is not None and focused.id in PANES:
             return focused.id
@@ -109,15 +109,15 @@ class BrowseScreen(PanedScreen):
 
     @property
     def filtered_list(self) -> RowList:
-        """The list that is or was filtered last."""
+        """The list to which the filter line belongs: folders or sessions."""
         return self.projects_list if self.state.filtered == "projects" else self.sessions_list
 
     def contexts(self) -> tuple[str, ...]:
-        """The pane, then the screen."""
+        """Return the key contexts: the focused pane's, then the one of the whole screen."""
         return ({"projects": PROJECTS, "sessions": SESSIONS, "preview": PREVIEW}[self.pane], LIST)
 
     def command_context(self) -> CommandContext:
-        """Return what commands may ask."""
+        """Return the state of the lists that decides which commands are available."""
         pane = self.pane
         rows = self.projects_list.count if pane == "projects" else self.sessions_list.count
         row = self._sessions[self.sessions_list.cursor] if self._sessions else None
@@ -133,27 +133,27 @@ class BrowseScreen(PanedScreen):
 
     @property
     def subject(self) -> Summary | None:
-        """The session under the cursor."""
+        """The session under the cursor; None if the list is empty."""
         return self.state.library.get(self.sessions_list.key)
 
     @property
     def project(self) -> str | None:
-        """The directory of the folder under the cursor, or of the session in the other panes."""
+        """The directory of the folder under the cursor; in the other panes, of the session under the cursor."""
         if self.pane == "projects":
-            # Of the row itself: the sessions beside it may not be chosen yet when keys come fast.
+            # Use the row under the cursor: after fast key presses the session list may still show another folder.
             key = self.projects_list.key
             return key[1] if isinstance(key, tuple) else None
         return self.subject.cwd if self.subject is not None else None
 
     @property
     def chosen(self) -> Sequence[Summary]:
-        """The sessions that a change is for: those that are selected and shown, else the one under the cursor."""
+        """The sessions that a change acts on: the selected ones in the list, else the one under the cursor."""
         marks = self.sessions_list.marks
         selected = [row.summary for row in self._sessions if row.summary.path in marks] if marks else []
         return selected or ([self.subject] if self.subject is not None else [])
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
-        """Show what a change left."""
+        """Show sessions that changed on disk, in the lists and in the preview."""
         self.refresh_rows()
         if self.subject is not None and self.subject.path in updates.paths and self.has_class("-preview-shown"):
             self.preview.changed()
@@ -163,19 +163,19 @@ class BrowseScreen(PanedScreen):
         return (self.projects_list if isinstance(key, tuple) else self.sessions_list).go_to_key(key)
 
     def moving(self) -> RowList | TextView | None:
-        """The focused pane; while a filter is typed, its list."""
+        """Return the pane that the movement keys move: the focused one; while a filter is typed, the filtered list."""
         return self.filtered_list if self.typing else super().moving()
 
     # -- rows ---------------------------------------------------------------------------------------------------
 
     def refresh_rows(self, *, top: bool = False) -> None:
-        """Compute all rows anew; the cursors stay on their rows, or go to the `top`."""
+        """Compute the rows of both lists again; cursors stay on their rows, or go to the first one with `top`."""
         self.refresh_projects()
         self.refresh_sessions(top=top)
         self.refresh_header()
 
     def refresh_projects(self) -> None:
-        """Compute the rows of the folders anew; the cursor stays on its row."""
+        """Compute the rows of the folder list again; the cursor stays on its folder."""
         rows = self._folder_filter.rows(self.state.project_rows)
         if rows is None:
             return
@@ -188,14 +188,14 @@ class BrowseScreen(PanedScreen):
         self.say_found()
 
     def refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
-        """Compute the rows of the sessions anew; the cursor stays on its row, or goes to the `top` or to `cursor`."""
+        """Compute the session rows again; the cursor stays on its session, or goes to the first row or to `cursor`."""
         grouped = self.browser.options.settings.age_groups
         now_ms = self.browser.now_ms() if grouped else None
         rows = self._session_filter.rows(lambda filter: self.state.session_rows(filter, now_ms))
         top = top or self._top_is_due
         self._top_is_due = top and rows is None
         if rows is None:
-            # The rows of before stay.
+            # The matches of the pattern are still being searched: the old rows stay until then.
             self.say_found()
             return
         self._sessions = rows
@@ -213,20 +213,20 @@ class BrowseScreen(PanedScreen):
         self.update_footer()
 
     def set_filter(self, pane: str, text: str, *, keep_line: bool = False) -> None:
-        """Filter a list; `keep_line` leaves its line open."""
+        """Apply a filter to a list; `keep_line` leaves the filter line open."""
         state = self.state
         state.filters[pane] = parse_filter(text)
         if pane == "projects":
-            # The sessions stay, unless the cursor has to go to another folder.
+            # A filter for folders changes the session list only if the cursor has to leave its folder.
             self.refresh_projects()
             self.say_found()
             self.update_footer()
         else:
-            # A filter goes to its best hit; without one the cursor stays on the session that was found.
+            # A new filter puts the cursor on the best hit; clearing the filter keeps the cursor on its session.
             found = self.sessions_list.key if state.filter.is_empty else None
             self.refresh_sessions(top=found is None, cursor=found)
             if found is not None and self.sessions_list.key != found:
-                # It is in a folded family.
+                # The session is folded under a related one: unfold that family.
                 self.fold(state.folding.flip(state.library.family(str(found))))
                 self.sessions_list.go_to_key(found)
         if not keep_line:
@@ -249,11 +249,11 @@ class BrowseScreen(PanedScreen):
 
     @property
     def sized_pane(self) -> tuple[str, int]:
-        """The pane whose width is changed, and whether wider means more (1) or less (-1) of it."""
+        """The pane to resize, and the direction: 1 if the wider command enlarges it, -1 if it shrinks it."""
         return ("preview", 1) if self.pane == "preview" else ("projects", 1 if self.pane == "projects" else -1)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Apply the widths, and show in the bar what it has room for."""
+        """Apply the pane widths, and fit the text of the top bar to the new screen width."""
         super().on_resize(event)
         self.refresh_header()
 
@@ -263,7 +263,7 @@ class BrowseScreen(PanedScreen):
         count = len(self._sessions)
         folded = 0 if self.state.is_flat else sum([row.family for row in self._sessions if not row.is_open])
         if self.state.library.is_opening and self.state.filter.is_empty and not self.state.named:
-            # Only the first rows are here, but all are counted.
+            # Only the first rows were added so far, but the number of all sessions is known.
             count, folded = (
                 next((row.sessions for row in self.state.projects if row.cwd == self.state.folder), count),
                 0,
@@ -271,18 +271,18 @@ class BrowseScreen(PanedScreen):
         self.sessions_list.border_subtitle = f"{count:,}" + (f" + {folded:,} folded" if folded else "")
 
     def _count_selected(self) -> tuple[int, int]:
-        """Return how many selected sessions are shown, and how many are not."""
+        """Return the number of selected sessions that the list shows, and of those that it does not show."""
         marks = self.sessions_list.marks
         shown = sum([row.summary.path in marks for row in self._sessions]) if marks else 0
         return shown, len(marks) - shown
 
     def position(self) -> str:
-        """Return where the cursor stands, and how many sessions are selected."""
+        """Return the text for the footer: the cursor's position, and the number of selected sessions."""
         selected = self._count_selected()[0]
         return f"✓{selected:,}  {super().position()}" if selected else super().position()
 
     def refresh_header(self) -> None:
-        """Show where we are, how many sessions there are and how the reading goes."""
+        """Update the top bar: chosen folder, number of sessions and folders, progress of the scan."""
         state, updates = self.state, self.updates
         sessions, folders = state.library.counts(hidden=state.hidden, archived=state.archived)
         left = path_line(state.folder, self.browser.home)
@@ -308,7 +308,7 @@ class BrowseScreen(PanedScreen):
         return session_row(self._sessions[index], width, style)
 
     def fold(self, folding: Folding) -> None:
-        """Fold or open families."""
+        """Fold or open families (sessions shown under a related one) as `folding` says."""
         self.state.folding = folding
         self.refresh_sessions()
 
@@ -318,7 +318,7 @@ class BrowseScreen(PanedScreen):
     def _folder_highlighted(self, event: RowList.Highlighted) -> None:
         event.stop()
         if not isinstance(event.key, tuple) or event.key != self.projects_list.key:
-            return  # the cursor has left this row since
+            return  # the cursor has moved to another row since
         folder = event.key[1]
         if folder != self.state.folder:
             self.state.choose_folder(folder)
@@ -344,29 +344,29 @@ class BrowseScreen(PanedScreen):
 
     @property
     def busy(self) -> bool:
-        """True if background work, or the wait before a preview, is under way."""
+        """True during background work, or while an update of the lists or the preview is due."""
         return super().busy or self.preview.due or self.updates.refresh_due or self.updates.throttle.due
 
     def on_screen_resume(self) -> None:
-        """Look at the session again when coming back: it may have grown."""
+        """Update the preview when the user returns to this screen: the session may have new entries."""
         self.preview.seen_again()
         self.update_footer()
 
     # -- panes --------------------------------------------------------------------------------------------------
 
     def focus_changed(self) -> None:
-        """Tell the style sheet which pane has the keys: narrow screens show only some."""
+        """Tell the style sheet which pane has the focus, because narrow screens show only some panes."""
         self.update_classes({f"-at-{pane}": self.pane == pane for pane in PANES})
         super().focus_changed()
 
     def text_changed(self, text: str) -> None:
-        """Filter while typing."""
+        """Filter the list again after each typed letter."""
         if text != self.state.filters[self.state.filtered].text:
             self.set_filter(self.state.filtered, text, keep_line=True)
 
     @property
     def viewed_entry(self) -> ViewedEntry | None:
-        """What copies are made of."""
+        """The session that copy commands use; None if there is none under the cursor."""
         summary = self.subject
         return ViewedEntry(summary=summary) if summary is not None else None
 

@@ -1,4 +1,4 @@
-"""Select sessions: changes are then made to all that are selected and shown."""
+"""Commands that select sessions; a change is made to all selected sessions that the list shows."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ def do_select(screen: BrowseScreen) -> None:
 
 
 def do_select_up(screen: BrowseScreen) -> None:
-    """Select upwards."""
+    """Move the cursor up and select the sessions that it passes."""
     screen.sessions_list.mark_by_moving(-1)
 
 
 def do_select_down(screen: BrowseScreen) -> None:
-    """Select downwards."""
+    """Move the cursor down and select the sessions that it passes."""
     screen.sessions_list.mark_by_moving(1)
 
 
 def do_select_range(screen: BrowseScreen) -> None:
-    """Start or end selecting all sessions that the cursor passes."""
+    """Turn on or off that the moving cursor selects the sessions it passes."""
     screen.sessions_list.toggle_range()
 
 
 def do_select_all(screen: BrowseScreen) -> None:
-    """Select all sessions that are shown, or none."""
+    """Select all sessions that the list shows, or unselect them if all are selected."""
     screen.sessions_list.mark_all()

@@ -1,4 +1,4 @@
-"""Sort the sessions, and show their paths."""
+"""Commands that sort the session list, and show the paths of the session files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sessionbrowse.tui.lists.screen import BrowseScreen
 
 
 def do_sort(screen: BrowseScreen) -> None:
-    """Use the next order; relevance is one of them while there is a filter."""
+    """Sort the sessions by the next sort order; relevance is one of them while a filter is active."""
     state = screen.state
     orders = SORTS if state.filter.is_empty else ("relevance", *SORTS)
     at = orders.index(state.effective_sort) if state.effective_sort in orders else -1
@@ -16,6 +16,6 @@ def do_sort(screen: BrowseScreen) -> None:
 
 
 def do_path(screen: BrowseScreen) -> None:
-    """Show or hide the paths."""
+    """Show or hide the path of each session's file."""
     screen.state.show_path = not screen.state.show_path
     screen.sessions_list.refresh()

@@ -1,4 +1,4 @@
-"""The state of the lists: folder, order, filters, folds, and the rows that result. It knows no widget."""
+"""The state of the folder and session lists: folder, sort order, filters, folds. It knows no widget."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = TypeVar("Row")
 
 
 class ListState:
-    """What the lists show. `filtered` names the list whose filter is typed in, or was last."""
+    """The state of the folder and session lists. `filtered` names the list that the filter line filters."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
@@ -34,12 +34,12 @@ class ListState:
         self.projects: Sequence[ProjectRow] = ()
         self.exists: dict[str, bool | None] = {}
         self.moved: dict[str, str] = {}
-        # The rows under the cursors of the run before, until they come or the user moves a cursor.
+        # The rows under the cursors at the end of the last run, until these rows are found or the user moves a cursor.
         self.wanted_folder: str | None = None
         self.wanted_session: str | None = None
 
     def restore(self, view: ListView) -> None:
-        """Take a remembered view."""
+        """Restore the view of the lists that was saved by the last run."""
         self.sort, self.named, self.show_path = view.sort, view.named, view.show_path
         self.library.by_repository = view.by_repository
         self.folding = Folding(view.all_open, frozenset(view.flipped))
@@ -47,9 +47,9 @@ class ListState:
         self.wanted_folder, self.wanted_session = view.folder, view.session
 
     def view(self, session: str | None) -> ListView:
-        """Return the view to remember, with the cursor on the session at this path."""
+        """Return the view of the lists to save; `session` is the path of the session under the cursor."""
         return ListView(
-            # The rows may not have come yet: then the cursors are where they were left.
+            # If the restored rows were not found yet, they stay the ones to restore.
             folder=self.wanted_folder or self.folder,
             session=self.wanted_session or session,
             filter=self.filters["sessions"].text,
@@ -64,12 +64,12 @@ class ListState:
 
     @property
     def filter(self) -> Filter:
-        """The filter of the sessions."""
+        """The filter of the session list."""
         return self.filters["sessions"]
 
     @property
     def effective_sort(self) -> str:
-        """The order in use: relevance needs a filter."""
+        """The sort order in use; newest instead of relevance while there is no filter."""
         return "recent" if self.sort == "relevance" and self.filter.is_empty else self.sort
 
     @property
@@ -78,7 +78,7 @@ class ListState:
         return self.effective_sort == "threaded" or not self.filter.is_empty
 
     def choose_folder(self, folder: str | None) -> None:
-        """Show the sessions of one folder, or of all."""
+        """Show the sessions of one folder, or with None of all folders."""
         self.folder = folder
         self.last_folder = folder if folder is not None else self.last_folder
 
@@ -91,11 +91,11 @@ class ListState:
         return None
 
     def project_rows(self, filter: Filter) -> Sequence[ProjectRow]:
-        """Return the rows of the folders."""
+        """Return the rows of the folder list that match a filter."""
         return self.library.projects(filter, hidden=self.hidden, archived=self.archived)
 
     def session_rows(self, filter: Filter, now_ms: float | None) -> Sequence[SessionRow]:
-        """Return the rows of the sessions; `now_ms` None leaves out the age groups."""
+        """Return the rows of the session list that match a filter; `now_ms` None leaves out the age groups."""
         return self.library.sessions(
             cwd=self.folder,
             filter=filter,
@@ -108,11 +108,11 @@ class ListState:
         )
 
     def directories(self) -> list[str]:
-        """Return the directories of the folders that are shown."""
+        """Return the working directories of all folders that the list shows."""
         return [directory for row in self.projects for directory in row.directories if directory]
 
     def go_to_wanted_folder(self, keys: Sequence[Hashable], *, was_moved: bool) -> None:
-        """Choose the folder of the run before, once it has a row and unless the user moved the cursor."""
+        """Choose the folder that the last run ended in, once it has a row, unless the user moved the cursor."""
         if was_moved:
             self.wanted_folder = None
         elif self.wanted_folder is not None and ("folder", self.wanted_folder) in keys:
@@ -120,7 +120,7 @@ class ListState:
             self.wanted_folder = None
 
     def wanted_row(self, paths: Sequence[Hashable], *, was_moved: bool) -> str | None:
-        """Return the row of the session of the run before, unless the user moved the cursor."""
+        """Return the path of the session that the last run ended on, unless the user moved the cursor since."""
         if was_moved:
             self.wanted_session = None
         if self.wanted_session is None or self.wanted_folder is not None:
@@ -128,7 +128,7 @@ class ListState:
         return self.family_row(self.wanted_session, paths) or self.wanted_session
 
     def family_row(self, wanted: Hashable | None, paths: Sequence[Hashable]) -> str | None:
-        """Return the path of the row that a folded session's family has; None if the session has a row itself."""
+        """Return the path of the visible row under which a session is folded; None if it has a row itself."""
         if not isinstance(wanted, str) or wanted in paths:
             return None
         family = self.library.family(wanted)
@@ -136,7 +136,7 @@ class ListState:
 
 
 class ListFilter:
-    """Applies the filter of a list; `answered` is called when the matches of its pattern have come."""
+    """Applies a typed filter to a list; `answered` is called when the matches of its pattern were found."""
 
     def __init__(
         self, screen: CommandScreen[None], filters: dict[str, Filter], pane: str, answered: Callable[[], None]
@@ -149,11 +149,11 @@ class ListFilter:
 
     @property
     def is_waiting(self) -> bool:
-        """True if matches are still to come."""
+        """True while the matches of the filter's pattern are being searched."""
         return self._answers is not None and self._answers.is_waiting
 
     def rows(self, rows_of: Callable[[Filter], Sequence[Row]]) -> Sequence[Row] | None:
-        """Return the rows that match; None while the matches of the pattern are not known."""
+        """Return the rows that match the filter; None while the matches of its pattern are being searched."""
         filter = self._filters[self._pane]
         pattern, answers = filter.query.pattern, self._answers
         if answers is not None and answers.pattern != pattern:

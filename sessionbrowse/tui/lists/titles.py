@@ -13,7 +13,7 @@ from sessionbrowse.tui.paint.spans import Line, line_width
 from sessionbrowse.tui.paint.words import CRUMB, folder_name, one_line, plural
 
 LEAST_PLACE = 18
-"""Fewest cells of the top bar that remain for the path."""
+"""Minimum width in cells of the path in the top bar."""
 
 SORT_TITLES = {
     "recent": "newest",
@@ -36,14 +36,14 @@ class ScanProgress(Struct, frozen=True):
     now_ms: float = 0
 
     def shown(self) -> Line:
-        """Return the progress as a bar with a rate."""
+        """Return the scan's progress as a bar with the number of sessions per second."""
         seconds = (self.now_ms - self.began_ms) / 1000
         rate = (self.done - self.began_done) / seconds if seconds > 0.2 else None
         return progress_bar(self.done, self.total, rate, self.verb)
 
 
 def advanced(before: ScanProgress | None, verb: str, done: int, total: int, now_ms: float) -> ScanProgress | None:
-    """Return the updated progress; None when the scan is complete."""
+    """Return the updated progress of a scan; None when the scan is complete."""
     if done >= total:
         return None
     if before is None or before.verb != verb or done < before.done:
@@ -61,7 +61,7 @@ def sessions_title(state: ListState, home: str, selected: tuple[int, int]) -> Co
     shown, hidden = selected
     title: list[tuple[str, str]] = []
     if shown or hidden:
-        # First, because a narrow pane cuts its title at the right.
+        # The number of selected sessions comes first, because a narrow pane cuts its title at the right.
         not_shown = f", {hidden:,} not shown" if hidden else ""
         title.append((f"✓ {shown:,} selected{not_shown} · ", "$accent"))
     folder = folder_title(state.folder, home) if state.folder is not None else "All folders"
@@ -101,7 +101,7 @@ def facts_line(sessions: int, folders: int, under_way: ScanProgress | None, fail
 
 
 def no_sessions_sentence(state: ListState, scanning: bool, key_of: Callable[[str], str]) -> str:
-    """Return the sentence of an empty list: the reason, and the key that helps."""
+    """Return the message of an empty session list: the reason, and the key that shows sessions."""
     if state.filter.problem is not None:
         return state.filter.problem
     if not state.filter.is_empty:

@@ -41,7 +41,7 @@ def lend_terminal(app: App[int], argv: Sequence[str], environ: Mapping[str, str]
             except Exception as error:
                 return f"{argv[0]} could not be started: {error}"
     except SuspendNotSupported:
-        return f"This terminal cannot be lent to {argv[0]}."
+        return f"This terminal cannot run {argv[0]}."
 
 
 def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str | None:

@@ -616,7 +616,7 @@ async def test_leaving_waits_for_the_change_that_is_being_made(store: Store, mon
         browser.app.post_message(Key("a", "a"))
         await until(slow.begun.is_set)
         browser.app.post_message(Key("q", "q"))
-        await until(lambda: any("Leaving when the change is made" in toast for toast in browser.toasts()))
+        await until(lambda: any("Leaving after the running change" in toast for toast in browser.toasts()))
         assert path.exists()
         slow.go_on.set()
         await until(lambda: browser.app.return_code is not None)

@@ -113,13 +113,13 @@ async def test_a_pin_of_omp_is_shown_and_left_to_omp() -> None:
     async with browsing(source) as browser:
         assert "pinned in omp" in browser.rows("#sessions")[0]
         await browser.press("home", "p")
-        assert browser.toasts() == ["omp itself pinned this session: /pin in omp takes the pin away."]
+        assert browser.toasts() == ["This session is pinned in omp. To unpin it, type /pin in omp."]
 
 
 async def test_a_session_without_id_says_why_it_cannot_be_pinned() -> None:
     async with browsing(fixed_source(family())) as browser:
         await browser.press("p")
-        assert browser.toasts() == ["This session has no id, by which it could be found again: it cannot be pinned."]
+        assert browser.toasts() == ["This session has no id, so it cannot be pinned."]
 
 
 async def test_a_full_disk_says_that_the_pin_is_not_kept() -> None:
@@ -129,7 +129,7 @@ async def test_a_full_disk_says_that_the_pin_is_not_kept() -> None:
     source = msgspec.structs.replace(fixed_source([summary("/a", id="1", name="a")]), set_pin=full)
     async with browsing(source) as browser:
         await browser.press("p")
-        assert "The pin cannot be kept" in browser.toasts()[-1]
+        assert "The pin cannot be saved" in browser.toasts()[-1]
 
 
 async def test_projects_by_repository_join_its_worktrees() -> None:

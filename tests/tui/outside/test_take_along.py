@@ -178,7 +178,7 @@ async def test_a_copy_that_was_opened_is_gone_and_the_session_untouched(tmp_path
     async with browsing(fixed_source([summary(str(path))]), environ=environ) as browser:
         await browser.press("enter", "e")
         # Without a terminal there is nothing to lend.
-        assert "cannot be lent" in browser.toasts()[-1]
+        assert "cannot run" in browser.toasts()[-1]
         directory = browser.app.temporary_copies._directory
         assert directory is not None
         assert os.listdir(directory) == []
