@@ -45,7 +45,7 @@ def run_index(arguments: argparse.Namespace) -> int:
     try:
         update_index(scope, index, tools=tools, processes=True, skipped=output.warn, progress=shown)
     except sqlite3.Error as error:
-        why = "another program holds it" if is_locked(error) else str(error)
+        why = "another program has locked it" if is_locked(error) else str(error)
         raise Unreadable(f"The index could not be read ({why}).") from error
     finally:
         shown.clear()

@@ -46,7 +46,7 @@ class Collector(SummaryBuilder):
         self.end = self._reader.bytes_read
 
     def add_block(self, block: LineBlock) -> None:
-        """Add lines that must be read in full; a torn line counts for the summary, but is not kept as an entry."""
+        """Add lines that must be decoded in full; a torn line counts for the summary, but is not kept as an entry."""
         if block.torn:
             self.close()
         super().add_block(block)
@@ -54,7 +54,7 @@ class Collector(SummaryBuilder):
             self.end = self._reader.bytes_read
 
     def close(self) -> None:
-        """Record the progress, because no whole line follows."""
+        """Record the reading progress at the end of the last whole line; a torn line may follow."""
         if self._closed:
             return
         self._closed = True
@@ -80,7 +80,7 @@ class Collector(SummaryBuilder):
         self._hand_on(block.messages, kinds, index)
 
     def add(self, record: Record) -> None:
-        """Add an entry that is not ordinary."""
+        """Add an entry that was decoded in full, and pass on its texts."""
         index = self.entries_read
         super().add(record)
         if self._closed:

@@ -23,7 +23,7 @@ def generation(connection: sqlite3.Connection) -> int:
 
 
 def begin_generation(connection: sqlite3.Connection) -> None:
-    """Make rows that were read before invalid."""
+    """Change the index's generation, so that rows which any process has read before become invalid."""
     _set_fact(connection, "generation", generation(connection) + 1)
 
 
@@ -35,7 +35,7 @@ def next_id(connection: sqlite3.Connection) -> int:
 
 
 def reserve_ids_below(connection: sqlite3.Connection, limit: int) -> None:
-    """Make sure that no file gets an id below this one."""
+    """Reserve all ids below this one, so that no file gets one of them."""
     if limit > int(_fact(connection, "next_id") or 1):
         _set_fact(connection, "next_id", limit)
 

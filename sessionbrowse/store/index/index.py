@@ -57,7 +57,7 @@ _FEW = 500
 """Maximum number of rows that are fetched one by one; for more, the whole table is read."""
 
 Note = Callable[[str], None]
-"""Takes a sentence for the user."""
+"""A callback that shows a sentence to the user."""
 
 
 class Status(Struct, frozen=True):
@@ -146,7 +146,7 @@ class Index:
         return [(places, packed) for _, places, packed in self._parts(row, "first, places, packed")]
 
     def places(self, row: FileRow) -> Places:
-        """Return the positions of a file's entries in the file.
+        """Return the byte offsets and sizes of a file's entries.
 
         Raises:
             ValueError: the stored positions are damaged.
@@ -163,7 +163,7 @@ class Index:
         return sorted(parts, key=lambda part: part[0])
 
     def state(self, row: FileRow) -> bytes | None:
-        """Return the packed state from which reading a file goes on at its old end; None if there is none."""
+        """Return the packed state with which reading a grown file continues at its old end; None if there is none."""
         found = self.connection.execute("SELECT state FROM files WHERE id = ?", (row.row,)).fetchone()
         return found[0] if found is not None else None
 
@@ -186,7 +186,7 @@ class Index:
         return self.connection.execute("SELECT 1 FROM files LIMIT 1").fetchone() is None
 
     def status(self) -> Status:
-        """Return counts and size."""
+        """Return the size of the index and the numbers of its sessions, entries and shards."""
         sessions = self.connection.execute("SELECT count(*) FROM files").fetchone()[0]
         live = {row[0] for row in self.connection.execute("SELECT id FROM files")}
         entries = 0
@@ -199,7 +199,7 @@ class Index:
         return Status(str(self.directory / INDEX_FILE), sessions, entries, size, self.has_tools, len(self.shards()))
 
     def databases(self) -> list[tuple[int, sqlite3.Connection]]:
-        """Return the numbers of the database (0) and its shards, each with a connection, to be searched."""
+        """Return the databases to search as pairs of number and connection; 0 is the main one, others are shards."""
         return [(0, self.connection), *((number, self.shard(number)) for number, _ in self.shards())]
 
     def shard(self, number: int) -> sqlite3.Connection:
@@ -227,7 +227,7 @@ class Index:
         progress: Callable[[UpdateProgress], None] = lambda _: None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Read those of the files that changed into the index, and drop the rows of the `gone` ones.
+        """Read the changed ones of the files into the index, and delete the rows of the files in `gone`.
 
         `tools` adds tool calls and results; None adds them if the index has those of other files. Each file is
         committed as a whole or not at all.
@@ -273,7 +273,7 @@ class Index:
             if cancelled():
                 return
             run("BEGIN IMMEDIATE")
-            # One writer for each file: after a rollback its count of rows would be wrong.
+            # Each file gets a new `Writer`: after a rollback, the old one's count of rows would be wrong.
             writer = Writer(self.connection, 0, tools=tools)
             old = known.get(file.path)
             row = None
@@ -405,7 +405,7 @@ class Index:
             try:
                 yield
             except sqlite3.Error as error:
-                why = "another program holds it" if is_locked(error) else str(error)
+                why = "another program has locked it" if is_locked(error) else str(error)
                 raise IndexUnavailable(f"The index could not be written ({why}).") from error
             except OSError as error:
                 raise IndexUnavailable(f"The index could not be written ({error.strerror}).") from error

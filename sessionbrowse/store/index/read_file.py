@@ -55,7 +55,7 @@ def read_for_index(
 ) -> IndexedFile | None:
     """Read a whole file; return None if it cannot be read.
 
-    `restart` is called if all texts so far have to be dropped.
+    `restart` is called when all texts passed on so far are invalid, because another agent's rules apply.
     """
     try:
         descriptor = open_content(path)
@@ -80,7 +80,7 @@ def read_for_index(
                     summary = summarise_transcript(descriptor, path, status)
                     kept, at = _cut_first(summary, collector.progress().first_at)
                     return IndexedFile(status, "indusagi", (), TRANSCRIPT, kept, at, None, collector.columns)
-                # Each round adds a mark, so this loop ends.
+                # Each round adds another agent's mark, so this loop ends.
                 marks = Marks(marks.agents | reader.marks)
                 decided = agent_of(marks)
                 if decided == agent:
@@ -155,7 +155,7 @@ def _finished(
     columns, end = collector.columns, collector.end
     state = None
     if collector.resumable is not None:
-        # Without a new entry, the last known line is the same as before.
+        # No entry was appended, so the last line of the index is still the last one.
         last = columns.offsets[-1] if len(columns) else last_before
         state = State(end, last, *_hashes(descriptor, last, end), *collector.resumable)
     summary, at = _cut_first(collector.finish(path, status.st_size, status.st_mtime_ns), collector.first_at)

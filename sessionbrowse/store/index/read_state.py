@@ -1,4 +1,4 @@
-"""The state after reading a file into the index, from which reading goes on when the file has grown."""
+"""The state after reading a file into the index; reading continues from it when the file has grown."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ PackedSummary = tuple[Summary, tuple[int, int] | None]
 
 
 class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
-    """A row of the index without its summary: the stamp of the file that was read, its agent, and its database.
+    """A row of the index without its summary: size, times and inode of the file as read, its agent, its database.
 
     `row` is the row's id. `shard` is the number of the database beside the main one that holds its entries and texts
     too, 0 for none; `has_tools` says whether tool calls and results are among the texts.

@@ -1,4 +1,4 @@
-"""Checks before a change: the file must be regular, in the place where it was found, and acceptable to its program."""
+"""Checks before a change: the file must be regular, in the directory of its store, and readable for its program."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sessionbrowse.text import clean
 
 
 class Target(Struct, frozen=True):
-    """A session file to change, and the directories in which it may be.
+    """A session file to change, and the directories that it must not leave through a link.
 
-    `roots` are the directories in which it was found; empty if the user typed its path, which permits changing a file
-    in that directory.
+    `roots` are the directories in which the file was found; empty if the user typed its path, then the file's own
+    directory counts.
     """
 
     path: str

@@ -152,7 +152,7 @@ def _by_process(path: str, agent: Agent, cwd: str, around: Surroundings, process
         elif directory and process.cwd == directory:
             yield f"{agent.name} (process {process.pid}) runs in its directory {cwd}"
     if agent.name == "pi" and _real(around.environ.get("PI_SESSION_FILE", "")) == path:
-        yield "this command was started by pi from within the session"
+        yield "pi started this command from within the session"
 
 
 def _names(word: str, path: str) -> bool:

@@ -1,7 +1,7 @@
 """The journal of changes, for undo: one line before each change and one after it, in our state directory.
 
-A change without its second line was interrupted; the next change finds out whether it reached the file. Lines are only
-ever added.
+A change without its second line was interrupted; the next change checks whether it reached the file. Lines are only
+added, never changed.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class Journal:
             try:
                 records.append(loads(line))
             except BadJson:
-                continue  # a record that a crash interrupted, or the empty end
+                continue  # a record cut off by a crash, or the empty text after the last newline
         return records
 
     def _take(self, record: Json, found: dict[str, Change]) -> None:
@@ -213,5 +213,5 @@ class Journal:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    # Opening a pipe in the journal's place would wait for ever, and every other change with it.
+    # If a pipe has the journal's name, opening it would block this and every other change for ever.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

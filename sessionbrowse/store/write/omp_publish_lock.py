@@ -33,7 +33,7 @@ def publish_lock(
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], float] = time.time,
 ) -> Iterator[None]:
-    """Hold omp's lock on a session file; keep it for milliseconds.
+    """Hold omp's lock on a session file; the caller must release it after a few milliseconds.
 
     Raises:
         InUse: another program held it for half a second.

@@ -60,7 +60,7 @@ def carry_out(replacements: list[Replacement], folders: list[Move], change_id: s
     """Replace all files and move all folders, or leave everything as it is; return the paths that `finish` returns.
 
     Raises:
-        RefusedWrite: a file changed meanwhile, or something is in the way.
+        RefusedWrite: a file changed meanwhile, or a new path is taken.
         WriteFailed: the disk refused.
     """
     made: dict[Replacement, Fingerprint] = {}
@@ -87,7 +87,7 @@ def carry_out(replacements: list[Replacement], folders: list[Move], change_id: s
         if left:
             raise WriteFailed(f"Not everything could be put back: {' '.join(left)}") from error
         if isinstance(error, FileExistsError):
-            raise RefusedWrite("Something is in the way of a session's new place. Nothing was changed.") from error
+            raise RefusedWrite("A session's new path is taken. Move that file away; nothing was changed.") from error
         if isinstance(error, OSError):
             raise WriteFailed(f"The disk refused ({error.strerror or error}). Every session is as it was.") from error
         raise
@@ -113,7 +113,7 @@ def put_back(replacements: list[Replacement], folders: list[Move], change_id: st
             if _is_only_new(one, aside):
                 _tried(lambda one=one: os.unlink(one.target), one.target, sentences)
             elif os.path.lexists(one.target):
-                sentences.append(f"{clean(one.target)} was written by another program; {clean(aside)} is the older.")
+                sentences.append(f"{clean(one.target)} was changed by another program; {clean(aside)} is the old file.")
             if not os.path.lexists(one.source):
                 _tried(lambda one=one, aside=aside: move_file(aside, one.source), aside, sentences)
         with suppress(OSError):
@@ -139,13 +139,13 @@ def finish(replacements: list[Replacement], folders: list[Move], change_id: str)
 
 
 def new_path(one: Replacement, change_id: str) -> str:
-    """Return the temporary path of a new version: beside its place, under a name that no program lists."""
+    """Return the temporary path of a new version: beside its final path, under a name that no program lists."""
     folder, name = os.path.split(one.target)
     return os.path.join(folder, f".{name}.{change_id}.new")
 
 
 def aside_path(one: Replacement, change_id: str) -> str:
-    """Return the path of an old version until all is done: in a hidden folder that no program lists."""
+    """Return the path that an old version has during the replacement: in a hidden folder that no program lists."""
     folder, name = os.path.split(one.source)
     return os.path.join(folder, f".{change_id}", f"{name}.old")
 
@@ -191,7 +191,7 @@ def _remove_folders(replacements: list[Replacement], change_id: str) -> None:
             os.rmdir(folder)
     for folder in {os.path.dirname(one.target) for one in replacements}:
         with suppress(OSError):
-            os.rmdir(folder)  # only a folder that was made for this change is empty
+            os.rmdir(folder)  # removes only empty folders, which were made for this change
 
 
 def _holds(path: str, offset: int, line: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Move files to the trash and back: the system's trash (freedesktop specification), or a folder of our own in its form.
+"""Move files to the trash and back: the system's trash (freedesktop.org specification) or our own of the same form.
 
 `send2trash` does not return the name that an item got. So one item is moved at a time, under the lock of
 `state_directory.only_one`, and the trash is compared before and after. Only `remove_for_good` deletes a user's file,
@@ -45,7 +45,7 @@ class NoTrash(RefusedWrite):
 
 def system_trash(path: str) -> None:
     """Move a file or folder to the system's trash."""
-    from send2trash import send2trash  # this import takes 20 ms, and only deletions need it
+    from send2trash import send2trash  # imported here: it takes 20 ms, and only deletions need it
 
     send2trash(path)
 
@@ -75,7 +75,7 @@ def put(path: str, homes: tuple[str, ...], to_trash: Callable[[str], None] = sys
     before = {directory: _infos(directory) for directory in directories}
     try:
         to_trash(path)
-    except Exception as error:  # each system's module of send2trash raises exceptions of its own
+    except Exception as error:  # send2trash raises other exceptions on each system
         _clear_stray_infos(path, before)
         if not os.path.lexists(path):
             raise WriteFailed(
@@ -127,7 +127,7 @@ def put_in_own(path: str, directory: str, *, name: str, deleted_at: str) -> Tras
 
 
 def find(original: str, inode: int, size: int, homes: tuple[str, ...]) -> Trashed | None:
-    """Return the path in a trash of an item that an interrupted run moved there, None if it is in no trash."""
+    """Find an item that an interrupted run moved to a trash; return None if it is in no trash."""
     directories = dict.fromkeys((*homes, *_trashes_of_disk(original)))
     for info, item in _new(original, {directory: set() for directory in directories}):
         try:
@@ -140,7 +140,7 @@ def find(original: str, inode: int, size: int, homes: tuple[str, ...]) -> Trashe
 
 
 def find_in_own(original: str, directory: str, name: str) -> Trashed | None:
-    """Return the place of an item that was copied from another disk into our own trash; None if it is not there.
+    """Return an item that was copied from another disk into our own trash; None if it is not there.
 
     The leftovers of an interrupted attempt are removed.
     """
@@ -157,7 +157,7 @@ def find_in_own(original: str, directory: str, name: str) -> Trashed | None:
 
 
 def is_where_it_was(original: str, inode: int) -> bool:
-    """Tell whether a file or folder at its place is still this item."""
+    """Tell whether the file or folder at a path is still this item."""
     try:
         return os.lstat(original).st_ino == inode
     except OSError:
@@ -165,7 +165,7 @@ def is_where_it_was(original: str, inode: int) -> bool:
 
 
 def forget_second(trashed: Trashed) -> None:
-    """Undo a move to a trash that a kill interrupted: remove the item's second name, or the copy, from the trash."""
+    """Undo a move to a trash that was killed halfway: remove the item's second name, or the copy, from the trash."""
     assert trashed.item is not None
     if not drop_second_name(trashed.original, trashed.item):
         with suppress(OSError):
@@ -197,9 +197,9 @@ def missing(trashed: Trashed) -> str | None:
     except OSError:
         return f"{name} is not in the trash any more; it was restored or emptied by another program."
     if status.st_ino != trashed.inode or size_of(status) != trashed.size:
-        return f"What lies in the trash in the place of {name} is another file."
+        return f"The trash now has another file in the place of {name}; look for {name} elsewhere in your trash."
     if os.path.lexists(trashed.original):
-        return f"There is a {clean(trashed.original)} again, which is never overwritten. Move it away first."
+        return f"{clean(trashed.original)} exists again and is never overwritten. Move it away first."
     return None
 
 
@@ -239,7 +239,7 @@ def put_again(trashed: Trashed) -> None:
 
 
 def forget(trashed: Trashed) -> None:
-    """Remove the `.trashinfo` of an item that is no longer in the trash."""
+    """Remove the `.trashinfo` file of an item that is no longer in the trash."""
     if trashed.info is not None:
         with suppress(OSError):
             os.unlink(trashed.info)

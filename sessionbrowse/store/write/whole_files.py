@@ -73,7 +73,7 @@ def _put_in_place(file: OpenedFile, temporary: str, source: os.stat_result) -> N
 
 
 def _carry_over(file: OpenedFile, size: int) -> int:
-    """Append the lines that another program wrote into the old version since; return their size in bytes."""
+    """Append the lines that another program added to the old version meanwhile; return their size in bytes."""
     late = b"".join(file_blocks(file.descriptor, size))
     if late:
         append_bytes(file.path, late)

@@ -166,7 +166,7 @@ def _parent(file: OpenedFile, plan: AppendLine) -> str | None:
         # An entry without a parent would begin a new, empty conversation.
         raise RefusedWrite(
             f"The last record of {file.name} has no id, so {file.session.agent} resumes it with an empty conversation. "
-            "Check out the entry at which to go on; then this can be done."
+            "Check out the entry at which to continue, and try again."
         )
     return file.tail.last_id
 
@@ -204,7 +204,7 @@ def _close_short_line(file: OpenedFile, writing: int, written: int, size: int) -
     if written < size - 1:
         raise WriteFailed(
             f"The disk took only {written} of {size} bytes of the new line of {file.name}. Everything before it is as "
-            "it was; what was written of it is skipped by every reader, and the next change begins a new line."
+            "it was; readers skip the incomplete line, and the next change begins a new one."
         )
     if not is_closed:
         raise WriteFailed(
@@ -229,7 +229,7 @@ def _refuse_full_disk(file: OpenedFile, writing: int, size: int) -> None:
 def _overtaken(file: OpenedFile, plan: AppendLine) -> str:
     if plan.parent_id is UNSET:
         return "Another program is writing to this session now."
-    return f"Another program wrote to this session meanwhile: {file.session.agent} resumes at its line, not here."
+    return f"Another program wrote to this session meanwhile: {file.session.agent} resumes at that program's entry."
 
 
 def _settled(
@@ -297,7 +297,7 @@ def overwrite_slot(file: OpenedFile, old: bytes, new: bytes) -> tuple[Fingerprin
 
 
 def mend_slot(path: str, damaged: bytes, whole: bytes) -> None:
-    """Restore a title slot of which an interrupted process wrote only a part, if no program changed it since.
+    """Restore a title slot that an interrupted process wrote only in part, if no program changed it since.
 
     Raises:
         RefusedWrite, OSError: nothing could be put back.
@@ -309,7 +309,7 @@ def mend_slot(path: str, damaged: bytes, whole: bytes) -> None:
 
 
 def _write_at_start(writing: int, content: bytes) -> None:
-    # An overwrite in place can continue where it stopped: no other program's bytes can come in between.
+    # An interrupted overwrite can continue where it stopped: other programs only append after it.
     done = 0
     while done < len(content):
         done += os.pwrite(writing, content[done:], done)
@@ -323,7 +323,7 @@ def _after_failed_slot(file: OpenedFile, writing: int, old: bytes, error: OSErro
         return f"{file.name} could not be written ({error.strerror}); its title is the old one again."
     return (
         f"{file.name} could not be written ({error.strerror}) and its first line may be damaged; everything else is as "
-        "it was. The next change repairs that line, for its old bytes are in the journal."
+        "it was. The next change repairs that line with its old bytes from the journal."
     )
 
 

@@ -746,7 +746,7 @@ def test_index_fails_with_a_sentence_while_another_program_holds_it(
     assert main(["index", "--root", str(tmp_path / "store")]) == 1
     out, err = capfd.readouterr()
     assert out == ""
-    assert err == "sessionbrowse: The index could not be written (another program holds it).\n"
+    assert err == "sessionbrowse: The index could not be written (another program has locked it).\n"
     holder.close()
     assert main(["index", "--root", str(tmp_path / "store")]) == 0
     assert capfd.readouterr().out.startswith("3 sessions")
