@@ -136,7 +136,7 @@ def gather_into(
     for places, found in scan_passes(scope, sessions.values, cancelled=cancelled, skipped=skipped):
         found = newest_first(found)
         files.update({file.path: file for file in found})
-        changed = _changed(rows, found, override)
+        changed = _take_unchanged(rows, found, sessions, scope)
         gone = _gone(rows, files, [place.root for place in places])
         if index is not None and (changed or gone) and _unread(rows, changed) <= MAX_UPDATE_BYTES:
             try:
@@ -147,11 +147,7 @@ def gather_into(
             except IndexUnavailable as error:
                 note(error.sentence)
             rows = _rows_by_path(index)
-            changed = _changed(rows, changed, override)
-        unknown = {file.path for file in changed}
-        for file in found:
-            if file.path not in unknown and (scope.hidden or not (file.hidden or rows[file.path].hidden)):
-                sessions[file.path] = rows[file.path]
+            changed = _take_unchanged(rows, found, sessions, scope)
         for summary in _read(changed, override, summarise, processes):
             if cancelled():
                 return
@@ -238,7 +234,7 @@ def newest(
         for session in sessions
         if (cwd is None or session.cwd == cwd) and (not named or (session.name or "").strip())
     ]
-    return sorted(wanted, key=lambda session: (-(session.modified or 0), -session.mtime_ns))[:limit]
+    return sorted(wanted, key=lambda session: (session.modified or 0, session.mtime_ns), reverse=True)[:limit]
 
 
 def select(
@@ -311,9 +307,20 @@ def _rows_by_path(index: Index | None) -> dict[str, ListRow]:
     return {row.path: row for row in index.rows()} if index is not None else {}
 
 
-def _changed(rows: dict[str, ListRow], files: Iterable[FoundFile], override: str | None) -> list[FoundFile]:
-    """Return the files without an index row, or with the row of another version of the file."""
-    return [file for file in files if (row := rows.get(file.path)) is None or not row.is_current(file, override)]
+def _take_unchanged(
+    rows: dict[str, ListRow], files: Iterable[FoundFile], sessions: dict[str, Listed], scope: Scope
+) -> list[FoundFile]:
+    """Add the rows of unchanged files to `sessions`; return the new and changed files."""
+    override, shows_hidden = scope.override, scope.hidden
+    changed: list[FoundFile] = []
+    for file in files:
+        path = file.path
+        row = rows.get(path)
+        if row is None or not row.is_current(file, override):
+            changed.append(file)
+        elif shows_hidden or not (file.hidden or row.hidden):
+            sessions[path] = row
+    return changed
 
 
 def _unread(rows: dict[str, ListRow], changed: Iterable[FoundFile]) -> int:

@@ -67,12 +67,13 @@ def stamp_of(path: str, status: os.stat_result) -> FileStamp:
 class FoundFile(FileStamp, frozen=True, gc=False):
     """A file found in a place of sessions.
 
-    `places` are all places that lead to it, in the order of owners. `folder` is its project folder's name, "" in a
-    flat directory. `parent_path` is the session in whose folder a nested session was found. `problem` says why the
-    agent itself does not list it.
+    `places` are all places that lead to it, in the order of owners. `owner` is its agent if the file has no marks.
+    `folder` is its project folder's name, "" in a flat directory. `parent_path` is the session in whose folder a nested
+    session was found. `problem` says why the agent itself does not list it.
     """
 
     places: tuple[Place, ...]
+    owner: str
     folder: str = ""
     parent_path: str | None = None
     hidden: bool = False
@@ -85,10 +86,8 @@ class FoundFile(FileStamp, frozen=True, gc=False):
         return self.parent_path is not None or self.hidden or self.archived or self.problem is not None
 
     def agent(self, marks: Marks | None = None, override: str | None = None) -> str:
-        """Return the agent that the session belongs to, by the places, the folder and the marks in the file."""
-        if marks is None:
-            marks = Marks(frozenset({"indusagi"} if self.path.endswith(TRANSCRIPT_SUFFIX) else ()))
-        return attribute([place.agent for place in self.places], self.folder, marks, override)
+        """Return the agent that the session belongs to, by the user's choice, the marks in the file, or its owner."""
+        return override or (marks.agent() if marks is not None else None) or self.owner
 
     def place_of(self, agent: str) -> Place | None:
         """Return the place through which that agent would find the file, or None if it would not."""
@@ -117,7 +116,8 @@ def discover(
     the archived sessions. A missing place has no files; a place that cannot be read goes to `skipped`.
     """
     walk = _Walk(include_nested, include_archived, cancelled, skipped, timeout_s)
-    yield from walk.places(list(places))
+    for files in walk.places(list(places)):
+        yield from files
 
 
 def newest_first(files: Iterable[FoundFile]) -> list[FoundFile]:
@@ -168,7 +168,8 @@ class _Walk:
         self._files: set[tuple[int, int]] = set()
         self._groups: dict[tuple[int, int], list[Place]] = {}
 
-    def places(self, places: list[Place]) -> Iterator[FoundFile]:
+    def places(self, places: list[Place]) -> Iterator[list[FoundFile]]:
+        """Yield the files of each folder."""
         answers = exists_many((place.root for place in places), self._timeout_s, fresh=True)
         roots: dict[tuple[int, int], str] = {}
         for place in places:
@@ -191,7 +192,9 @@ class _Walk:
             if self._include_archived:
                 yield from self._packed(root, self._of_kind(identity, "archive"))
 
-    def below(self, directory: str, session: str | None, places: tuple[Place, ...], folder: str) -> Iterator[FoundFile]:
+    def below(
+        self, directory: str, session: str | None, places: tuple[Place, ...], folder: str
+    ) -> Iterator[list[FoundFile]]:
         """Yield the session files at any depth below a session's own folder; `session` is None if its file is gone."""
         waiting = [(directory, session)]
         while waiting and not self._cancelled():
@@ -200,17 +203,15 @@ class _Walk:
                 continue
             files, folders = self._listing(here)
             problem = None if parent else "the session that it belongs to is not here"
-            for file in files:
-                name = file[0]
-                if name.endswith(SUFFIX) and not name.startswith(".") and name not in NO_SESSION_FILES:
-                    yield from self._found(here, file, places, folder, parent_path=parent, hidden=True, problem=problem)
+            nested = [file for file in files if file[0].endswith(SUFFIX) and file[0][0] != "."]
+            yield self._found(here, nested, places, folder, parent_path=parent, hidden=True, problem=problem)
             sessions = {file[0] for file in files}
             for name in reversed(folders):
                 if name not in NO_SESSION_FOLDERS:
                     owner = os.path.join(here, name + SUFFIX) if name + SUFFIX in sessions else parent
                     waiting.append((os.path.join(here, name), owner))
 
-    def _store(self, root: str, places: tuple[Place, ...]) -> Iterator[FoundFile]:
+    def _store(self, root: str, places: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
         """Yield the files of a folder-per-project root."""
         if not places or not self._enter(root):
             return
@@ -237,20 +238,19 @@ class _Walk:
         files: list[_NamedFile],
         places: tuple[Place, ...],
         flat: tuple[Place, ...],
-    ) -> Iterator[FoundFile]:
+    ) -> Iterator[list[FoundFile]]:
         """Yield the files directly in a root; only newer versions of indusagi write sessions there."""
         for file in files:
-            name = file[0]
-            listed = flat or tuple(place for place in places if _takes_transcript(place, name))
+            is_transcript = file[0].endswith(TRANSCRIPT_SUFFIX)
+            listed = flat or tuple(place for place in places if is_transcript and _takes_transcripts(place))
             problem = None if listed else f"{places[0].agent} does not look here, only in the folders below"
-            if _is_session_name(name, listed or places):
-                yield from self._found(root, file, listed or places, "", problem=problem)
+            yield self._found(root, _sessions([file], listed or places), listed or places, "", problem=problem)
 
-    def _single_folder(self, root: str, places: tuple[Place, ...]) -> Iterator[FoundFile]:
+    def _single_folder(self, root: str, places: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
         if places and self._enter(root):
             yield from self._files_in(root, places, os.path.basename(root))
 
-    def _files_in(self, directory: str, places: tuple[Place, ...], folder: str) -> Iterator[FoundFile]:
+    def _files_in(self, directory: str, places: tuple[Place, ...], folder: str) -> Iterator[list[FoundFile]]:
         """Yield the sessions directly in a folder, and on request the nested and archived sessions below it.
 
         `folder` "" means a flat directory. It may contain anything, so only the folders of its sessions are entered.
@@ -258,14 +258,7 @@ class _Walk:
         files, folders = self._listing(directory)
         if self._cancelled():
             return
-        prefix = os.path.join(directory, "")
-        for each in files:
-            name = each[0]
-            is_plain = name.endswith(SUFFIX) and name[0] != "." and name not in NO_SESSION_FILES
-            if is_plain or _is_session_name(name, places):
-                file = self._new(prefix, each, places, folder)
-                if file is not None:
-                    yield file
+        yield self._found(directory, _sessions(files, places), places, folder)
         sessions = {file[0] for file in files} if folders else set()
         for name in folders:
             path = os.path.join(directory, name)
@@ -278,12 +271,12 @@ class _Walk:
             elif self._include_nested and (session or folder):
                 yield from self.below(path, session, places, folder)
 
-    def _archived_in(self, directory: str, places: tuple[Place, ...], folder: str) -> Iterator[FoundFile]:
-        for file in self._listing(directory)[0]:
-            if file[0].endswith((SUFFIX, PACKED_SUFFIX)) and not file[0].startswith("."):
-                yield from self._found(directory, file, places, folder, archived=True)
+    def _archived_in(self, directory: str, places: tuple[Place, ...], folder: str) -> Iterator[list[FoundFile]]:
+        files = self._listing(directory)[0]
+        archived = [file for file in files if file[0].endswith((SUFFIX, PACKED_SUFFIX)) and file[0][0] != "."]
+        yield self._found(directory, archived, places, folder, archived=True)
 
-    def _packed(self, root: str, places: tuple[Place, ...]) -> Iterator[FoundFile]:
+    def _packed(self, root: str, places: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
         """Yield the sessions that `omp gc --archive` packed."""
         if not places or not self._enter(root):
             return
@@ -292,7 +285,7 @@ class _Walk:
             if self._enter(path):
                 yield from self._archived_in(path, places, name)
 
-    def _registered(self, root: str, places: tuple[Place, ...]) -> Iterator[FoundFile]:
+    def _registered(self, root: str, places: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
         """Yield the files in omp's register of sessions outside its root; they may have any suffix."""
         if not places or not self._enter(root):
             return
@@ -304,12 +297,12 @@ class _Walk:
             if status is None:
                 self._skip(path, _why(status))
             elif isinstance(status, os.stat_result) and stat.S_ISREG(status.st_mode):
-                yield from self._found(os.path.dirname(path), (os.path.basename(path), status), places, "")
+                yield self._found(os.path.dirname(path), [(os.path.basename(path), status)], places, "")
 
     def _found(
         self,
         directory: str,
-        found: _NamedFile,
+        files: list[_NamedFile],
         places: tuple[Place, ...],
         folder: str,
         *,
@@ -317,42 +310,33 @@ class _Walk:
         hidden: bool = False,
         archived: bool = False,
         problem: str | None = None,
-    ) -> tuple[FoundFile, ...]:
-        """Return the found file, or None if it was already found under another path."""
-        file = self._new(os.path.join(directory, ""), found, places, folder, parent_path, hidden, archived, problem)
-        return (file,) if file is not None else ()
-
-    def _new(
-        self,
-        prefix: str,
-        file: _NamedFile,
-        places: tuple[Place, ...],
-        folder: str,
-        parent_path: str | None = None,
-        hidden: bool = False,
-        archived: bool = False,
-        problem: str | None = None,
-    ) -> FoundFile | None:
-        name, status = file
-        identity = status.st_dev, status.st_ino
-        if identity in self._files:
-            return None
-        self._files.add(identity)
-        # Positional arguments: for 10,000 files, keywords would take as long as reading the directories.
-        return FoundFile(
-            prefix + name,
-            status.st_size,
-            status.st_mtime_ns,
-            status.st_ctime_ns,
-            status.st_ino,
-            status.st_dev,
-            places,
-            folder,
-            parent_path,
-            hidden,
-            archived,
-            problem,
-        )
+    ) -> list[FoundFile]:
+        """Return those files of a directory that were not found before, under another path."""
+        prefix = os.path.join(directory, "")
+        owner = attribute([place.agent for place in places], folder, Marks())
+        found: list[FoundFile] = []
+        for name, status in files:
+            identity = status.st_dev, status.st_ino
+            if identity not in self._files and name not in NO_SESSION_FILES:
+                self._files.add(identity)
+                # Positional arguments: for 10,000 files, keywords would take as long as reading the directories.
+                file = FoundFile(
+                    prefix + name,
+                    status.st_size,
+                    status.st_mtime_ns,
+                    status.st_ctime_ns,
+                    status.st_ino,
+                    status.st_dev,
+                    places,
+                    "indusagi" if name.endswith(TRANSCRIPT_SUFFIX) else owner,
+                    folder,
+                    parent_path,
+                    hidden,
+                    archived,
+                    problem,
+                )
+                found.append(file)
+        return found
 
     def _listing(self, directory: str) -> _Directory:
         files: list[_NamedFile] = []
@@ -424,17 +408,16 @@ def _in_order(places: Iterable[Place]) -> tuple[Place, ...]:
     return tuple(sorted(places, key=lambda place: _ORDER[place.agent]))
 
 
-def _is_session_name(name: str, places: Sequence[Place]) -> bool:
-    if name.endswith(SUFFIX):
-        # omp never lists names that begin with a dot; pi checks only the suffix.
-        if name.startswith(".") and all(place.agent == "omp" for place in places):
-            return False
-        return name not in NO_SESSION_FILES
-    return any(_takes_transcript(place, name) for place in places)
+def _sessions(files: list[_NamedFile], places: Sequence[Place]) -> list[_NamedFile]:
+    """Return the files that are sessions by their names."""
+    suffixes = (SUFFIX, TRANSCRIPT_SUFFIX) if any(map(_takes_transcripts, places)) else SUFFIX
+    # omp never lists names that begin with a dot; pi checks only the suffix.
+    hides_dots = all(place.agent == "omp" for place in places)
+    return [file for file in files if file[0].endswith(suffixes) and not (hides_dots and file[0][0] == ".")]
 
 
-def _takes_transcript(place: Place, name: str) -> bool:
-    return name.endswith(TRANSCRIPT_SUFFIX) and (place.agent == "indusagi" or place.source == "--root")
+def _takes_transcripts(place: Place) -> bool:
+    return place.agent == "indusagi" or place.source == "--root"
 
 
 def _why(error: OSError | None) -> str:

@@ -78,6 +78,7 @@ def test_a_file_carries_what_one_look_at_it_tells(tmp_path: Path):
         inode=status.st_ino,
         device=status.st_dev,
         places=(place,),
+        owner="pi",
         folder="--p--",
     )
 
