@@ -17,9 +17,10 @@ from msgspec import Struct
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.model.listing.picker import ordered
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.search.query import AGENTS
 from sessionbrowse.services.background.monitor_messages import BrowserScope, DirectoryCount, FirstRows, MonitorDisk
 from sessionbrowse.store.own.remembered_views import recall, scope_key
-from sessionbrowse.store.own.small_file import read_own_file, write_own_file
+from sessionbrowse.store.own.small_file import DAMAGED, read_own_file, write_own_file
 
 if TYPE_CHECKING:
     from sessionbrowse.store.index.rows import ListRow
@@ -45,20 +46,24 @@ def saved_first_rows(request: MonitorDisk) -> FirstRows | None:
     content = read_own_file(os.path.join(request.cache, FILE))
     try:
         saved = msgspec.msgpack.decode(content or b"", type=_Saved)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except DAMAGED:
         return None
     is_same = saved.scope == _scope_of(request) and saved.order == first_order(request)
-    return saved.rows if is_same and os.path.exists(os.path.join(request.cache, INDEX_FILE)) else None
+    # A newer version may know more agents.
+    is_known = all(agent in AGENTS for each in saved.rows.directories for agent in each.agents)
+    return saved.rows if is_same and is_known and os.path.exists(os.path.join(request.cache, INDEX_FILE)) else None
 
 
 def save_first_rows(request: MonitorDisk, first_rows: FirstRows) -> None:
     """Save the first rows beside the index, if there is one; an error must not keep the browser from ending."""
     if not os.path.exists(os.path.join(request.cache, INDEX_FILE)):
         return
-    saved = _Saved(_scope_of(request), first_order(request), first_rows)
-    # A path that is not valid Unicode cannot be encoded.
-    with suppress(OSError, UnicodeEncodeError):
-        write_own_file(os.path.join(request.cache, FILE), msgspec.msgpack.encode(saved))
+    # A path that is not valid Unicode cannot be encoded; then the older rows, which may be of deleted sessions, go too.
+    content = b""
+    with suppress(UnicodeEncodeError):
+        content = msgspec.msgpack.encode(_Saved(_scope_of(request), first_order(request), first_rows))
+    with suppress(OSError):
+        write_own_file(os.path.join(request.cache, FILE), content)
 
 
 def make_first_rows(sessions: Iterable[Summary], order: str) -> FirstRows:
@@ -97,9 +102,12 @@ def count_directories(sessions: Iterable[Summary | ListRow]) -> tuple[DirectoryC
 
 
 def _scope_of(request: MonitorDisk) -> BrowserScope:
+    # Agents resolve relative directories against the directory they are started in.
+    here = request.environ.get("PWD", "")
+    places = {name: value for name, value in sorted(request.environ.items()) if name.endswith(_PLACES)}
     return BrowserScope(
         home=request.home,
-        environ={name: value for name, value in sorted(request.environ.items()) if name.endswith(_PLACES)},
+        environ={name: os.path.join(here, place) if name.endswith("_DIR") else place for name, place in places.items()},
         cache=request.cache,
         roots=tuple([os.path.realpath(root) for root in request.roots]),
         agents=request.agents,

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.store.own.small_file import read_own_file, write_own_file
+from sessionbrowse.store.own.small_file import DAMAGED, read_own_file, write_own_file
 
 if TYPE_CHECKING:
     from sessionbrowse.agents import Place
@@ -44,7 +44,7 @@ def read_pins(state: str, places: Iterable[Place] = ()) -> Pins:
         # omp 18.2: an array of session ids beside the agent's settings.
         try:
             omp.update(msgspec.json.decode(read_own_file(os.path.join(folder, OMP_FILE)) or b"[]", type=list[str]))
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except DAMAGED:
             continue
     return Pins(_own(state), frozenset(omp))
 
@@ -65,6 +65,6 @@ def set_pin(state: str, agent: str, session_id: str, pinned: bool) -> None:
 def _own(state: str) -> frozenset[tuple[str, str]]:
     try:
         found = msgspec.json.decode(read_own_file(os.path.join(state, FILE)) or b"", type=_PinsFile)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except DAMAGED:
         return frozenset()
     return frozenset(found.pins) if found.version == 1 else frozenset()

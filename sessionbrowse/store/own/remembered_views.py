@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sessionbrowse.store.own.small_file import read_own_file, write_own_file
+from sessionbrowse.store.own.small_file import DAMAGED, read_own_file, write_own_file
 
 ViewT = TypeVar("ViewT")
 
@@ -115,6 +115,6 @@ def _last(known: Mapping[str, ViewT], most: int) -> dict[str, ViewT]:
 def _read(state: str) -> _Remembered:
     try:
         found = msgspec.json.decode(read_own_file(os.path.join(state, FILE)) or b"{}", type=_Remembered)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except DAMAGED:
         return _Remembered()
     return found if found.version == VERSION else _Remembered()

@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+import msgspec
+
 MOST_BYTES = 16 * 1024 * 1024
+DAMAGED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""Errors of decoding a damaged file."""
 
 
 def read_own_file(path: str) -> bytes | None:
     """Return the content of a small file; None if it cannot be read."""
     try:
-        with open(path, "rb") as file:
+        # Opening a FIFO without O_NONBLOCK would wait for a writer, for ever.
+        with open(path, "rb", opener=lambda path, flags: os.open(path, flags | getattr(os, "O_NONBLOCK", 0))) as file:
             return file.read(MOST_BYTES)
     except (OSError, ValueError):
         return None

@@ -170,10 +170,9 @@ class Library:
     def keep_only(self, paths: Iterable[str]) -> None:
         """Remove the sessions that a complete scan did not find."""
         found = set(paths)
+        self._opening, self._unconfirmed = None, set()
         self._typed = PickerTexts()
-        for path in [path for path in self._summaries if path not in found]:
-            del self._summaries[path]
-        self._forget_all()
+        self.replace((), [path for path in self._summaries if path not in found])
 
     def replace(self, summaries: Iterable[Summary], gone: Iterable[str]) -> None:
         """Replace the summaries of changed sessions, and remove those that are gone."""
@@ -264,6 +263,7 @@ class Library:
         )
 
     def _project(self, cwd: str | None, members: Sequence[Summary]) -> ProjectRow:
+        directories = {summary.cwd for summary in members} if self.by_repository else {cwd or ""}
         return ProjectRow(
             cwd,
             len(members),
@@ -271,11 +271,7 @@ class Library:
             max([summary.modified or 0 for summary in members], default=None),
             tuple(sorted({summary.agent for summary in members})),
             cwd is not None and cwd != "" and self.here is not None and cwd == self.project_of(self.here),
-            tuple(sorted({summary.cwd for summary in members}))
-            if cwd and self.by_repository
-            else (cwd,)
-            if cwd
-            else (),
+            tuple(sorted(directories)) if cwd else (),
         )
 
     def sessions(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,40 @@ def test_the_rows_are_deleted_with_the_index_and_never_saved_without_one(request
     assert not (Path(request_of_all.cache) / FILE).exists()
 
 
+def test_rows_of_a_relative_directory_are_only_for_the_directory_the_browser_starts_in(
+    request_of_all: MonitorDisk,
+) -> None:
+    relative = {"PI_CODING_AGENT_SESSION_DIR": "sessions", "PWD": "/here"}
+    save_first_rows(replace(request_of_all, environ=relative), make_first_rows(sessions(3), "recent"))
+    assert saved_first_rows(replace(request_of_all, environ={**relative, "PWD": "/there"})) is None
+    assert saved_first_rows(replace(request_of_all, environ=relative)) is not None
+
+
+def test_rows_of_an_agent_that_only_a_newer_version_knows_are_not_shown(request_of_all: MonitorDisk) -> None:
+    save_first_rows(request_of_all, make_first_rows([summary("/s/1.jsonl", agent="newcomer")], "recent"))
+    assert saved_first_rows(request_of_all) is None
+
+
+def test_only_the_user_can_read_the_file(request_of_all: MonitorDisk) -> None:
+    save_first_rows(request_of_all, make_first_rows(sessions(3), "recent"))
+    assert (Path(request_of_all.cache) / FILE).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_fifo_or_a_directory_in_place_of_the_file_stops_neither_start_nor_end(request_of_all: MonitorDisk) -> None:
+    file = Path(request_of_all.cache) / FILE
+    os.mkfifo(file)
+    assert saved_first_rows(request_of_all) is None
+    file.unlink()
+    file.mkdir()
+    assert saved_first_rows(request_of_all) is None
+    save_first_rows(request_of_all, make_first_rows(sessions(3), "recent"))
+    assert [path.name for path in file.parent.iterdir() if FILE in path.name] == [FILE]
+
+
 def test_a_damaged_file_and_a_path_that_is_not_unicode_only_mean_a_slower_start(request_of_all: MonitorDisk) -> None:
+    save_first_rows(request_of_all, make_first_rows(sessions(3), "recent"))
     save_first_rows(request_of_all, make_first_rows([summary("/s/\udcff.jsonl")], "recent"))
     assert saved_first_rows(request_of_all) is None
-    (Path(request_of_all.cache) / FILE).write_bytes(b"\x93damaged")
-    assert saved_first_rows(request_of_all) is None
+    for damaged in (b"\x93damaged", b"\x81\xa1x" + b"\x91" * 100_000):
+        (Path(request_of_all.cache) / FILE).write_bytes(damaged)
+        assert saved_first_rows(request_of_all) is None

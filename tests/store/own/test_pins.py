@@ -40,7 +40,10 @@ def test_omps_own_pins_count_and_its_file_is_left_alone(tmp_path: Path) -> None:
     assert file.read_text() == '["01-omp"]'
 
 
-@pytest.mark.parametrize("content", ["", "{", "[1]", '{"version":2,"pins":[["pi","a"]]}', "\x00"])
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[1]", '{"version":2,"pins":[["pi","a"]]}', "\x00", pytest.param('{"x":' + "[" * 100_000, id="deep")],
+)
 def test_a_damaged_or_newer_file_pins_nothing(tmp_path: Path, content: str) -> None:
     state = tmp_path / "state"
     state.mkdir()

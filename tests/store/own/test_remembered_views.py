@@ -40,7 +40,16 @@ def test_what_another_browser_left_meanwhile_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"\xff\xfe", b"[]", b'{"version":1,"scopes":{"":{"sort":3}}}', b'{"version":2,"scopes":{}}']
+    "content",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"[]",
+        b'{"version":1,"scopes":{"":{"sort":3}}}',
+        b'{"version":2,"scopes":{}}',
+        pytest.param(b'{"x":' + b"[" * 100_000, id="deep"),
+    ],
 )
 def test_a_damaged_or_newer_file_is_as_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / FILE).write_bytes(content)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from sessionbrowse.services.background.first_rows import make_first_rows
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.data.library import Library, SessionRow, parse_filter, same_names
 from tests.support.tui_support import NOW_MS, summary
@@ -107,6 +108,15 @@ def test_a_rescan_forgets_what_is_gone_and_keeps_what_was_found() -> None:
     assert titles(made.sessions()) == ["Refactor auth", "Terraform drift"]
     assert made.get("/b.jsonl") is None
     assert made.counts() == (2, 2)
+
+
+def test_a_scan_by_a_thread_also_ends_the_opening_with_the_saved_rows() -> None:
+    made = library()
+    made.open(make_first_rows([WEB, FIX], "recent"))
+    made.add([WEB, INFRA])
+    made.keep_only([WEB.path, INFRA.path])
+    assert not made.is_opening
+    assert [row.cwd for row in made.projects()] == [None, "/home/u/web", "/srv/infra"]
 
 
 def test_folders_are_counted_anew_when_sessions_or_repositories_change() -> None:
