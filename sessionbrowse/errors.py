@@ -106,7 +106,7 @@ class NoSuchChange(CannotUndo):
 
 
 class LostForGood(CannotUndo):
-    """The data that an undo would restore is gone; `of_several` ends the sentence for several changes."""
+    """The data that an undo would restore is gone; `of_several` is its wording for several changes."""
 
     def __init__(self, sentence: str, of_several: str) -> None:
         super().__init__(sentence)

@@ -140,7 +140,7 @@ def _clean_line(line: str, tab_size: int) -> str:
 
 
 def _visible(text: str) -> str:
-    """Return `text`, which has no control characters, without characters that hide, reorder or overflow others."""
+    """Remove the characters that hide, reorder or overflow others from `text`, which has no control characters."""
     if _is_plain(text):
         return text
     text = _NOT_A_CHARACTER.sub("\ufffd", _INVISIBLE.sub("", text))

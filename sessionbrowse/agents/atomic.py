@@ -34,7 +34,7 @@ PROJECT_SETTINGS = (os.path.join(".pi", "settings.json"), os.path.join(".atomic"
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return the folder-per-project root and every flat directory that a variable or setting names."""
+    """Return the root with a folder per project, and the flat session directories that variables or settings name."""
     around = msgspec.structs.replace(around, home=_home(around))
     agent_dir, env, defined = _agent_directory(around)
     source = next(iter(env), "default")
@@ -60,7 +60,7 @@ def first_defined(environ: Mapping[str, str], names: tuple[str, ...]) -> tuple[s
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
-    """Name the folder of a project, as pi does."""
+    """Return the folder name of a project, formed as in pi."""
     return dashed_folder(absolute(configured_path(cwd, _home(around)) or cwd, around.cwd))
 
 

@@ -1,4 +1,4 @@
-"""Plans of changes as values, and the rules for names and labels that the programs share.
+"""Planned changes of session files as values, and the rules for names and labels that the programs share.
 
 An agent's `rename` returns a plan; only `store/write/writer.py` carries plans out.
 """
@@ -25,7 +25,7 @@ _SPACES = re.compile(" +")
 
 
 class AppendLine(Struct, frozen=True, kw_only=True):
-    """Append one entry to the file.
+    """The plan to append one entry to a session file.
 
     If `parent_id` is unset, the parent is the last entry at that moment. `own_first` puts the keys of the entry's type
     before its id, as the programs do for `custom`. `keep_mtime` restores the file's modification time afterwards.
@@ -45,14 +45,14 @@ class AppendLine(Struct, frozen=True, kw_only=True):
 
 
 class OverwriteSlot(Struct, frozen=True, kw_only=True):
-    """Overwrite omp's title slot in place."""
+    """The plan to overwrite omp's title slot in place."""
 
     title: str
     source: Source | None
 
 
 class InsertSlot(Struct, frozen=True, kw_only=True):
-    """Insert a title slot before the first line of a file without one (omp up to 16.2)."""
+    """The plan to insert a title slot before the first line of a file without one (omp up to 16.2)."""
 
     title: str
     source: Source | None

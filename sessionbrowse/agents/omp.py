@@ -57,7 +57,7 @@ class ProfileDirectories(Struct, frozen=True):
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return every profile's root, the flat directory, the registry of sessions elsewhere, and the archives."""
+    """Return all profiles' directories: sessions by project, flat ones, registries of sessions elsewhere, archives."""
     around = msgspec.structs.replace(around, environ=effective_environment(around))
     stores = _stores(around)
     found = [_place(store, "projects", os.path.join(store.data, "sessions")) for store in stores]
@@ -183,7 +183,7 @@ def _store(around: Surroundings, profile: str | None, environ: Mapping[str, str]
     inherited = profile_name(environ.get("PI_PROFILE", ""))
     if profile or (inherited and override == os.path.join(root, "profiles", inherited, "agent")):
         override = ""
-    # Unlike pi, omp expands no "~" here.
+    # Unlike pi, omp does not expand "~" in this variable.
     agent_dir = absolute(override, around.cwd) if override else default
     xdg = _xdg(environ) if agent_dir == default and around.platform in ("linux", "darwin") else {}
     data = _xdg_directory(around, xdg.get(DATA_HOME), profile)

@@ -206,7 +206,7 @@ class Story:
         return self.add(self.session.append_custom_message_entry, custom_type, content, True, **extra)
 
     def pause(self, minutes: float, *, tokens: int = 0) -> None:
-        """Let time pass without entries; the context grows by `tokens`."""
+        """Advance the story's clock without an entry; the context grows by `tokens`."""
         self._clock += int(minutes * 60_000)
         self._context += tokens
 

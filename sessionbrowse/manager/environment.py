@@ -34,7 +34,7 @@ class Environment(Struct, frozen=True, kw_only=True):
 
     @property
     def context(self) -> ChangeContext:
-        """The change context for operations on whole files, with the journal in the user's state directory."""
+        """The parameters for changes of whole files: clock, random ids, journal in the user's state directory."""
         directory = str(state_dir(self.around.environ, Path(self.around.home)))
         return ChangeContext.at(self.around, directory, self.now_ms, lambda: self.random_bytes(4).hex(), self.proc)
 

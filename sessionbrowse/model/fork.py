@@ -16,7 +16,7 @@ from sessionbrowse.model.session.records import first_of_fused
 from sessionbrowse.model.session.session import Session
 
 ReadLine = Callable[[int, int], bytes]
-"""Reads `size` bytes at `offset` of the source; even a huge line is read whole."""
+"""A callback that reads `size` bytes at `offset` of the source; even a huge line is read whole."""
 
 _MARGIN = b" \t\r\n\xef\xbb\xbf"
 _BLANKS = b" \t\r\n"

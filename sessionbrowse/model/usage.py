@@ -26,7 +26,7 @@ def counted(rules: Rules, envelope: Envelope) -> Spending | None:
 
 
 def totals(rules: Rules, envelopes: Iterable[Envelope]) -> Spending:
-    """Return the sums over all given entries."""
+    """Return the sum of the tokens and costs that the given entries add to the session's totals."""
     amounts = [0.0] * 5
     for envelope in envelopes:
         spent = counted(rules, envelope)

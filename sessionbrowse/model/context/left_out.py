@@ -24,7 +24,7 @@ _USUAL_REASONS = {
     "context_window_change": "a change of the context window",
     "service_tier_change": "a change of the service tier",
     "mode_change": "a change of the mode",
-    "reset_boundary": "the mark that /clear set",
+    "reset_boundary": "the record of a /clear",
     "title_change": "a change of the title",
     "session_init": "how the subagent was started",
     "ttsr_injection": "names of injected rules",

@@ -155,7 +155,7 @@ def _append_all(draft: Draft, indexes: list[int]) -> None:
 
 
 def _entry_message(session: Session, index: int) -> ContextMessage | str | None:
-    """Return an entry's message, or the reason why it has none; None if its type is the reason."""
+    """Return an entry's message, or the reason why it has none; None if its type never becomes a message."""
     match session.kind(index).type:
         case "message":
             message = stored_message(session, index)

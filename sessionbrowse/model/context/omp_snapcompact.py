@@ -1,4 +1,4 @@
-"""The blocks that omp 18.2.3 adds to a summary from its archive of history as pictures (`snapcompact`)."""
+"""The blocks that omp 18.2.3 sends with a compaction summary: old history drawn as pictures (`snapcompact`)."""
 
 from __future__ import annotations
 

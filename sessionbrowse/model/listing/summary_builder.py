@@ -73,7 +73,7 @@ class SummaryBuilder:
         return self._first_at
 
     def progress(self) -> SummaryProgress:
-        """Return the state so far, for `resume`; the caller keeps the entries themselves."""
+        """Return the state so far, with which `resume` continues; the caller must keep the entries read."""
         return SummaryProgress(
             self._messages,
             self._name,

@@ -11,7 +11,7 @@ from sessionbrowse.text import parse_time
 
 
 class EntryFacts(Struct, frozen=True):
-    """The searched facts of an entry. `model` is `provider/model` in lower case, empty if there is none."""
+    """The facts of an entry that a search checks. `model` is `provider/model` in lower case, empty if there is none."""
 
     text: str
     role: str

@@ -174,7 +174,7 @@ def snippet(text: str, spans: list[MatchSpan]) -> tuple[str, tuple[MatchSpan, ..
 
 
 def find_word(wanted: str, folded: str) -> int:
-    """Return the first place in a folded text where `wanted` begins a word, -1 if there is none."""
+    """Return the first offset at which `wanted` begins a word of `folded`, -1 if there is none."""
     at = folded.find(wanted)
     if not (wanted[0].isalnum() or wanted[0] == "_") or is_cjk(wanted[0]):
         return at
@@ -200,7 +200,7 @@ _HOURS = {"h": 1, "d": 24, "w": 168, "m": 30 * 24, "y": 365 * 24}
 
 
 def _folded(values: list[str]) -> tuple[str, ...]:
-    """Return the folded values of a filter, without those that consist of diacritics only."""
+    """Return the values of a filter in lower case without diacritics, leaving out values that are then empty."""
     return tuple([folded for value in values if (folded := literal(value))])
 
 
@@ -258,7 +258,7 @@ def _moment(key: str, value: str, now: datetime | None) -> float:
 
 
 def _in_original(text: str, folded: str, places: list[MatchSpan]) -> list[MatchSpan]:
-    """Map positions in a folded text to positions in the original text."""
+    """Map spans in `folded`, which is `literal(text)`, to spans in `text`."""
     if len(text) == len(folded) and text.isascii():
         return places
     wanted = sorted({offset for begin, end in places for offset in (begin, end - 1)})

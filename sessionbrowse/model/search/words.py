@@ -38,7 +38,7 @@ def fold_foreign(text: str) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the folded words of a text, in order."""
+    """Return the words of a text, in lower case without diacritics, in order."""
     return _WORD.findall(fold(text))
 
 
@@ -85,7 +85,7 @@ def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
 
 
 def _block_of(text: str, wanted: int) -> tuple[int, int]:
-    """Return the folded and original offsets of the block that contains `wanted`; folding whole blocks is fast."""
+    """Return the offsets, in `literal(text)` and in `text`, of the block with `wanted`; whole blocks fold fast."""
     folded_at = at = 0
     while True:
         end = at + _BLOCK
@@ -99,7 +99,7 @@ def _block_of(text: str, wanted: int) -> tuple[int, int]:
 
 _BLOCK = 512
 
-# A single blank is one character in both texts.
+# Text that may change its length in `literal`; a single blank remains one character.
 _SPECIAL = re.compile(r"\s{2,}|[^\x00-\x7f\s]+")
 
 
@@ -142,7 +142,7 @@ def _fold_run(run: str) -> str:
 @lru_cache(maxsize=16384)
 def _fold_character(character: str) -> str:
     if is_cjk(character):
-        # Decomposed, a Hangul syllable would become several letters.
+        # Hangul is kept as it is: decomposed, a syllable would become several letters.
         return f" {character} "
     folded = ""
     for part in _parts(character):

@@ -25,7 +25,7 @@ class Envelopes(Sequence[Envelope]):
     """All envelopes of a session in file order, each as `read_envelope` returns it.
 
     Getting an envelope may read the file; `Session.ids` and `Session.kind` do not. If the file is gone or was changed
-    meanwhile, the envelope has only the facts that the columns have.
+    meanwhile, the envelope has only the facts that `Columns` keeps in memory.
     """
 
     def __init__(self, columns: Columns, read_bytes: ReadBytes) -> None:

@@ -84,7 +84,7 @@ class Session:
 
     @property
     def id(self) -> str | None:
-        """The session's id: the header's; for a transcript the file's stem, as a renamed file's head has the old id."""
+        """The session's id: the header's; for a transcript the file name's, as a renamed file's head has the old id."""
         if self.is_transcript:
             return self.path.rpartition("/")[2].rpartition(".")[0]
         return self.header.id if self.header is not None else None

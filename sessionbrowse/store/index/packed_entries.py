@@ -43,7 +43,7 @@ class _PackedPlaces(Struct, array_like=True):
 
 
 class _PackedFacts(Struct, array_like=True):
-    """`parents` has by position the parents that are not the entry before: a position, an id, or None.
+    """The other facts of a run; `parents` has only those that are not the entry before: position, id, or None.
 
     `is_sound`: every id is unique, and every parent is in this run, before its child.
     """
@@ -73,7 +73,7 @@ class PackedColumns(Columns):
         self._parts = [facts for _, facts in parts]
         with_calls = [facts for facts in self._parts if facts.has_calls]
         self._has_calls = bool(with_calls)
-        # The ids of tool calls are not stored: two parts may have the same.
+        # The ids of tool calls are not stored, so two parts may have the same one.
         self._calls_repeat = len(with_calls) > 1 or any(facts.calls_repeat for facts in with_calls)
         self.is_sound = len(parts) == 1 and self._parts[0].is_sound
         del self.ids, self.parent_ids

@@ -135,12 +135,12 @@ def renew_overview(connection: sqlite3.Connection) -> None:
 
 
 def pack_summary(summary: Summary, first_at: tuple[int, int] | None) -> bytes:
-    """Pack a summary without its path; `first_at` is the offset and size of the line of a cut first message."""
+    """Pack a summary without its path; `first_at` is offset and size of the first message's line if its text is cut."""
     return _encode(([getattr(summary, name) for name in _FIELDS], first_at))
 
 
 def unpack_summary(path: str, packed: bytes) -> PackedSummary:
-    """Unpack a summary, and the offset and size of the line of its first message if that was cut.
+    """Unpack a summary, and the offset and size of the first message's line if its text is cut.
 
     Raises:
         ValueError: the bytes are damaged.

@@ -57,7 +57,7 @@ def append_record(path: str, record: bytes) -> None:
 
 
 def sync_directory(directory: str) -> None:
-    """Wait until the file names in a directory are on the disk, if the system can do that."""
+    """Flush a directory, so that new file names in it survive a power cut, if the system can do that."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0))
     try:
         os.fsync(descriptor)

@@ -37,7 +37,7 @@ class Tail:
         self._line_start = _line_start(descriptor, session.size) if session.torn else session.size
 
     def shrank(self, descriptor: int) -> bool:
-        """Tell whether the file did not just grow: it is shorter, or the byte before its old end is no newline."""
+        """Tell whether the file was cut or rewritten: it is shorter, or the byte before its old end is no newline."""
         if os.fstat(descriptor).st_size < self.size:
             return True
         return self.size > 0 and not self.torn and os.pread(descriptor, 1, self.size - 1) != b"\n"

@@ -124,7 +124,7 @@ def _start(
         found: list[bytes] = []
         for number in _drawn(tickets):
             if os.getppid() != parent:
-                # The parent was killed. Its file locks last as long as this process lives.
+                # The parent was killed: exit, because this process would keep the parent's file locks.
                 os._exit(status)
             found.append(pickle.dumps((number, work(chunks[number])), pickle.HIGHEST_PROTOCOL))
         finish()

@@ -148,7 +148,7 @@ def _by_process(path: str, agent: Agent, cwd: str, around: Surroundings, process
     directory = _real(cwd)
     for process in processes:
         if any(_names(word, path) for word in process.argv[1:]):
-            yield f"{agent.name} (process {process.pid}) was started with it"
+            yield f"{agent.name} (process {process.pid}) was started with this session"
         elif directory and process.cwd == directory:
             yield f"{agent.name} (process {process.pid}) runs in its directory {cwd}"
     if agent.name == "pi" and _real(around.environ.get("PI_SESSION_FILE", "")) == path:
@@ -184,7 +184,7 @@ def _by_traces(
             # runs there.
             pid = next((p.pid for p in processes if p.terminal in (name, "")), None)
             if pid is not None:
-                yield f"{agent.name} (process {pid}) last opened it in its terminal"
+                yield f"{agent.name} (process {pid}) last opened this session in its terminal"
 
 
 def _client(content: bytes | None) -> tuple[int, str] | None:

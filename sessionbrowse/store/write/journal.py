@@ -150,7 +150,7 @@ class Journal:
         return [change for change in self.changes().values() if change.state == "pending"]
 
     def own_change(self, path: str, now: Fingerprint) -> Change | None:
-        """Return our last change of this file if no other program changed it since, else None."""
+        """Return sessionbrowse's last change of this file if no other program changed the file since, else None."""
         changes = [change for change in self.changes().values() if change.path == path and change.state == "done"]
         return changes[-1] if changes and changes[-1].left == now else None
 

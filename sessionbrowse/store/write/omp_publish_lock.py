@@ -82,7 +82,7 @@ def _remove_stale(lock: str, now: Callable[[], float]) -> bool:
         return True
     found = _RECORD.fullmatch(content)
     if found is not None:
-        # `only_one` already serialises our own changes: a lock file of this process is one that could not be removed.
+        # Changes run one at a time (`only_one`), so a lock of this process is one that it failed to remove.
         if int(found[1]) != os.getpid() and _is_alive(int(found[1])):
             return False
     elif not _is_orphan(lock, now):

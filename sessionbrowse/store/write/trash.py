@@ -228,7 +228,7 @@ def take_back(trashed: Trashed, *, keep_info: bool = False) -> None:
 
 
 def put_again(trashed: Trashed) -> None:
-    """Move a restored item back to its path in the trash, if it is still the same item."""
+    """Move a restored item back to its old path in the trash, if nobody replaced it."""
     with suppress(OSError):
         if (
             trashed.item is not None

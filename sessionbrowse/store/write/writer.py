@@ -235,7 +235,7 @@ def _overtaken(file: OpenedFile, plan: AppendLine) -> str:
 def _settled(
     file: OpenedFile, plan: AppendLine, entry_id: str, before: os.stat_result, written: os.stat_result, alone: bool
 ) -> Appended:
-    """Return the file's state; restore its time of change if the plan says so and no other program wrote."""
+    """Return the result of an append; restore the file's time if the plan asks for it and no other program wrote."""
     if not alone:
         return Appended(entry_id, None)
     if not plan.keep_mtime:
@@ -246,9 +246,9 @@ def _settled(
 def restore_mtime(
     descriptor: int, mtime_ns: int, written: os.stat_result
 ) -> tuple[Fingerprint | None, tuple[str, ...]]:
-    """Put a file's time of change back if no other program wrote since; return the file's state.
+    """Set a file's modification time back to `mtime_ns`; return the file's state.
 
-    Another program's write is noticed by size and time; the time then becomes the current one.
+    If another program wrote meanwhile, noticed by size and time, the time stays current and the state is None.
     """
     now = os.fstat(descriptor)
     if (now.st_size, now.st_mtime_ns) != (written.st_size, written.st_mtime_ns):

@@ -40,7 +40,7 @@ def test_clear_hides_everything_before_it():
         "e0": "cleared by /clear",
         "e1": "cleared by /clear",
         "e2": "a label",
-        "e3": "the mark that /clear set",
+        "e3": "the record of a /clear",
     }
 
 

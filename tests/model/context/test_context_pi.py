@@ -87,7 +87,7 @@ def test_bookkeeping_is_left_out_and_each_kind_says_what_it_is():
         "e6": "a record of spending",
         "e7": "an empty branch summary",
         "e8": "pi does not know entries of the type brand_new",
-        "e9": "the mark that /clear set, which pi ignores",
+        "e9": "the record of a /clear, which pi ignores",
     }
 
 

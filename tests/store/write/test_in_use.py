@@ -102,7 +102,7 @@ def test_a_directory_is_the_same_through_a_link(store: Store, project: Path, tmp
 def test_a_program_that_was_started_with_the_file_may_be_using_it(store: Store, project: Path) -> None:
     path = store.session("atomic")
     store.process(12, ["atomic", "--session", str(path)], cwd="/elsewhere")
-    assert asked(store, path, "atomic", project).reasons == ("atomic (process 12) was started with it",)
+    assert asked(store, path, "atomic", project).reasons == ("atomic (process 12) was started with this session",)
 
 
 def test_a_command_that_pi_started_knows_the_session_it_runs_in(store: Store, project: Path) -> None:
@@ -134,7 +134,7 @@ def test_omps_terminal_counts_while_an_omp_runs_in_it(store: Store, project: Pat
     store.process(12, ["omp"], cwd="/elsewhere", terminal="/dev/pts/4")
     assert asked(store, path, "omp", project).state == "free"
     store.process(13, ["omp"], cwd="/elsewhere", terminal="/dev/pts/3")
-    assert asked(store, path, "omp", project).reasons == ("omp (process 13) last opened it in its terminal",)
+    assert asked(store, path, "omp", project).reasons == ("omp (process 13) last opened this session in its terminal",)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_real_process_is_found_by_its_descriptor_and_by_its_place(store: Store
     assert found.state == "held"
     assert found.reasons == (
         f"process {writer.pid} has the file open for writing",
-        f"omp (process {writer.pid}) was started with it",
+        f"omp (process {writer.pid}) was started with this session",
     )
     assert file_usage(str(path), AGENTS["omp"], str(project), around, now_ms=NOW_MS).state == "free"
 
