@@ -17,11 +17,11 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.text_view import TextView
 
 Find = Callable[[], str]
-"""Returns the text to copy; called in a background thread."""
+"""A function that returns the text to copy; called in a background thread."""
 
 
 def do_copy(screen: CommandScreen[None]) -> None:
-    """Copy the text of the entry, or the path of the session's file."""
+    """Copy the text of the shown entry; in the session list, the path of the session's file."""
     viewed = screen.viewed_entry
     if viewed is None:
         return
@@ -32,7 +32,7 @@ def do_copy(screen: CommandScreen[None]) -> None:
 
 
 def do_copy_menu(screen: CommandScreen[None]) -> None:
-    """Ask what to copy."""
+    """Ask the user which part of the session to copy: text, raw line, ids, path, directory or command."""
     viewed = screen.viewed_entry
     if viewed is None:
         return
@@ -59,7 +59,7 @@ def _offers(screen: CommandScreen[None], viewed: ViewedEntry) -> dict[str, tuple
     if summary.cwd:
         offers["cwd"] = ("Directory of the session", lambda: summary.cwd or "")
     source = screen.browser.source
-    offers["resume"] = ("Command that resumes it", lambda: source.plan_resume(summary, None).shell_line())
+    offers["resume"] = ("Command that resumes the session", lambda: source.plan_resume(summary, None).shell_line())
     return offers
 
 
@@ -108,7 +108,7 @@ def _open_copy(screen: CommandScreen[None], command: tuple[str, ...], copy: Path
 
 
 def _shown(screen: CommandScreen[None], viewed: ViewedEntry) -> Find:
-    """Return the function that returns the text of the view."""
+    """Return a function that returns the text of the shown view: entry, context, raw line or comparison."""
     session, index = viewed.session, viewed.index
     if session is None or index is None:
         return lambda: viewed.summary.path
@@ -123,7 +123,7 @@ def _shown(screen: CommandScreen[None], viewed: ViewedEntry) -> Find:
 
 
 def _finished(screen: CommandScreen[None], outcome: Outcome) -> None:
-    """Say what was copied, or open the copy that was made."""
+    """Show a toast that names the copied text, or open the copied file in the editor."""
     if outcome.error is not None:
         screen.browser.say(str(outcome.error), "error")
     elif isinstance(outcome.value, str):

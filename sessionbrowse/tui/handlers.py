@@ -31,11 +31,11 @@ MODULES = {
     "search": (resume, *EVERY_SCREEN),
     "checkpoints": (resume, undo, *EVERY_SCREEN),
 }
-"""The modules with the commands of a screen, by its name; other screens have those of `EVERY_SCREEN`."""
+"""The modules with the command functions of each screen, by its name; other screens use only `EVERY_SCREEN`."""
 
 
 def find_handler(screen: str, command_id: str) -> Callable[[Any], None] | None:
-    """Return the function that carries out a command on the screen of this name; None if it has none."""
+    """Return the function `do_<id>` that runs a command on the screen of this name; None if the screen has none."""
     if command_id.startswith(CUSTOM_ID):
         return partial(run_custom_command, command_id=command_id)
     found = (getattr(module, f"do_{command_id}", None) for module in MODULES.get(screen, EVERY_SCREEN))

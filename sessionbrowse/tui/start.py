@@ -1,4 +1,4 @@
-"""Open the browser in the terminal, and end all that it started when the user leaves it."""
+"""Open the browser in the terminal; when the user leaves it, end the processes that it started."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def run(
 ) -> int:
     """Open the browser, wait until the user leaves it, and return the exit status.
 
-    `monitor` reads the disk for it; without one a thread does. With `first_rows` a monitor is started after the first
-    paint.
+    `monitor` is the process that reads the disk; without one a thread reads it. With `first_rows` a monitor is started
+    after the first paint.
 
     Raises:
-        NotFound: a root is no directory, or an agent none of the four.
+        NotFound: a given root is not a directory, or a given agent is unknown.
     """
     source = options.source
     if source is None and (options.roots or options.agents):
-        # What was typed is looked at before the terminal is taken; the agents' own places are right anyway.
+        # Check the typed roots and agents now: an error must be printed before the browser fills the screen.
         from sessionbrowse.tui.data.sources import source_of
 
         source = source_of(options)

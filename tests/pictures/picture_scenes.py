@@ -135,8 +135,8 @@ CHANGES = (
         "browse",
         FIRST_SESSION,
         (
-            Scene("trash-empty", "t", "escape", window="In the trash: choose what to bring back"),
-            Scene("changes-empty", "U", "escape", window="Changes that can be taken back"),
+            Scene("trash-empty", "t", "escape", window="Deleted sessions: choose one to restore"),
+            Scene("changes-empty", "U", "escape", window="Changes that can be undone"),
             Scene("nothing-to-undo", "u", toasts=True),
         ),
     ),
@@ -156,7 +156,7 @@ CHANGES = (
         (
             Scene("delete", "ctrl+d", window="Delete session?"),
             Scene("deleted", "enter", toasts=True),
-            Scene("trash", "t", "escape", window="In the trash: choose what to bring back"),
+            Scene("trash", "t", "escape", window="Deleted sessions: choose one to restore"),
         ),
     ),
     Walk(
@@ -165,7 +165,7 @@ CHANGES = (
         (
             Scene("archived-toast", "a", toasts=True),
             Scene("archived", "x", "x"),
-            Scene("changes", "U", "escape", window="Changes that can be taken back"),
+            Scene("changes", "U", "escape", window="Changes that can be undone"),
         ),
     ),
     Walk(

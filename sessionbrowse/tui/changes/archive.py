@@ -1,4 +1,4 @@
-"""Archive sessions, or unarchive them."""
+"""The command that archives sessions, or unarchives them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A queue of background work; unlike a lane it never drops work in favour of newer work."""
+"""A queue of background work that runs everything in order; newer work never replaces older work, as in a lane."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 Deliver = Callable[[Callable[[], None]], object]
-"""Calls a function in the thread of the interface."""
+"""A function that calls another function in the thread of the interface."""
 Take = Callable[[Any, Exception | None], None]
-"""Takes the result of a piece of work, or its error."""
+"""A function that receives the result of background work, or its error."""
 
 
 class ChangeQueue:
@@ -39,7 +39,7 @@ class ChangeQueue:
         return self._runs
 
     def drain(self, then: Callable[[], None]) -> None:
-        """Call `then` when the queue is empty; at once if it is."""
+        """Call `then` as soon as the queue of background work is empty."""
         with self._lock:
             if self._runs:
                 self._when_idle = then
@@ -80,7 +80,7 @@ class ChangeQueue:
 
 
 class _Turn:
-    """A result that is being delivered to the interface; `goes_on` tells the thread that more work waits."""
+    """A result on its way to the interface's thread; `goes_on` tells the working thread that more work waits."""
 
     def __init__(self, take: Take, value: Any, error: Exception | None) -> None:
         self.take, self.value, self.error = take, value, error

@@ -1,7 +1,7 @@
 """Run changes in the background, one at a time; report each in a toast and re-read the sessions it touched.
 
-A command is a `ChangePlan` of items. Items that need the user's consent (session in use, no trash) are asked about
-and tried again.
+A command is a `ChangePlan` of items. If an item needs the user's consent (session in use, no trash), a dialog asks for
+it, and the item is tried again.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRu
 T = TypeVar("T")
 
 PROGRESS_DELAY_S = 0.3
-"""Seconds before a change shows its progress."""
+"""Seconds that a change runs before a window shows its progress."""
 MOST_REASONS = 3
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """The results of a plan, and the touched sessions as they are on disk now."""
+    """The results of a plan of changes, and the sessions that it touched, read from disk again."""
 
     bulk: Bulk[ChangeItem, ChangeResult]
     updates: SessionUpdates
@@ -65,35 +65,35 @@ class ChangeRunner:
 
     @property
     def busy(self) -> bool:
-        """True if a change is running."""
+        """True while a change or other queued work is running."""
         return self._queue.busy
 
     def drain(self, then: Callable[[], None]) -> None:
-        """Call `then` when no change is running."""
+        """Call `then` as soon as no change is running."""
         self._queue.drain(then)
 
     @property
     def into(self) -> Into:
-        """Where deleted sessions go: in the demo, to a trash that is removed with the demo."""
+        """The trash for deleted sessions: the system's, or in the demo one that is removed with the demo."""
         return "own" if self._browser.options.demo is not None else "trash"
 
     @property
     def context(self) -> ChangeContext:
-        """The change context. Only the thread of changes may use its journal."""
+        """The change context (home, clock, journal). Only the thread that makes changes may use its journal."""
         if self._context is None:
             self._context = self._browser.options.context or self._own_context()
         return self._context
 
     @property
     def around(self) -> Surroundings:
-        """Home, environment and current directory of the changes."""
+        """The home directory, environment and current directory with which changes are made."""
         return self.context.around
 
     def _own_context(self) -> ChangeContext:
         browser = self._browser
         environ, home = browser.options.environ, browser.home
         if browser.options.demo is not None:
-            # The demo has a journal and a trash of its own.
+            # The demo gets its own journal and trash, so that it never touches the user's.
             kept = os.path.join(browser.options.demo, "sessionbrowse")
             environ = {
                 **environ,
@@ -103,7 +103,7 @@ class ChangeRunner:
         return ChangeContext.at(around, str(state_dir(environ)), browser.now_ms)
 
     def forget_context(self) -> None:
-        """Make a new change context for the next change: the browser now shows other sessions."""
+        """Drop the change context, because the browser now shows other sessions; the next change makes a new one."""
         self._context = None
 
     # -- work in the background ---------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class ChangeRunner:
     ) -> None:
         """Run `work` in the background; pass its result to `on_result`, an error to `on_error` or to a toast.
 
-        Neither is called if the user stops the work.
+        If the user stops the work, neither function is called.
         """
         stop = threading.Event()
         self._browser.hold_keys()
@@ -186,7 +186,7 @@ class ChangeRunner:
         self._in_background(plan.title, stop, lambda report: self._work(plan, self._change_run(stop, report)), taken)
 
     def _work(self, plan: ChangePlan, run: ChangeRun) -> Result:
-        """Make the changes of a plan. For background threads."""
+        """Make the changes of a plan and return the results. For background threads."""
         group = plan.group or (secrets.token_hex(4) if len(plan.items) > 1 else None)
         run = msgspec.structs.replace(run, group=group, force=plan.force, into=plan.into or run.into)
         library = self._browser.library

@@ -1,4 +1,4 @@
-"""Check out an entry: make it the leaf, so that the agent resumes there."""
+"""The command that checks out an entry, which makes it the leaf, so that the agent resumes there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delete sessions: plan the deletion, ask, and move them to the trash or delete them for good."""
+"""The command that deletes sessions: ask for consent, then move them to the trash or delete them for good."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_NAMED = 3
 
 
 def do_delete(screen: CommandScreen[None]) -> None:
-    """Plan the deletion of the chosen sessions, then ask for consent."""
+    """List the files that deleting the chosen sessions would remove, then ask for consent."""
     browser, chosen = screen.browser, list(screen.chosen)
     if not chosen:
         return
@@ -99,7 +99,7 @@ def _delete(
 
     def item(summary: Summary, unit: DeletePlan) -> ChangeItem:
         target = changes.target(summary)
-        # The dialog named the program that has it open.
+        # The user saw in the dialog which program has the session open, and agreed.
         asked = unit.path in in_use
 
         def make(run: ChangeRun) -> Deleted:
@@ -119,7 +119,7 @@ def _delete(
 
 
 def _children(chosen: Sequence[Summary], everything: Sequence[Summary]) -> dict[str, list[Summary]]:
-    """Return the forks of the chosen sessions, by the path of the chosen session."""
+    """Return for each chosen session, by its path, the sessions that were forked from it."""
     by_parent: dict[str, list[Summary]] = {}
     for summary in everything:
         if summary.parent_session is not None:
@@ -140,13 +140,13 @@ def _unit_or_reason(
 
 
 def unit_parts(units: Sequence[DeletePlan]) -> list[Part]:
-    """Return the lines of the dialog: size, companion files, forks, and programs that have the sessions open."""
+    """Return the lines of the delete dialog: size, companion files, forks, programs that have the sessions open."""
     lines: list[Line] = [[(text.size(sum([unit.size for unit in units])), "")]]
     companions = [path for unit in units for path in unit.companions]
     if companions:
         names = ", ".join([clean(os.path.basename(path)) for path in companions[:_MOST_NAMED]])
         more = f" and {len(companions) - _MOST_NAMED} more" if len(companions) > _MOST_NAMED else ""
-        lines.append([(f"With it goes what belongs to it: {names}{more}.", "")])
+        lines.append([(f"Also deleted: {names}{more}.", "")])
     children = sum([len(unit.children) for unit in units])
     if children:
         source = "it" if len(units) == 1 else "them"
@@ -156,7 +156,7 @@ def unit_parts(units: Sequence[DeletePlan]) -> list[Part]:
     for unit in in_use[:_MOST_NAMED]:
         reasons = clean("; ".join(unit.used.reasons))
         lines.append(
-            [(f"It may be in use: {reasons}. {unit.agent} would write on into a file that is gone.", "warning")]
+            [(f"It may be in use: {reasons}. {unit.agent} would go on writing to the deleted file.", "warning")]
         )
     if len(in_use) > _MOST_NAMED:
         lines.append([(f"{len(in_use) - _MOST_NAMED} more may be in use.", "warning")])

@@ -1,4 +1,4 @@
-"""Fork sessions: ask for the directory, then show the new session."""
+"""The command that forks sessions: ask for the directory, then show the new session."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ask_directory(
 ) -> None:
     """Ask for the directory of the new sessions, then fork all of `chosen`, or one up to the entry `at`.
 
-    `typed` is a rejected answer, which the user can correct.
+    `typed` is a directory that does not exist, which the user can correct.
     """
     browser = screen.browser
     own = chosen[0].cwd if len({summary.cwd for summary in chosen}) == 1 else ""

@@ -1,4 +1,4 @@
-"""Label an entry of a session's tree."""
+"""The command that labels an entry of a session's tree."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _set_label(screen: CommandScreen[None], summary: Summary, entry_id: str, tex
 
 
 def entry_parts(looked: ViewedEntry, home: str) -> list[Part]:
-    """Return the line that names the entry in a dialog."""
+    """Return the lines that name an entry in the dialog for its label."""
     if looked.session is None or looked.index is None:
         return []
     shown = one_line(row_text(looked.session, looked.index, home), 200)

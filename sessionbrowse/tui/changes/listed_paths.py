@@ -10,7 +10,7 @@ from sessionbrowse.tui.changes.reread import Known
 
 
 class Listed:
-    """Maps real paths to listed paths. For background threads: it reads the disk."""
+    """Maps real paths of session files to the paths that the browser lists. Reads the disk: for background threads."""
 
     def __init__(self, known: Known, paths: Callable[[], Iterable[str]], roots: Sequence[str]) -> None:
         self._known = known
@@ -18,7 +18,7 @@ class Listed:
         self._roots = [root.rstrip(os.sep) for root in roots]
 
     def at(self, path: str) -> str | None:
-        """Return the path under which a file is listed, or would be; None if it is outside the browsed directories."""
+        """Return the path that the browser lists, or would list, for a file; None outside the browsed directories."""
         if not self._roots or self._known(path) is not None or any(_is_below(path, root) for root in self._roots):
             return path
         for real, root in self._real_roots.items():

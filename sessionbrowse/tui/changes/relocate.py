@@ -1,4 +1,4 @@
-"""Relocate the sessions of a project whose directory was moved: all of them, or none."""
+"""The command that updates the sessions of a project whose directory was moved: all of them, or none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_SHOWN = 4
 
 
 def do_relocate(screen: CommandScreen[None]) -> None:
-    """Find candidates for the new directory, then ask for it."""
+    """Search for the new directory of a moved project, then ask the user for it."""
     browser, old = screen.browser, screen.project
     if not old:
         return
@@ -41,7 +41,7 @@ def _ask_directory(screen: CommandScreen[None], old: str, found: Sequence[str]) 
 
     def hint(text: str) -> Line:
         if not text.strip() or text.strip() == clean(shown):
-            found_note = " ↑ ↓ choose one of those found." if offers else ""
+            found_note = " ↑ ↓ choose a directory that was found." if offers else ""
             return [(f"Type the directory that the project has now.{found_note}", "dim")]
         return [("What would change is shown first.", "dim")]
 
@@ -57,7 +57,7 @@ def _ask_directory(screen: CommandScreen[None], old: str, found: Sequence[str]) 
 
 
 def _look(screen: CommandScreen[None], old: str, new: str) -> None:
-    """Compute the changes in the background, then show them and ask for consent."""
+    """Compute in the background which sessions would change, then show them and ask for consent."""
     browser = screen.browser
     scope = _scope(screen)
 
@@ -83,7 +83,7 @@ def _ask(screen: CommandScreen[None], old: str, new: str, moved: Relocated, in_u
         *relocation_parts(moved, home),
     ]
     if not is_there:
-        parts.append(LinePart([("No directory is there now.", "warning")]))
+        parts.append(LinePart([("The new directory does not exist.", "warning")]))
     if in_use is not None:
         parts.append(LinePart([(clean(in_use), "warning")]))
     choices = [Choice("yes", f"Move {plural(len(moved.sessions), 'session')}"), Choice("no", "Leave all as it is")]
@@ -125,7 +125,7 @@ def _scope(screen: CommandScreen[None]) -> Scope:
 
 
 def relocation_parts(moved: Relocated, home: str) -> list[Part]:
-    """Return the lines that describe a move: sessions by directory, and sessions whose parent path is corrected."""
+    """Return the lines that describe a moved project: sessions by directory, and forks that get a new parent path."""
     parts: list[Part] = []
     by_directory: dict[tuple[str, str], int] = {}
     for session in moved.sessions:

@@ -1,4 +1,4 @@
-"""Name sessions: the one under the cursor or all that are selected."""
+"""The command that names the session under the cursor, or all selected sessions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRu
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 NUMBER = "{n}"
-"""The placeholder for a session's number in a name for several sessions."""
+"""The placeholder in a name for several sessions that becomes each session's number."""
 
 
 def do_rename(screen: CommandScreen[None]) -> None:
-    """Ask for a name and give it to the session, or to all that are selected."""
+    """Ask for a name, and give it to the session under the cursor or to all selected sessions."""
     browser, chosen = screen.browser, list(screen.chosen)
     if not chosen:
         return
@@ -61,7 +61,7 @@ def do_rename(screen: CommandScreen[None]) -> None:
 
 
 def describe(done: Sequence[Renamed], chosen: Sequence[Summary]) -> str:
-    """Return the sentence on what was done."""
+    """Return the toast after renaming sessions."""
     if len(done) > 1:
         return f"{sessions_named(chosen)} renamed."
     name = done[0].name
@@ -78,7 +78,7 @@ def hint_of(chosen: Sequence[Summary], text: str) -> Line:
     if len(chosen) > 1:
         return [(f"All {len(chosen):,} get this name; {NUMBER} in it becomes 1, 2, 3 …", "dim")]
     if text.strip() == (chosen[0].name or "").strip():
-        return [("The name it has.", "dim")]
+        return [("The session has this name already.", "dim")]
     try:
         written = AGENTS[chosen[0].agent].clean_name(text)
     except RefusedWrite as error:

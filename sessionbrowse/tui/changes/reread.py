@@ -19,11 +19,11 @@ from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.tui.data.source import SessionUpdates
 
 Known = Callable[[str], Summary | None]
-"""Returns the listed summary of the session at a path."""
+"""A function that returns the browser's summary of the session at a path; None if it lists no such session."""
 
 
 def touched(changed: ChangeResult) -> set[str]:
-    """Return the paths of the sessions that a change created, moved, changed or removed."""
+    """Return the paths of all sessions that a change created, moved, changed or removed."""
     match changed:
         case Deleted() | Restored():
             return set(changed.paths)
@@ -45,7 +45,7 @@ def read_again(paths: Iterable[str], known: Known) -> SessionUpdates:
         before = known(path)
         summary = _read(path, before)
         if summary is not None and is_archived(path):
-            summary = replace(summary, archived=True)  # only the list of archived sessions shows it
+            summary = replace(summary, archived=True)  # archived sessions have a list of their own
         if summary is None:
             gone.add(path)
         else:

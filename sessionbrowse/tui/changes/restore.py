@@ -1,4 +1,4 @@
-"""Restore a deleted session from the trash."""
+"""The command that restores a deleted session from the trash."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def do_restore(screen: CommandScreen[None]) -> None:
         now_ms = browser.now_ms()
         choices = [Choice(row.change_id, row.title, _age(row.time, now_ms)) for row in rows]
         empty = "No session that sessionbrowse deleted is in the trash."
-        title = "In the trash: choose what to bring back"
+        title = "Deleted sessions: choose one to restore"
         browser.push_screen(AskScreen(title, [], choices, empty=empty), partial(_restore, screen))
 
     browser.changes.run(lambda run: read_trash(run, browser.library.get), show)
@@ -43,7 +43,7 @@ def _restore(screen: CommandScreen[None], change_id: str | None) -> None:
     def describe(done: Sequence[Restored]) -> str:
         found = screen.browser.library.get(done[0].path)
         name = named(found) if found is not None else clean(os.path.basename(done[0].path))
-        return f"“{name}” is back where it was."
+        return f"“{name}” is restored to its old place."
 
     def then(done: Sequence[Restored]) -> None:
         screen.reveal(done[0].path)

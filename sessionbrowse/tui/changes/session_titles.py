@@ -18,7 +18,7 @@ from sessionbrowse.tui.paint.spans import Line, fit
 from sessionbrowse.tui.paint.words import GLYPHS, agent_span, folder_name, one_line, plural
 
 MOST_OPENED = 200
-"""Most unlisted sessions that are opened to read their titles."""
+"""Maximum number of session files that are opened to read titles for the list of changes."""
 LARGEST_BYTES = 8 * 1024 * 1024
 _TITLE_CHARACTERS = 60
 
@@ -34,7 +34,7 @@ def sessions_named(summaries: Sequence[Summary]) -> str:
 
 
 def session_parts(chosen: Sequence[Summary], home: str, *, most: int = 8) -> list[Part]:
-    """Return a row for each of the first sessions in a dialog: agent, title, directory."""
+    """Return the rows that name the chosen sessions in a dialog: agent, title, directory; at most `most` of them."""
     parts: list[Part] = [FittedPart(partial(_row, one, home)) for one in chosen[:most]]
     if len(chosen) > most:
         parts.append(LinePart([(f"  … and {len(chosen) - most:,} more", "dim")]))
@@ -49,7 +49,7 @@ def _row(summary: Summary, home: str, width: int) -> Line:
 
 
 def title_of(change: Change, known: Known, *, opens: bool) -> str:
-    """Return the agent's letter and the session's title, or its file's name if it has no title."""
+    """Return the text for a change's session: the agent's letter and the title, or the file's name without a title."""
     found = known(change.path)
     if found is None and opens:
         path = _where(change)

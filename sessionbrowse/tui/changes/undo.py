@@ -1,4 +1,4 @@
-"""Undo the last change, or one that the user chooses from a list."""
+"""The commands that undo the last change, or a change chosen from a list."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRu
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 MOST_CHANGES = 500
-"""Most changes that the list shows, newest first."""
+"""Maximum number of changes that the list of undoable changes shows, newest first."""
 
 _TOLD_BY_SUMMARY = ("rename", "label", "checkout")
-"""The verbs whose list rows also show the summary of the change."""
+"""Kinds of changes (verbs) that the list of changes shows together with their summary."""
 
 _WHAT = {
     "rename": "the new name",
@@ -47,9 +47,9 @@ def do_changes(screen: CommandScreen[None]) -> None:
 
     def show(rows: list[UndoRow]) -> None:
         choices = choices_of(rows, browser.now_ms())
-        empty = "sessionbrowse has changed nothing that could be taken back."
+        empty = "sessionbrowse has made no change that can be undone."
         browser.push_screen(
-            AskScreen("Changes that can be taken back", [], choices, empty=empty),
+            AskScreen("Changes that can be undone", [], choices, empty=empty),
             lambda key: _take_back(screen, key) if key is not None else None,
         )
 
@@ -91,11 +91,11 @@ def read_changes(run: ChangeRun, known: Known) -> list[UndoRow]:
 
 
 def describe(undone: Undone, other: str, everything: Sequence[Summary]) -> str:
-    """Return the toast of an undo; `everything` holds the sessions of before and after it."""
+    """Return the toast after an undo; `everything` has the sessions before and after the undo, for their titles."""
     what = _WHAT.get(undone.verb, undone.verb)
     of = plural(len(undone.paths), "session")
     if len(undone.paths) == 1:
-        # A moved file keeps its name.
+        # The undo may have moved the file, but a moved file keeps its name.
         name = os.path.basename(undone.paths[0])
         found = next((one for one in everything if os.path.basename(one.path) == name), None)
         of = f"“{named(found)}”" if found is not None else one_line(name, 80)
@@ -108,7 +108,7 @@ def describe(undone: Undone, other: str, everything: Sequence[Summary]) -> str:
 
 
 def choices_of(rows: Sequence[UndoRow], now_ms: float) -> list[Choice]:
-    """Return one row for the changes of each command."""
+    """Return the rows of the list of changes, one for all changes of a command."""
     choices: list[Choice] = []
     for row in rows:
         change = row.change

@@ -1,4 +1,4 @@
-"""What a command is: a row of the table in `commands`, and what it may ask of the place where it is given."""
+"""The type of a command (a row of the command table), and the state of a screen that decides if it is available."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from msgspec.structs import replace
 MOVE, OPEN, FIND, SHOW, TREE_GROUP, PROGRAM = "Move", "Open", "Find and sort", "Show", "Tree", "Program"
 CUSTOM = "Your own commands"
 CUSTOM_ID = "custom_"
-"""How the ids of the user's own commands begin; their number follows."""
+"""Prefix of the ids of the user's own commands; the command's number follows."""
 CHANGE = "Change"
 
 GROUPS = (MOVE, OPEN, FIND, SHOW, TREE_GROUP, CHANGE, PROGRAM, CUSTOM)
-"""The groups of help and README, in order."""
+"""The groups of commands in help and README, in order."""
 
 
 class CommandContext(Struct, frozen=True, kw_only=True):
-    """What a command may ask of the place it is given in, to say why it cannot work."""
+    """The state of a screen from which a command tells whether it is available there."""
 
     has_rows: bool = True
     has_session: bool = False
@@ -42,7 +42,7 @@ Reason = Callable[[CommandContext], str | None]
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """One row of the table.
+    """One row of the command table.
 
     `title` is a verb, two words at most; `help` says in eight words or so what the command does, without a full stop.
     """
@@ -56,15 +56,15 @@ class Command(Struct, frozen=True, kw_only=True):
     reason: Reason | None = None
 
     def unavailable(self, context: CommandContext) -> str | None:
-        """Return why the command cannot work here, as a sentence; None if it can."""
+        """Return the reason, as a sentence, why the command is unavailable; None if it is available."""
         return self.reason(context) if self.reason is not None else None
 
 
 def row(id: str, keys: str, title: str, help: str, contexts: tuple[str, ...], reason: Reason | None = None) -> Command:
-    """Return a row of the table; `keys` are separated by blanks."""
+    """Return a row of the command table; `keys` are separated by blanks."""
     return Command(id=id, keys=tuple(keys.split()), title=title, help=help, where=contexts, reason=reason)
 
 
 def in_group(group: str, *rows: Command) -> tuple[Command, ...]:
-    """Return the rows as commands of a group."""
+    """Return these rows of the command table as members of a group."""
     return tuple([replace(command, group=group) for command in rows])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-# A screen lists its current contexts, the narrowest first.
+# A screen lists the contexts that apply now, the narrowest first (pane, screen, everywhere).
 EVERYWHERE = "everywhere"
-LIST = "list"  # the browse screen, in any pane
+LIST = "list"  # the lists of folders and sessions, in any pane
 PROJECTS = "projects"
 SESSIONS = "sessions"
 PREVIEW = "preview"
@@ -12,16 +12,16 @@ SESSION = "session"  # the session screen, in any pane
 TREE = "tree"
 VIEW = "view"
 OVERLAY = "overlay"  # help and palette
-WELCOME = "welcome"  # no session anywhere
+WELCOME = "welcome"  # the screen of a user without sessions
 TYPING = "typing"  # a filter line is focused
 SEARCHING = "searching"  # the search line is focused
 RESULTS = "results"
 RESULTS_VIEW = "results view"
 FOUND = "found"  # search and checkpoints, in any pane
 CHECKPOINTS = "checkpoints"
-DIALOG = "dialog"  # a question over a screen
+DIALOG = "dialog"  # a dialog that asks a question
 PROMPT = "prompt"  # the line of a dialog is focused
-WORKING = "working"  # changes under way
+WORKING = "working"  # the progress window of running changes
 
 CONTEXT_NAMES = {
     EVERYWHERE: "everywhere",
@@ -63,4 +63,4 @@ CONTEXT_STACKS = (
     (PROMPT,),
     (WORKING, EVERYWHERE),
 )
-"""The contexts that can be active at the same time; in each group a key has one meaning."""
+"""The contexts that can be active at the same time; within each tuple a key must have only one meaning."""

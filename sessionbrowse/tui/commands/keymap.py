@@ -1,4 +1,4 @@
-"""The user's keys: the table's defaults with the settings' changes, clashes found, and how keys are written.
+"""The keys of commands: the defaults of the table, changed by the settings; also the search for clashes.
 
 Textual's own keymap hides clashes, so keys are looked up here.
 """
@@ -13,10 +13,10 @@ from sessionbrowse.tui.commands.table import BY_ID, COMMANDS
 
 
 class Keys:
-    """The commands with the keys they have for this user."""
+    """The commands, and the keys that run them with the user's settings."""
 
     def __init__(self, overrides: Mapping[str, str | Sequence[str]] | None = None, own: Sequence[Command] = ()) -> None:
-        """Take the user's choices of keys, and the user's own commands, whose keys are choices too."""
+        """Set the keys from the settings (`overrides`), and add the user's own commands (`own`)."""
         self.commands: tuple[Command, ...] = (*COMMANDS, *own)
         self.by_id = {command.id: command for command in self.commands}
         chosen: dict[str, tuple[str, ...]] = {}
@@ -42,11 +42,11 @@ class Keys:
         self.clashes: tuple[str, ...] = tuple(unknown + list(dict.fromkeys(clashes)))
 
     def of(self, command: Command) -> tuple[str, ...]:
-        """Return the command's keys, by Textual's names."""
+        """Return the keys of a command, by Textual's names."""
         return self._keys[command.id]
 
     def find(self, key: str, contexts: Iterable[str]) -> Command | None:
-        """Return the command of a key in the first context that has one; None if there is none."""
+        """Return the command that a key runs: that of the first context that uses the key; None if no context does."""
         for context in contexts:
             command = self._by_context[context].get(key)
             if command is not None:
@@ -54,20 +54,20 @@ class Keys:
         return None
 
     def at(self, contexts: Sequence[str]) -> list[Command]:
-        """Return the commands of the given contexts, in the table's order."""
+        """Return the commands that work in the given contexts, in the order of the table."""
         return [command for command in self.commands if any(context in contexts for context in command.where)]
 
     def shown(self, command: Command, *, all_keys: bool = False) -> str:
-        """Return the command's key as people read it: the first, or all of them."""
+        """Return a command's first key, or all its keys, as people read them (`^r`)."""
         keys = [key_label(key) for key in self._keys[command.id]]
         return " ".join(keys) if all_keys else keys[0] if keys else ""
 
     def key_of(self, command_id: str) -> str:
-        """Return the first key of a command by its id, as people read it, for sentences that name it."""
+        """Return the first key of the command with this id as people read it (`^r`), for use in sentences."""
         return self.shown(BY_ID[command_id])
 
     def _hidden(self, chosen: Mapping[str, tuple[str, ...]]) -> list[str]:
-        """Return a sentence for each chosen key that another active context already uses."""
+        """Return a sentence for each key from the settings that would run two commands at the same place."""
         clashes: list[str] = []
         for contexts in CONTEXT_STACKS:
             nearest: dict[str, tuple[Command, str]] = {}
@@ -130,19 +130,19 @@ def key_label(key: str) -> str:
 
 
 def key_name(label: str) -> str:
-    """Return Textual's name of a key as a person may write it: `?` → `question_mark`, `^r` → `ctrl+r`."""
+    """Return Textual's name of a key that a person wrote: `?` → `question_mark`, `^r` → `ctrl+r`."""
     label = label.strip()
     if len(label) > 1 and label.startswith("^"):
         return "ctrl+" + key_name(label[1:].lower())
     if "+" in label[1:-1]:
         modifiers, _, name = label.rpartition("+")
         return f"{modifiers.lower()}+{key_name(name.lower())}"
-    # Only a letter alone keeps its case: `G` is another key than `g`.
+    # A single letter keeps its case, because `G` is another key than `g`; names of keys are lower-case.
     return _CHARACTERS.get(label, label if len(label) == 1 else label.lower())
 
 
 def key_table() -> str:
-    """Return the README's table of keys in Markdown, made from the table above."""
+    """Return the table of keys for the README in Markdown, made from the command table."""
     keys = Keys()
     lines = ["| key | does | where |", "|---|---|---|"]
     for group in GROUPS:

@@ -14,19 +14,19 @@ def needs_rows(context: CommandContext) -> str | None:
 
 
 def needs_filter(context: CommandContext) -> str | None:
-    return None if context.has_filter else "Nothing is being searched: press / first."
+    return None if context.has_filter else "There is no search or filter: press / first."
 
 
 def needs_fold(context: CommandContext) -> str | None:
-    return None if context.foldable else "This row has nothing to fold: only branch points and roots do."
+    return None if context.foldable else "Nothing to fold here: only branch points and roots can be folded."
 
 
 def needs_folder(context: CommandContext) -> str | None:
-    return None if context.has_folder else "There is no folder to switch to: no session is under this directory."
+    return None if context.has_folder else "There is no folder to switch to."
 
 
 def needs_block(context: CommandContext) -> str | None:
-    return None if context.blocks else "Nothing is folded on this page."
+    return None if context.blocks else "There is no fold on this page."
 
 
 def needs_image(context: CommandContext) -> str | None:
@@ -34,11 +34,11 @@ def needs_image(context: CommandContext) -> str | None:
 
 
 def needs_families(context: CommandContext) -> str | None:
-    return None if context.folds_families else "Threads, and what a filter finds, show every session by itself."
+    return None if context.folds_families else "Threads and filtered lists have no folds."
 
 
 def needs_family(context: CommandContext) -> str | None:
-    return needs_families(context) or (None if context.has_family else "No other session belongs to this one.")
+    return needs_families(context) or (None if context.has_family else "This session has no forks or subagents.")
 
 
 def needs_branches(context: CommandContext) -> str | None:
@@ -54,7 +54,7 @@ def needs_damage(context: CommandContext) -> str | None:
 
 
 def needs_project(context: CommandContext) -> str | None:
-    return None if context.has_project else "There is no folder under the cursor whose directory could have moved."
+    return None if context.has_project else "There is no folder with a directory under the cursor."
 
 
 def needs_entry(context: CommandContext) -> str | None:
@@ -62,7 +62,7 @@ def needs_entry(context: CommandContext) -> str | None:
 
 
 def needs_entry_id(context: CommandContext) -> str | None:
-    return None if context.has_entry_id else "The entry has no id, so no program can go on from it."
+    return None if context.has_entry_id else "The entry has no id, so no program can resume there."
 
 
 def needs_search(context: CommandContext) -> str | None:

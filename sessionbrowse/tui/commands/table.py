@@ -59,7 +59,7 @@ from sessionbrowse.tui.commands.reasons import (
     needs_session,
 )
 
-# Each row: id, keys, title, help, contexts, and the reason why it cannot work now.
+# Each row: id, keys, title, help, contexts, and the function that returns why the command is unavailable.
 COMMANDS: tuple[Command, ...] = (
     *in_group(
         MOVE,
@@ -160,7 +160,7 @@ COMMANDS: tuple[Command, ...] = (
         row("zoom", "z", "Zoom", "Zoom the focused pane, or restore it", (LIST, SESSION)),
         row("damage", "exclamation_mark", "Damage", "Show where the session file is damaged", (SESSION,), needs_damage),
         row("reload", "f5", "Reload", "Scan the disk again", (LIST, SESSION, WELCOME)),
-        row("next_view", "tab", "Switch view", "Show the next of Entry, Context, Raw, Diff", (SESSION,)),
+        row("next_view", "tab", "Switch view", "Show the next view: Entry, Context, Raw, Diff", (SESSION,)),
         row("previous_view", "shift+tab", "View before", "Show the previous view", (SESSION,)),
         row("open_marked", "enter space", "Open fold", "Open or close the marked fold or image", (VIEW,), needs_block),
         row("open_block", "o", "Unfold", "Open or close the fold beside the tree", (SESSION,), needs_block),
@@ -212,7 +212,7 @@ COMMANDS: tuple[Command, ...] = (
         row("next_turn", "alt+down", "Next turn", "Jump to the next message, as in omp", (TREE,)),
         row("previous_turn", "alt+up", "Turn before", "Jump to the previous message, as in omp", (TREE,)),
         row("leaf", "full_stop", "To leaf", "Jump to the leaf", (TREE,)),
-        row("filter_default", "1 ctrl+d alt+d", "Usual rows", "Show the rows the agent shows at first", (TREE,)),
+        row("filter_default", "1 ctrl+d alt+d", "Usual rows", "Show the rows the agent shows by default", (TREE,)),
         row("filter_no_tools", "2 ctrl+t alt+t", "No tools", "Hide or show tool results", (TREE,)),
         row("filter_user_only", "3 ctrl+u alt+u", "User only", "Show only user messages, or the usual rows", (TREE,)),
         row(
@@ -224,9 +224,9 @@ COMMANDS: tuple[Command, ...] = (
             needs_labels,
         ),
         row("filter_all", "5 ctrl+a alt+a", "All rows", "Show all entries, or the usual rows", (TREE,)),
-        row("next_filter", "ctrl+o", "Choose rows", "Switch to the next choice of rows", (TREE,)),
-        row("previous_filter", "ctrl+shift+o", "Rows before", "Switch to the previous choice of rows", (TREE,)),
-        row("label_times", "T", "Label times", "Show or hide when labels were set", (TREE,), needs_labels),
+        row("next_filter", "ctrl+o", "Choose rows", "Switch to the next tree filter", (TREE,)),
+        row("previous_filter", "ctrl+shift+o", "Rows before", "Switch to the previous tree filter", (TREE,)),
+        row("label_times", "T", "Label times", "Show or hide the times of labels", (TREE,), needs_labels),
     ),
     *in_group(
         CHANGE,
@@ -256,7 +256,7 @@ COMMANDS: tuple[Command, ...] = (
             (SESSIONS, PREVIEW),
             needs_session,
         ),
-        row("archive", "a", "Archive", "Archive the session, or take it back", (SESSIONS, PREVIEW), needs_session),
+        row("archive", "a", "Archive", "Archive the session, or unarchive it", (SESSIONS, PREVIEW), needs_session),
         row("restore", "t", "Trash", "List deleted sessions and restore one", (LIST,)),
         row(
             "relocate",
@@ -271,7 +271,7 @@ COMMANDS: tuple[Command, ...] = (
         row("select_down", "shift+down", "Select down", "Select downwards", (SESSIONS,), needs_session),
         row("select_range", "V", "Select range", "Start or end selecting with the cursor", (SESSIONS,), needs_session),
         row("select_all", "A ctrl+a", "Select all", "Select all shown sessions, or none", (SESSIONS,), needs_session),
-        row("undo", "u", "Undo", "Undo the last change, even an older day's", (LIST, SESSION)),
+        row("undo", "u", "Undo", "Undo the last change, also from earlier days", (LIST, SESSION)),
         row("changes", "U", "Changes", "List the changes that can be undone", (LIST, SESSION)),
         row("accept", "enter y", "Accept", "Accept the answer", (DIALOG, PROMPT)),
         row("cancel", "escape ctrl+c n q", "Cancel", "Go back; nothing changes", (DIALOG, PROMPT)),
@@ -286,7 +286,7 @@ COMMANDS: tuple[Command, ...] = (
         row("quit", "q ctrl+q ctrl+c", "Quit", "Leave sessionbrowse", (EVERYWHERE,)),
     ),
 )
-"""Every command, by group, in the order in which help lists them."""
+"""Every command, by group, in the order of the help screen."""
 
 _FOOTER_IDS = """
     open accept_filter open_marked open_found close demo resume clear_filter resume_there filter found_rows
@@ -295,7 +295,7 @@ _FOOTER_IDS = """
     named palette quit help
 """
 FOOTER = tuple(_FOOTER_IDS.split())
-"""Ids of the commands that the footer shows where they work, in its order."""
+"""Ids of the commands that the footer shows, in its order, each where the command works."""
 
 _WHILE_TYPING_IDS = """
     up down page_up page_down scope sort named path next_filter previous_filter search_all rename delete quit
@@ -304,4 +304,4 @@ WHILE_TYPING = tuple(_WHILE_TYPING_IDS.split())
 """Ids of the commands that also work while a filter line is focused."""
 
 BY_ID = {command.id: command for command in COMMANDS}
-"""Commands by their id."""
+"""All commands, by their id."""

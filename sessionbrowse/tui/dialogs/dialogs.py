@@ -26,15 +26,15 @@ Result = TypeVar("Result")
 
 BORDERS = 2
 MOST_OFFERS = 6
-"""Most suggestions that are visible below a text line."""
+"""Maximum number of suggestions that are visible below a dialog's text line."""
 
 
 LEAST_REMARK = 12
-"""Fewest cells of the remark at the right of a long answer."""
+"""Minimum width in cells of the remark at the right of a long answer in a dialog."""
 
 
 class Choice(Struct, frozen=True):
-    """An answer: its key, its clean text, the remark at the right, and its style."""
+    """An answer in a dialog: its key, its clean text, the remark at its right, and its style."""
 
     key: str
     text: str
@@ -53,7 +53,7 @@ class Dialog(CommandScreen[Result]):
         self._parts = parts
 
     def on_mount(self) -> None:
-        """Show the question."""
+        """Fill the dialog's window: title, keys, text and question."""
         window = self.query_one("#dialog-window")
         window.border_title = Content(clean(self._heading))
         keys = self.browser.keys.key_of
@@ -62,15 +62,15 @@ class Dialog(CommandScreen[Result]):
         self.lay_out(self.size.width, self.size.height)
 
     def accepting(self) -> str:
-        """Return the verb that names the accepting key's effect."""
+        """Return the verb that the dialog shows beside the key that accepts the answer."""
         return "choose"
 
     def on_resize(self, event: events.Resize) -> None:
-        """Give each part its height anew."""
+        """Lay the dialog out for the new size of the screen."""
         self.lay_out(event.size.width, event.size.height)
 
     def lay_out(self, width: int, height: int) -> None:
-        """Give the question its rows first, and the text the rest of the window."""
+        """Set the heights in a dialog: first the question gets the rows that it needs, then the text gets the rest."""
         text = self.query_one("#dialog-text", TextView)
         cells = min(84, width * 96 // 100) - BORDERS - 3
         wanted = sum([len(part.rows(max(1, cells))) for part in self._parts])
@@ -81,15 +81,15 @@ class Dialog(CommandScreen[Result]):
 
     @abstractmethod
     def lay_out_question(self, room: int, text: int) -> int:
-        """Set the question's height, of `room` rows shared with `text` rows of text; return its rows."""
+        """Set the height of a dialog's question and return it; `room` rows are shared with a text of `text` rows."""
 
     def do_cancel(self) -> None:
-        """Go back without an answer."""
+        """Close the dialog without an answer."""
         self.dismiss(None)
 
 
 class AskScreen(Dialog[str | None]):
-    """A text and the answers to choose from; the key of the chosen one is the result, None for none."""
+    """A dialog with a text and a list of answers; its result is the key of the chosen answer, None if cancelled."""
 
     def __init__(self, title: str, parts: Sequence[Part], choices: Sequence[Choice], *, empty: str = "") -> None:
         super().__init__(title, parts)
@@ -97,13 +97,13 @@ class AskScreen(Dialog[str | None]):
         self._empty = empty
 
     def compose(self) -> ComposeResult:
-        """Lay out the window."""
+        """Make the widgets of the dialog."""
         with Vertical(id="dialog-window", classes="window"):
             yield TextView(id="dialog-text")
             yield RowList(self._render_choice, wraps=True, id="dialog-rows", empty=self._empty)
 
     def on_mount(self) -> None:
-        """Show the answers, the first one chosen."""
+        """Show the answers with the cursor on the first one."""
         rows = self.rows
         rows.set_rows([choice.key for choice in self._choices])
         super().on_mount()
@@ -111,12 +111,12 @@ class AskScreen(Dialog[str | None]):
 
     @property
     def rows(self) -> RowList:
-        """The answers."""
+        """The widget that lists the answers."""
         return self.query_one("#dialog-rows", RowList)
 
     def lay_out_question(self, room: int, text: int) -> int:
-        """Show all answers, or as many as leave half of the window to the text."""
-        # The sentence of an empty list may need two rows.
+        """Set the height of the answers: all of them, or as many as leave half of the dialog to the text."""
+        # The message of an empty list of answers may need two rows.
         wanted = len(self._choices) or 2
         height = max(min(2, wanted), min(wanted, max(room // 2, room - text)))
         self.rows.styles.height = height
@@ -134,19 +134,19 @@ class AskScreen(Dialog[str | None]):
         self.do_accept()
 
     def do_accept(self) -> None:
-        """Give the chosen answer."""
+        """Close the dialog with the answer under the cursor as its result."""
         key = self.rows.key
         self.dismiss(key if isinstance(key, str) else None)
 
 
 Hint = Callable[[str], Line]
-"""Returns the hint for a typed text: its effect, or the reason why it is invalid."""
+"""A function that returns the hint below a dialog's line: the effect of the typed text, or why it is invalid."""
 
 
 class PromptScreen(Dialog[str | None]):
-    """A line to type, with suggestions below; what stands in the line is the result, None for none.
+    """A dialog with a text line and suggestions; its result is the text in the line, None if cancelled.
 
-    `hint` says below the line what taking it would do. Moving puts a suggestion into the line.
+    `hint` describes below the line the effect of the typed text. The movement keys put a suggestion into the line.
     """
 
     TYPING_CONTEXT: ClassVar[str] = PROMPT
@@ -171,7 +171,7 @@ class PromptScreen(Dialog[str | None]):
         self._accepting = accepting
 
     def compose(self) -> ComposeResult:
-        """Lay out the window."""
+        """Make the widgets of the dialog."""
         with Vertical(id="dialog-window", classes="window"):
             yield TextView(id="dialog-text")
             yield FilterInput(id="dialog-input", compact=True, placeholder=self._placeholder, select_on_focus=False)
@@ -179,7 +179,7 @@ class PromptScreen(Dialog[str | None]):
             yield RowList(self._render_offer, id="dialog-rows")
 
     def on_mount(self) -> None:
-        """Put the current text into the line and focus it."""
+        """Put the initial text into the dialog's line, and focus the line."""
         with self.prevent(Input.Changed):
             self.line.value = clean(self._text)
         self.line.cursor_position = len(self.line.value)
@@ -189,32 +189,32 @@ class PromptScreen(Dialog[str | None]):
         self.set_focus(self.line)
 
     def accepting(self) -> str:
-        """Return the verb that names the accepting key's effect."""
+        """Return the verb that the dialog shows beside the key that accepts the answer."""
         return self._accepting
 
     @property
     def line(self) -> Input:
-        """The line."""
+        """The dialog's text field."""
         return self.query_one("#dialog-input", Input)
 
     @property
     def rows(self) -> RowList:
-        """The suggestions."""
+        """The widget that lists the suggestions."""
         return self.query_one("#dialog-rows", RowList)
 
     def moving(self) -> RowList | None:
-        """The moving keys move the suggestions while the text is typed."""
+        """Return the list of suggestions, which the movement keys move while a text is typed; None if it is empty."""
         return self.rows if self._shown else None
 
     def lay_out_question(self, room: int, text: int) -> int:
-        """Show the line, two rows of hint, and some suggestions."""
+        """Set the height of the dialog's question: the line, two rows of hint, and some suggestions."""
         offers = min(len(self._offers), MOST_OFFERS, max(1, room - 4 - text)) if self._offers else 0
         self.rows.display = bool(offers)
         self.rows.styles.height = offers
         return 3 + offers
 
     def text_changed(self, text: str) -> None:
-        """Show the hint for the text, and the suggestions that contain it."""
+        """Show the hint for the typed text, and the suggestions that contain the text."""
         if text != self._text:
             self._text = text
             wanted = text.strip().casefold()
@@ -227,7 +227,7 @@ class PromptScreen(Dialog[str | None]):
         self.rows.set_rows(offers, cursor=self._text)
 
     def focus_changed(self) -> None:
-        """Show the cursor as focused only while its suggestion is the text of the line."""
+        """Show the list's cursor as focused only while the suggestion under it is the text in the line."""
         super().focus_changed()
         self._tell_rows()
 
@@ -261,11 +261,11 @@ class PromptScreen(Dialog[str | None]):
         self._take_offer()
 
     def do_up(self) -> None:
-        """Put the suggestion above into the line."""
+        """Put the previous suggestion into the line."""
         self._move(-1)
 
     def do_down(self) -> None:
-        """Put the suggestion below into the line; at first the first one."""
+        """Put the next suggestion into the line; at first, the first one."""
         self._move(1)
 
     def _move(self, delta: int) -> None:
@@ -275,5 +275,5 @@ class PromptScreen(Dialog[str | None]):
             self._take_offer()
 
     def do_accept(self) -> None:
-        """Take what stands in the line."""
+        """Close the dialog with the text in the line as its result."""
         self.dismiss(self._text if self._text in self._offers else self.line.value)

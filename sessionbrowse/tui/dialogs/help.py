@@ -16,7 +16,7 @@ KEY_CELLS = 20
 
 
 class HelpScreen(TextWindow):
-    """The keys that work on the screen below, by group."""
+    """The help screen: the keys that work on the screen below it, by group of commands."""
 
     def __init__(self, contexts: tuple[str, ...], context: CommandContext) -> None:
         super().__init__("Keys that work here", name="help")
@@ -24,17 +24,17 @@ class HelpScreen(TextWindow):
         self._command_context = context
 
     def parts(self) -> list[Part]:
-        """Return the keys."""
+        """Return the lines of the help screen, one for each command."""
         return help_parts(self.browser.keys, self._contexts, self._command_context)
 
 
 def do_help(screen: CommandScreen[Any]) -> None:
-    """Show the keys that work on a screen now."""
+    """Open the help screen, which lists the keys that work on the current screen."""
     screen.browser.push_screen(HelpScreen(screen.active_contexts(), screen.command_context()))
 
 
 def help_parts(keys: Keys, contexts: tuple[str, ...], context: CommandContext) -> list[Part]:
-    """Return a line for each command of the given contexts."""
+    """Return the lines of the help screen: one for each command that works in the given contexts."""
     parts: list[Part] = []
     for group in GROUPS:
         commands = [command for command in keys.at(contexts) if command.group == group]

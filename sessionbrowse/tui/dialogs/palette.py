@@ -19,20 +19,20 @@ from sessionbrowse.tui.widgets.row_list import RowList, RowState
 
 
 class PaletteScreen(CommandScreen[str | None]):
-    """The commands of the screen below it; the chosen one's id is its result."""
+    """The command palette: lists the commands of the screen below it; its result is the id of the chosen one."""
 
     CONTEXTS = (OVERLAY,)
 
     def __init__(self, commands: list[Command], context: CommandContext) -> None:
         super().__init__(name="palette")
-        # Commands that move the cursor come last: their keys are faster.
+        # Commands that move the cursor come last, because nobody needs the palette for them.
         self._commands = sorted(commands, key=lambda command: command.group == MOVE)
         self._command_context = context
         self._shown = self._commands
         self._text = ""
 
     def compose(self) -> ComposeResult:
-        """Lay out the window."""
+        """Make the widgets of the palette: a text line and the list of commands."""
         with Vertical(id="palette-window", classes="window"):
             yield FilterInput(id="palette-input", placeholder="What do you want to do?", compact=True)
             yield RowList(self._render_command, id="palette-rows", empty="No command has this name.")
@@ -45,15 +45,15 @@ class PaletteScreen(CommandScreen[str | None]):
 
     @property
     def rows(self) -> RowList:
-        """The commands."""
+        """The widget that lists the commands."""
         return self.query_one(RowList)
 
     def moving(self) -> RowList:
-        """The moving keys move the list while the text is typed."""
+        """Return the list of commands, which the movement keys move while a name is typed."""
         return self.rows
 
     def text_changed(self, text: str) -> None:
-        """Find while typing."""
+        """Update the list of commands after each typed letter."""
         if text != self._text:
             self._show(text)
 
@@ -80,12 +80,12 @@ class PaletteScreen(CommandScreen[str | None]):
         self.do_accept_filter()
 
     def do_accept_filter(self) -> None:
-        """Return the id of the command under the cursor."""
+        """Close the palette with the id of the command under the cursor as its result."""
         key = self.rows.key
         self.dismiss(key if isinstance(key, str) else None)
 
     def do_clear_filter(self) -> None:
-        """Go back without a command."""
+        """Close the palette without running a command."""
         self.dismiss(None)
 
     do_close = do_clear_filter
@@ -94,7 +94,7 @@ class PaletteScreen(CommandScreen[str | None]):
 
 
 def do_palette(screen: CommandScreen[Any]) -> None:
-    """Choose one of a screen's commands by its name and run it there."""
+    """Open the command palette on a screen, and run the chosen command there."""
     browser = screen.browser
     commands = [command for command in browser.keys.at(screen.active_contexts()) if screen.find_handler(command.id)]
 
@@ -106,7 +106,7 @@ def do_palette(screen: CommandScreen[Any]) -> None:
 
 
 def _score(words: list[str], command: Command) -> float | None:
-    """Return how well a command fits, lower is better: by the letters of its title, else by the words of its help."""
+    """Return a score of how well a command matches the typed words (lower is better); None if it does not."""
     named = fuzzy("".join(words), command.title)
     if named is not None:
         return named

@@ -17,7 +17,7 @@ from sessionbrowse.tui.widgets.text_view import TextView
 
 
 class ProgressScreen(CommandScreen[None]):
-    """A window that stays open until its opener calls `finish`."""
+    """The progress window of running work; it stays open until the code that opened it calls `finish`."""
 
     CONTEXTS = (WORKING,)
 
@@ -30,12 +30,12 @@ class ProgressScreen(CommandScreen[None]):
         self._done_items, self._all_items, self._at_work = 0, 1, ""
 
     def compose(self) -> ComposeResult:
-        """Lay out the window."""
+        """Make the widgets of the progress window."""
         with Vertical(id="dialog-window", classes="window"):
             yield TextView(id="progress-text")
 
     def on_mount(self) -> None:
-        """Show the progress."""
+        """Show the window's title and the key that stops the work."""
         window = self.query_one("#dialog-window")
         window.border_title = Content(clean(self._heading))
         window.border_subtitle = Content(f"{self.browser.keys.key_of('stop')} stop")
@@ -48,7 +48,7 @@ class ProgressScreen(CommandScreen[None]):
         self._show()
 
     def finish(self) -> None:
-        """Close the window: the work is done."""
+        """Close the progress window, because the work is done."""
         self._finished = True
         self._go_if_finished()
 
@@ -71,11 +71,11 @@ class ProgressScreen(CommandScreen[None]):
 
         now = "Stopping after this one …" if self._stopping else clean(self._at_work)
         parts: list[Part] = [FittedPart(bar), LinePart([]), FittedPart(lambda width: fit([(now, "")], width))]
-        for view in self.query(TextView):  # none before the screen is laid out
+        for view in self.query(TextView):  # the text is missing before the screen is laid out
             view.show(parts)
 
     def do_stop(self) -> None:
-        """Stop after the current item."""
+        """Stop the work after the current item."""
         self._stopping = True
         self._ask_to_stop()
         self._show()

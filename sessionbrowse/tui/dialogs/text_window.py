@@ -1,4 +1,4 @@
-"""A window of text over a screen, read and closed."""
+"""A window that shows a text over a screen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sessionbrowse.tui.widgets.text_view import TextView
 
 
 class TextWindow(CommandScreen[None]):
-    """A title and text that scrolls; any of the closing keys goes back."""
+    """A window with a title and a scrolling text; the keys for close, help and palette all close it."""
 
     CONTEXTS = (OVERLAY,)
 
@@ -24,12 +24,12 @@ class TextWindow(CommandScreen[None]):
         self._heading = title
 
     def compose(self) -> ComposeResult:
-        """Lay out the window."""
+        """Make the window's widgets."""
         with Vertical(id="text-window", classes="window"):
             yield TextView(id="window-text")
 
     def on_mount(self) -> None:
-        """Show the text."""
+        """Show the window's title and text, and focus the text."""
         window = self.query_one("#text-window")
         window.border_title = Content(self._heading)
         window.border_subtitle = Content(f"{self.browser.keys.key_of('close')} closes")
@@ -38,17 +38,17 @@ class TextWindow(CommandScreen[None]):
         self.set_focus(text)
 
     def parts(self) -> Sequence[Part]:
-        """Return the text."""
+        """Return the text of the window as parts of a document."""
         return ()
 
     def do_close(self) -> None:
-        """Go back."""
+        """Close the window."""
         self.dismiss(None)
 
     def do_help(self) -> None:
-        """Go back: the key that opened the help closes it."""
+        """Close the window: the key that opened the help also closes it."""
         self.dismiss(None)
 
     def do_palette(self) -> None:
-        """Nothing to choose from here."""
+        """Close the window: a text has no commands for a palette."""
         self.dismiss(None)

@@ -19,7 +19,7 @@ from sessionbrowse.tui.widgets.text_view import TextView
 
 
 class WelcomeScreen(CommandScreen[None]):
-    """The first screen of a machine without sessions."""
+    """The welcome screen, shown when no session was found on this machine."""
 
     CONTEXTS = (WELCOME,)
 
@@ -28,7 +28,7 @@ class WelcomeScreen(CommandScreen[None]):
         self._exists: dict[str, bool | None] = {}
 
     def compose(self) -> ComposeResult:
-        """Lay out the window."""
+        """Make the widgets of the welcome screen."""
         with Vertical(id="welcome-window", classes="window"):
             yield TextView(id="welcome-text")
         yield KeyBar(id="footer")
@@ -49,7 +49,7 @@ class WelcomeScreen(CommandScreen[None]):
             self.dismiss(None)
 
     def _take_places(self, outcome: Outcome) -> None:
-        """Mark the places that are missing."""
+        """Mark the searched directories that do not exist."""
         if isinstance(outcome.value, dict):
             self._exists = outcome.value
             self._show()
@@ -64,14 +64,14 @@ class WelcomeScreen(CommandScreen[None]):
         ]
         # Commands come first, because a small screen shows only the beginning.
         offers = (
-            ("demo", "open the demo: made-up sessions in a directory of their own, to try everything without fear"),
-            ("reload", "look again"),
+            ("demo", "open the demo: made-up sessions in a temporary directory, to try everything without risk"),
+            ("reload", "scan the disk again"),
             ("quit", "leave"),
         )
         for command_id, what in offers:
             key: Line = pad([("  ", ""), (keys.key_of(command_id), "key")], 6)
             parts.append(LinePart([*key, (what, "")], indent=6))
-        parts += [LinePart([]), LinePart([("It looked here:", "")])]
+        parts += [LinePart([]), LinePart([("Searched directories:", "")])]
         for agent in AGENTS:
             roots = list(dict.fromkeys([p.root for p in self.browser.source.places if p.agent == agent]))
             for root in roots[:4]:
@@ -82,10 +82,10 @@ class WelcomeScreen(CommandScreen[None]):
         self.query_one(TextView).show(parts, keep_place=True)
 
     def do_demo(self) -> None:
-        """Open made-up sessions."""
+        """Open the demo, a store of made-up sessions."""
         self.browser.open_demo()
 
     def do_reload(self) -> None:
-        """Look again."""
+        """Close the welcome screen and scan the disk for sessions again."""
         self.dismiss(None)
         self.browser.start_scan()

@@ -159,7 +159,7 @@ class BrowseScreen(PanedScreen):
             self.preview.changed()
 
     def reveal(self, key: Hashable) -> bool:
-        """Put the cursor on a folder (a tuple) or on the session at a path; return whether it has a row."""
+        """Move the cursor to a folder (`key` is a tuple) or a session (its path); return False if it has no row."""
         return (self.projects_list if isinstance(key, tuple) else self.sessions_list).go_to_key(key)
 
     def moving(self) -> RowList | TextView | None:

@@ -74,7 +74,7 @@ class ListState:
 
     @property
     def is_flat(self) -> bool:
-        """True if every session has a row of its own: threads and filters fold no families."""
+        """True if every session has a row of its own: threads and filtered lists fold no related sessions."""
         return self.effective_sort == "threaded" or not self.filter.is_empty
 
     def choose_folder(self, folder: str | None) -> None:

@@ -12,15 +12,15 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.text import clean
 
 LARGEST_FOR_TERMINAL = 74_994
-"""Most bytes sent through OSC 52: many terminals drop more than 100,000 characters of base64."""
+"""Maximum number of bytes sent through OSC 52: many terminals drop more than 100,000 characters of base64."""
 
 LARGEST_FOR_DESKTOP = 32 * 1024 * 1024
 PATIENCE_SECONDS = 3.0
 SIZE_SAID_FROM = 1024
-"""Bytes from which the toast names the size."""
+"""Number of copied bytes from which the toast names the size."""
 
 Feed = Callable[[Sequence[str], bytes, Mapping[str, str]], None]
-"""Runs a program with bytes as its standard input."""
+"""A function that runs a program with bytes as its standard input."""
 
 
 class TooLargeToCopy(SessionBrowseError):
@@ -55,7 +55,7 @@ def copy_text(
     platform: str = sys.platform,
     feed: Feed | None = None,
 ) -> str:
-    """Copy a text to every available clipboard; return a sentence about it. For background threads.
+    """Copy a text to every available clipboard; return the sentence for the toast. For background threads.
 
     Raises:
         TooLargeToCopy: the text is too large for all of them.

@@ -18,7 +18,7 @@ FALLBACKS = ("less", "more", "vi", "nano")
 
 
 class NoEditor(SessionBrowseError):
-    """There is no editor, or the file cannot be copied for it."""
+    """Raised if there is no editor, or the file cannot be copied for it."""
 
 
 def editor_command(environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def editor_command(environ: Mapping[str, str]) -> tuple[str, ...]:
         return tuple(words)
     found = next((name for name in FALLBACKS if shutil.which(name, path=environ.get("PATH"))), None)
     if found is None:
-        raise NoEditor("There is no editor here: set $VISUAL, $EDITOR or $PAGER.")
+        raise NoEditor("No editor is installed: set $VISUAL, $EDITOR or $PAGER.")
     return (found,)
 
 
@@ -53,7 +53,7 @@ def private_copy(copies: TemporaryCopies, source: Path) -> Path:
     try:
         size = os.stat(source).st_size
         if size > LARGEST_COPY:
-            raise NoEditor(f"{text.size(size)} is too much to copy for an editor. {source} is where it lies.")
+            raise NoEditor(f"{text.size(size)} is too large to copy for an editor; open the file itself: {source}")
         return copies.write(source.read_bytes(), source.name, mode=0o400)
     except OSError as error:
         raise NoEditor(f"{source} cannot be copied: {error.strerror or error}.") from error

@@ -1,4 +1,4 @@
-"""Temporary copies for other programs: only this user can read them, and they are removed at the end."""
+"""Temporary copies of files for other programs: readable only by this user, removed when the browser ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class TemporaryCopies:
-    """A directory of copies below `parent` (None: the system's own), made with the first copy."""
+    """A temporary directory of copies, made with the first copy below `parent` (None: the system's default)."""
 
     def __init__(self, parent: str | None = None) -> None:
         self._parent = parent
@@ -17,7 +17,7 @@ class TemporaryCopies:
         self._count = 0
 
     def write(self, content: bytes, name: str, *, mode: int = 0o600) -> Path:
-        """Write a copy, prefix a number to its name, and return its path."""
+        """Write a temporary copy, with a number before its name, and return its path."""
         if self._directory is None:
             self._directory = tempfile.mkdtemp(prefix="sessionbrowse-", dir=self._parent)
         self._count += 1
@@ -28,11 +28,11 @@ class TemporaryCopies:
         return path
 
     def remove(self, path: Path) -> None:
-        """Remove one copy."""
+        """Remove one temporary copy."""
         path.unlink(missing_ok=True)
 
     def remove_all(self) -> None:
-        """Remove every copy."""
+        """Remove all temporary copies and their directory."""
         if self._directory is not None:
             shutil.rmtree(self._directory, ignore_errors=True)
             self._directory = None

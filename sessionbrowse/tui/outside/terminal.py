@@ -1,4 +1,4 @@
-"""The terminal: whether it is still there, and running other programs in it."""
+"""Run other programs in the browser's terminal, and check that the terminal still exists."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def terminal_is_gone() -> bool:
 
 
 def lend_terminal(app: App[int], argv: Sequence[str], environ: Mapping[str, str]) -> str | None:
-    """Leave the full screen, run a program in the terminal, and come back; return a sentence if it failed."""
+    """Leave the full screen, run a program in the terminal, show the browser again; return a sentence if it failed."""
     from sessionbrowse.services.resume.plan import ResumeCommand
 
     command = ResumeCommand(agent=argv[0], argv=tuple(argv), cwd=os.getcwd())

@@ -1,4 +1,4 @@
-"""Opening an image in the system's viewer: a temporary copy, in a program that runs on its own."""
+"""Open a temporary copy of an image in the system's viewer, without waiting for the viewer to end."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sessionbrowse.tui.layout.images import EXTENSIONS, image_bytes, kind_of
 from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
 
 Start = Callable[[Sequence[str], Mapping[str, str]], None]
-"""Starts a program without waiting for it."""
+"""A function that starts a program without waiting for its end."""
 
 
 class NoViewer(SessionBrowseError):
-    """The image cannot be opened."""
+    """Raised if an image cannot be opened in a viewer."""
 
 
 def show_image(

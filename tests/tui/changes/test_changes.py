@@ -143,7 +143,7 @@ async def test_the_list_of_changes_takes_back_the_chosen_one(store: Store) -> No
             await browser.press("enter", "down")
         renamed = sorted([path, other], key=lambda one: names_in(one) != ["first name"])
         await browser.press("U")
-        assert "Changes that can be taken back" in browser.screen_text()
+        assert "Changes that can be undone" in browser.screen_text()
         assert '"second name"' in browser.rows("#dialog-rows")[0]
         await browser.press("down", "enter")
         assert names_in(renamed[0])[-1] == ""
@@ -166,7 +166,7 @@ async def test_with_nothing_to_take_back_u_says_so(store: Store) -> None:
         await browser.press("u")
         assert browser.toasts() == ["There is nothing to undo."]
         await browser.press("U")
-        assert "sessionbrowse has changed nothing that could be taken back." in browser.words("#dialog-rows")
+        assert "sessionbrowse has made no change that can be undone." in browser.words("#dialog-rows")
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 50)])
@@ -326,7 +326,7 @@ async def test_delete_asks_naming_size_children_and_companions_and_restore_bring
         await browser.press("ctrl+d")
         text = browser.words("#dialog-text")
         assert "old title" in text
-        assert f"belongs to it: {path.stem}" in text
+        assert f"Also deleted: {path.stem}" in text
         assert "1 session was forked from it; it stays." in text
         await browser.press("escape")
         assert path.read_bytes() == before
@@ -342,7 +342,7 @@ async def test_delete_asks_naming_size_children_and_companions_and_restore_bring
         assert path.read_bytes() == before
         assert (path.with_suffix("") / "0.bash.log").read_text() == "output"
         assert browser.row_list("#sessions").key == str(path)
-        assert browser.toasts()[-1] == "“old title” is back where it was."
+        assert browser.toasts()[-1] == "“old title” is restored to its old place."
 
 
 async def test_the_keys_of_pi_and_omp_delete_and_in_a_filter_delete_edits(store: Store) -> None:
@@ -452,12 +452,12 @@ async def test_a_project_that_would_move_to_where_nothing_is_is_warned_of(tmp_pa
     options = demo_options(tmp_path / "demo")
     async with browsing(**options, demo=str(tmp_path / "demo")) as browser:
         await browser.press("left", "G", "M", "enter")
-        assert "No directory is there now." not in browser.screen_text()
+        assert "The new directory does not exist." not in browser.screen_text()
         await browser.press("escape", "M", "ctrl+u")
         await browser.type("~/nowhere")
         await browser.press("enter")
         assert "~/legacy-crm → ~/nowhere" in browser.screen_text()
-        assert "No directory is there now." in browser.screen_text()
+        assert "The new directory does not exist." in browser.screen_text()
 
 
 # ---- selecting ---------------------------------------------------------------------------------------------

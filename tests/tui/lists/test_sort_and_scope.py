@@ -58,8 +58,8 @@ async def test_why_there_is_nothing_to_open_is_said() -> None:
     async with browsing(fixed_source(family())) as browser:
         await browser.press("down", "o", "ctrl+s", "O")
         assert browser.toasts() == [
-            "No other session belongs to this one.",
-            "Threads, and what a filter finds, show every session by itself.",
+            "This session has no forks or subagents.",
+            "Threads and filtered lists have no folds.",
         ]
 
 

@@ -99,7 +99,7 @@ def test_an_editor_is_found_by_the_variables_in_their_order(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("environ", "reason"),
-    [({"EDITOR": "nope"}, "not installed"), ({"VISUAL": "a 'b"}, "cannot be read"), ({}, "no editor here")],
+    [({"EDITOR": "nope"}, "not installed"), ({"VISUAL": "a 'b"}, "cannot be read"), ({}, "No editor is installed")],
 )
 def test_why_there_is_no_editor_is_said(tmp_path: Path, environ: dict[str, str], reason: str) -> None:
     with pytest.raises(NoEditor, match=reason):
@@ -167,7 +167,7 @@ async def test_without_an_editor_the_key_says_so(tmp_path: Path) -> None:
     path = written(tmp_path, header(), user("u1", None, "question"))
     async with browsing(fixed_source([summary(str(path))]), environ={"PATH": ""}) as browser:
         await browser.press("enter", "e")
-        assert "There is no editor here" in browser.toasts()[-1]
+        assert "No editor is installed" in browser.toasts()[-1]
 
 
 async def test_a_copy_that_was_opened_is_gone_and_the_session_untouched(tmp_path: Path) -> None:

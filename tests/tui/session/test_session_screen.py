@@ -171,7 +171,7 @@ async def test_a_row_without_a_branch_says_why_it_cannot_be_folded(demo: dict) -
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
         await browser.press("space")
-        assert browser.toasts() == ["This row has nothing to fold: only branch points and roots do."]
+        assert browser.toasts() == ["Nothing to fold here: only branch points and roots can be folded."]
 
 
 CHOICES = [
@@ -311,7 +311,7 @@ async def test_n_goes_from_hit_to_hit_and_around(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
         await browser.press("n")
-        assert browser.toasts() == ["Nothing is being searched: press / first."]
+        assert browser.toasts() == ["There is no search or filter: press / first."]
         await browser.press("slash")
         await browser.type("cookie")
         await browser.press("enter")

@@ -63,7 +63,7 @@ async def test_folds_open_with_enter_and_all_of_them_with_one_key(tmp_path: Path
 async def test_a_key_that_finds_no_fold_says_so(tmp_path: Path) -> None:
     async with reading(tmp_path, user("u1", None, "Look.")) as browser:
         await browser.press("o")
-        assert browser.toasts() == ["Nothing is folded on this page."]
+        assert browser.toasts() == ["There is no fold on this page."]
         await browser.press("i")
         assert browser.toasts()[-1] == "No image is on this page."
 
