@@ -104,14 +104,15 @@ def no_sessions_sentence(state: ListState, scanning: bool, key_of: Callable[[str
     """Return the message of an empty session list: the reason, and the key that shows sessions."""
     if state.filter.problem is not None:
         return state.filter.problem
+    # With only the first rows here, a match or a name may still come.
+    if scanning and (state.library.is_opening or (state.filter.is_empty and not state.named)):
+        return "Reading sessions …"
     if not state.filter.is_empty:
         return f"No session matches “{one_line(state.filter.text, 60)}”. {key_of('back')} clears the filter."
     if state.named:
         return f"No session here has a name. {key_of('named')} shows all."
-    if state.archived and not scanning:
+    if state.archived:
         return f"No session is archived. {key_of('archived')} shows those that are not."
-    if scanning:
-        return "Reading sessions …"
     if state.folder is not None:
         return f"No sessions in this folder. {key_of('scope')} shows all folders."
     return f"No sessions yet. {key_of('reload')} looks again."
