@@ -42,7 +42,7 @@ _CALL_PREFIX = {"anthropic": "toolu_01", "openai": "call_", "google": "call_", "
 
 
 class Story:
-    """A session being written: each method appends the entries that the agent would, and returns the last one's id."""
+    """A session being written: each method appends entries as the agent would, and returns the last entry's id."""
 
     def __init__(
         self,

@@ -105,7 +105,7 @@ class SessionAppender(SessionReader):
         fields: EntryObject = {"summary": summary}
         if self.agent == "omp":
             if first_kept_entry_id is None:
-                raise RefusedWrite("omp's compactions name the first entry that they keep.")
+                raise RefusedWrite("A compaction of omp needs a first kept entry: pass `first_kept_entry_id`.")
             fields |= _given(shortSummary=short_summary)
             fields |= {"firstKeptEntryId": first_kept_entry_id, "tokensBefore": tokens_before}
             fields |= _given(

@@ -159,7 +159,7 @@ def build_session_context(
 
 
 def session_entry_to_context_messages(entry: EntryObject) -> list[MessageObject]:
-    """Return the messages for a single entry: none, one, or a system message followed by a summary."""
+    """Return the messages that the model receives for one entry: none, one, or a system message and a summary."""
     return _messages_of(entry, repairs=True)
 
 

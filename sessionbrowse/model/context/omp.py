@@ -164,7 +164,7 @@ def _entry_message(session: Session, index: int) -> ContextMessage | str | None:
                 return missing_reason(session, index)
             if isinstance(message, AssistantMessage):
                 if is_true(message.retry_recovery):
-                    return "a failed answer that omp asked for again"
+                    return "a failed answer that omp retried"
                 if message.stop_reason == "error" and not _says_anything(message.content):
                     return "an error without an answer"
             return context_message(session, index, role, message, sent=_is_sent(role, message))

@@ -43,7 +43,7 @@ SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 
 
 class SummaryBuilder:
-    """Collects the `Summary` of one file from its entries. A subclass may use more of the ordinary lines."""
+    """Collects the `Summary` of one file from its entries. A subclass may override `decode` and `add_ordinary`."""
 
     decode: Callable[[bytes], Any] = staticmethod(decode_ordinary)
     """Decodes an ordinary line into a value with the fields of the structs of `ordinary_line`."""
@@ -108,7 +108,7 @@ class SummaryBuilder:
                 self._note_mark(index, envelope)
 
     def add(self, record: Record) -> None:
-        """Add the next entry."""
+        """Add the next entry of the file."""
         envelope = record.envelope
         index = self._entries
         self._entries += 1

@@ -1,4 +1,4 @@
-"""Row text and search text of omp 18.2.3."""
+"""The text of an entry's row in a tree, and the text that a search uses, as in omp 18.2.3."""
 
 from __future__ import annotations
 

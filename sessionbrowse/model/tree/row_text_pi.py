@@ -1,4 +1,7 @@
-"""Row text and search text of pi 1.5.2 and its forks atomic 0.9.15 and indusagi 0.12.15."""
+"""The text of an entry's row in a tree, and the text that a search uses, as in pi 1.5.2.
+
+atomic 0.9.15 and indusagi 0.12.15 are forks of pi and follow its rules.
+"""
 
 from __future__ import annotations
 

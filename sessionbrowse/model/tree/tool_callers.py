@@ -17,7 +17,7 @@ NEAR = 64
 """Number of entries above a result that are searched for its call before all answers are read."""
 
 Makers = dict[str, list[int]]
-"""The answers that made a call, in file order, by the id of the call."""
+"""For each id of a tool call: the answers that made the call, in file order."""
 
 _MAKERS: WeakKeyDictionary[Session, Makers] = WeakKeyDictionary()
 _PLACES: WeakKeyDictionary[Session, dict[int, int]] = WeakKeyDictionary()

@@ -61,7 +61,7 @@ Note = Callable[[str], None]
 
 
 class Status(Struct, frozen=True):
-    """Size and contents of an index."""
+    """The size of an index, and the numbers of its sessions, entries and shards."""
 
     path: str
     sessions: int

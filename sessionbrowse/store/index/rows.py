@@ -64,7 +64,7 @@ class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
 
 
 class ListRow(FileRow, frozen=True, array_like=True, gc=False):
-    """A file row with the facts by which lists and searches choose and order sessions."""
+    """A row of the index with the facts by which lists and searches choose and order sessions."""
 
     modified: float | None
     hidden: bool

@@ -132,8 +132,8 @@ def test_frames_that_omp_cannot_read_are_no_archive():
 @pytest.mark.parametrize(
     ("turn", "reason"),
     [
-        (answer("a", retryRecovery={"kind": "superseded"}), "a failed answer that omp asked for again"),
-        (answer("a", retryRecovery={}), "a failed answer that omp asked for again"),
+        (answer("a", retryRecovery={"kind": "superseded"}), "a failed answer that omp retried"),
+        (answer("a", retryRecovery={}), "a failed answer that omp retried"),
         (answer([], "error"), "an error without an answer"),
         (answer([text("  ")], "error"), "an error without an answer"),
         (answer("partly", "error"), "a failed turn, which omp does not send"),
