@@ -21,6 +21,7 @@ from tests.house import PACKAGE, modules, syntax
 COUNT = 100
 SHORTEST_MESSAGE = 4
 """Words that a string has at least to count as a message."""
+SQL = ("SELECT ", "INSERT ", "UPDATE ", "DELETE ", "CREATE ", "WITH ")
 
 
 class Sentence(Struct, frozen=True, order=True):
@@ -100,7 +101,7 @@ def _is_message(text: str) -> bool:
     """Return whether a string reads as a sentence: several words, not code or SQL."""
     words = text.split()
     plain = [word for word in words if word.strip(".,:;!?()…“”'\"").isalpha()]
-    return len(plain) >= SHORTEST_MESSAGE and len(plain) > len(words) * 2 // 3 and not text.isupper()
+    return len(plain) >= SHORTEST_MESSAGE and len(plain) > len(words) * 2 // 3 and not text.strip().startswith(SQL)
 
 
 def main() -> None:
