@@ -65,7 +65,7 @@ class SummaryCache:
         return [summary for summary, _ in self._index.summaries(rows).values()] if self._index is not None else []
 
     def load(self, is_listed: Callable[[str], bool]) -> list[Summary]:
-        """Cache and return the index's summaries whose path `is_listed` accepts; no file is compared yet."""
+        """Cache and return the index's summaries whose path `is_listed` accepts, without checking if files changed."""
         rows = self.rows(is_listed)
         found = self._index.summaries(rows) if self._index is not None else {}
         self._cached.update({row.path: _Cached(row, found[row.path][0]) for row in rows if row.path in found})

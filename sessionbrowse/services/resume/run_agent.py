@@ -55,14 +55,14 @@ def _terminal_kept() -> Iterator[None]:
     """Restore the terminal's modes at the end: an agent that was killed leaves the terminal in raw mode."""
     try:
         import termios
-    except ImportError:  # Windows
+    except ImportError:  # Windows has no terminal modes to restore.
         yield
         return
     try:
         descriptor = sys.stdin.fileno()
         modes = termios.tcgetattr(descriptor)
     except (OSError, ValueError, termios.error):
-        # standard input is no terminal
+        # Standard input is not a terminal, so there are no modes to restore.
         yield
         return
     try:

@@ -21,7 +21,7 @@ from sessionbrowse.store.write.journal import Change
 
 
 def recover_change(
-    context: ChangeContext, change: Change, reason: str = "it was cut short before it reached the file"
+    context: ChangeContext, change: Change, reason: str = "it was interrupted before it reached the file"
 ) -> None:
     """Check if a pending change reached its file, and record the answer in the journal.
 

@@ -183,7 +183,7 @@ def _named(changes: dict[str, Change], change_id: str) -> Change:
     if found.undoes is not None:
         raise CannotUndo(f"{found.id} is itself an undo; make the change that it undid again instead.")
     if found.state != "done":
-        raise CannotUndo(f"The {found.verb} {found.id} was never made: {found.reason or 'it was cut short'}.")
+        raise CannotUndo(f"The {found.verb} {found.id} was never made: {found.reason or 'it was interrupted'}.")
     if found.verb not in UNDOERS:
         raise CannotUndo(f"This version of sessionbrowse cannot undo a {clean(found.verb)}.")
     return found

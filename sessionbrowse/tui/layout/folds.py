@@ -37,7 +37,7 @@ class Fold(RowPart):
         self.is_open = is_open
 
     def body(self) -> Sequence[Part]:
-        """Build the parts of the block."""
+        """Build the parts that the fold hides."""
         return self._body()
 
     def rows(self, width: int) -> list[Line]:

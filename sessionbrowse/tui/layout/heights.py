@@ -50,7 +50,7 @@ class DocumentLayout:
         self._lay()
 
     def fit(self, width: int) -> None:
-        """Lay the parts out for another width."""
+        """Lay the document's parts out for another width."""
         self.width = max(1, width)
         self._rows.clear()
         self._lay()
@@ -91,7 +91,7 @@ class DocumentLayout:
         return self.heights[index] - before
 
     def rows(self, index: int) -> list[Line]:
-        """Return the rows of a part."""
+        """Return the wrapped rows of a part of the document; the rows seen last are cached."""
         part = self.parts[index]
         rows = self._rows.get(part)
         if rows is None:
@@ -106,7 +106,7 @@ class DocumentLayout:
     # -- places -------------------------------------------------------------------------------------------------
 
     def index_at(self, row: int) -> int:
-        """Return the index of the part at a row."""
+        """Return the index of the document's part at a row."""
         return max(0, bisect_right(self.tops, row) - 1)
 
     def place_of(self, row: int) -> tuple[int, int]:
@@ -132,7 +132,7 @@ class DocumentLayout:
         return (self._given[index], index - bisect_left(self._given, self._given[index])) if index is not None else None
 
     def part_at(self, number: tuple[int, int]) -> Part | None:
-        """Return the part that `number_of` identifies."""
+        """Return the part of the document that `number_of` identified; None if it is gone."""
         index = bisect_left(self._given, number[0]) + number[1]
         return self.parts[index] if index < len(self.parts) and self._given[index] == number[0] else None
 

@@ -151,7 +151,7 @@ class CodePart:
         self._prefix = prefix
 
     def estimate(self, width: int) -> int:
-        """Return the height by the lengths of the lines."""
+        """Return the number of rows of the code, estimated from the lengths of its lines."""
         room = max(1, width - line_width(self._prefix))
         return sum([max(1, -(-len(line) // room)) for line in self._code.lines[self._first : self._end]])
 
@@ -166,5 +166,5 @@ class CodePart:
         return rows
 
     def plain(self) -> str:
-        """Return the lines."""
+        """Return the lines of code as text, for the clipboard."""
         return "\n".join(self._code.lines[self._first : self._end])

@@ -27,11 +27,11 @@ class ImagePart(RowPart):
         self._prefix = prefix or []
 
     def rows(self, width: int) -> list[Line]:
-        """Return the row."""
+        """Return the image's one row."""
         return [fit([*self._prefix, *image_line(self.mime_type, self.data)], width)]
 
     def plain(self) -> str:
-        """Return the row's text."""
+        """Return the text of the image's row, for the clipboard."""
         return "".join([piece for piece, _ in image_line(self.mime_type, self.data)])
 
 

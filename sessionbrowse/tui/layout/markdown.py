@@ -269,7 +269,7 @@ class ProsePart:
         self._rest = rest
 
     def estimate(self, width: int) -> int:
-        """Return the height by the lengths of the lines."""
+        """Return the number of rows of the paragraph, estimated from the lengths of its lines."""
         room = max(1, width - line_width(self._rest))
         return sum([max(1, -(-len(line) // room)) for line in self._content.split("\n")])
 
@@ -299,7 +299,7 @@ def inline_lines(content: str, roles: str = "") -> list[Line]:
         _parser().inline.parse(content, _parser(), {}, tokens)
         lines = _spans(tokens, roles)
     except Exception:
-        # As in `markdown_parts`: show the source if the parser fails.
+        # The parser may fail on unusual texts: the source is shown then, as in `markdown_parts`.
         return [[(line, roles)] for line in written]
     if letters("".join([text for line in lines for text, _ in line])) != letters(content):
         return [[(line, roles)] for line in written]

@@ -37,10 +37,10 @@ class Part(Protocol):
         """Return an estimate of the height in rows, without wrapping the text."""
 
     def rows(self, width: int) -> list[Line]:
-        """Return the rows, each at most `width` cells."""
+        """Return the rows of the part, each at most `width` cells."""
 
     def plain(self) -> str:
-        """Return the text for the clipboard."""
+        """Return the text of the part for the clipboard."""
 
 
 class LinePart:
@@ -51,7 +51,7 @@ class LinePart:
         self._indent = indent
 
     def estimate(self, width: int) -> int:
-        """Return the height by the line's length."""
+        """Return the number of rows, estimated from the length of the line."""
         return 1 + sum([len(text) for text, _ in self._line]) // max(1, width)
 
     def rows(self, width: int) -> list[Line]:
@@ -71,7 +71,7 @@ class RowPart:
     """The base of parts that are always one row high."""
 
     def estimate(self, width: int) -> int:
-        """Return 1."""
+        """Return the height of the part, which is always one row."""
         return 1
 
 
@@ -83,11 +83,11 @@ class FittedPart(RowPart):
         self._plain = plain
 
     def rows(self, width: int) -> list[Line]:
-        """Return the one row."""
+        """Return the part's one row, made for this width."""
         return [self._make(width)]
 
     def plain(self) -> str:
-        """Return the text that was given for the clipboard."""
+        """Return the part's text for the clipboard."""
         return self._plain
 
 
@@ -114,7 +114,7 @@ class TextPart:
         self._hang = hang
 
     def estimate(self, width: int) -> int:
-        """Return the height if all lines had the mean length."""
+        """Return the number of rows, estimated as if all lines had the mean length."""
         room = max(1, width - line_width(self._prefix))
         breaks = self._source.count("\n", self._start, self._end)
         return 1 + breaks + (self._end - self._start - breaks) // (room + max(0, room // 4))
@@ -130,7 +130,7 @@ class TextPart:
         return rows
 
     def plain(self) -> str:
-        """Return the clean text."""
+        """Return the section's text without control characters, for the clipboard."""
         return "\n".join(clean_lines(self._source[self._start : self._end]))
 
 
@@ -159,7 +159,7 @@ class LazyPart:
             return [LinePart([("✗ ", "error"), (clean(str(error)), "error")])]
 
     def estimate(self, width: int) -> int:
-        """Return the estimate given at construction."""
+        """Return the estimated number of rows, which was given when the placeholder was made."""
         return self._about
 
     def rows(self, width: int) -> list[Line]:

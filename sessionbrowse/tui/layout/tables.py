@@ -29,7 +29,7 @@ class TablePart:
         self._rest = rest
 
     def estimate(self, width: int) -> int:
-        """Return the height if no row wraps."""
+        """Return the number of rows of the table, estimated as if no row wraps."""
         return len(self._cells) + 1
 
     def rows(self, width: int) -> list[Line]:

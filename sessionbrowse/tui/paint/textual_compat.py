@@ -209,14 +209,14 @@ class TerminalFile:
         self._terminal = terminal
 
     def write(self, text: str) -> None:
-        """Write text."""
+        """Write text to the terminal, or to the null device once the terminal is gone."""
         try:
             self._terminal.write(text)
         except OSError:
             self._use_null_device()
 
     def flush(self) -> None:
-        """Send what was written."""
+        """Send the text written so far to the terminal."""
         try:
             self._terminal.flush()
         except OSError:

@@ -24,7 +24,7 @@ MOST_FILES = 6
 
 
 class PairPart:
-    """Two parts side by side."""
+    """A part of a comparison that shows two other parts side by side."""
 
     def __init__(self, left: Part | None, right: Part | None) -> None:
         self._left = left

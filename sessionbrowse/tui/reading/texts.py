@@ -94,7 +94,7 @@ def output_parts(
 def _cut_parts(
     source: str, place: int, make: Callable[[str], list[Part]], detail: Detail, prefix: Line | None, opening: str = ""
 ) -> list[Part]:
-    """Return the parts of a text up to a place, then the rest, which begins with `opening`."""
+    """Return the parts of a text up to an offset, then the rest, which begins with `opening`."""
     if place == len(source):
         return make(source)
 

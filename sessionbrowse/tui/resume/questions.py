@@ -44,7 +44,7 @@ def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[
 
     def on_error(error: Exception) -> None:
         if isinstance(error, SessionBrowseError):
-            start()  # planning the command reports the same problem in better words
+            start()  # The check failed. Planning the command fails for the same reason, with a better message.
         else:
             browser.say(repr(error), "error")
 

@@ -1,4 +1,4 @@
-"""Resume sessions in this terminal, in tmux or with the user's command; ask if that is impossible."""
+"""The commands that resume a session: in this terminal, in tmux, or by a command from the settings."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ WAYS: dict[ResumeIn, str] = {
 
 
 def do_resume(screen: CommandScreen[None]) -> None:
-    """Resume the session in the way that the settings name."""
+    """Resume the session under the cursor in the way that the settings choose."""
     summary = screen.subject
     if summary is not None:
         _begin(screen, summary, _usual(screen))
 
 
 def do_resume_as(screen: CommandScreen[None]) -> None:
-    """Ask how to resume, and in a tree from which entry."""
+    """Ask where to resume the session (this terminal, tmux, own command), and in a tree from which entry."""
     summary = screen.subject
     if summary is None:
         return
@@ -93,7 +93,7 @@ def _begin(screen: CommandScreen[None], summary: Summary, way: ResumeIn) -> None
 
 
 def _plan(screen: CommandScreen[None], summary: Summary, way: ResumeIn, directory: str | None = None) -> None:
-    """Plan the command in the background, then run it."""
+    """Plan in the background the command that resumes the session, then run it."""
     browser = screen.browser
     source = browser.source
 
@@ -153,7 +153,7 @@ def _ask_elsewhere(screen: CommandScreen[None], summary: Summary, way: ResumeIn)
 
 
 def resume_from(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
-    """Check out an entry, then resume the session."""
+    """Check out an entry, then resume the session there."""
 
     def describe(done: CheckedOut) -> str:
         return "What was said there is on the clipboard." if done.text else ""
@@ -210,7 +210,7 @@ def _start(screen: CommandScreen[None], command: ResumeCommand, way: ResumeIn) -
 
 
 def reload(screen: CommandScreen[None]) -> None:
-    """Read the files again: the program that ran may have changed them."""
+    """Scan the disk again, because the agent that ran may have changed session files."""
     if screen.find_handler("reload") is not None:
         screen.give(BY_ID["reload"])
 

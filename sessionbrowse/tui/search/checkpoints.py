@@ -29,7 +29,7 @@ from sessionbrowse.tui.widgets.row_list import RowState
 
 
 class CheckpointsScreen(ResultsScreen):
-    """The labels of all sessions."""
+    """The checkpoints screen: lists the labels of all sessions."""
 
     def __init__(self) -> None:
         super().__init__(name="checkpoints")
@@ -44,7 +44,7 @@ class CheckpointsScreen(ResultsScreen):
         self._list_again = True
 
     def on_mount(self) -> None:
-        """Focus the list."""
+        """Focus the list of labels when the screen opens."""
         self.rows_list.border_title = "Checkpoints"
         self.text_view.border_title = "Preview"
         self.set_focus(self.rows_list)
@@ -208,20 +208,20 @@ class CheckpointsScreen(ResultsScreen):
         self.rows_list.go_first()
 
     def do_accept_filter(self) -> None:
-        """Focus the list and keep the filter."""
+        """Keep the filter of the labels and focus their list."""
         self.set_focus(self.rows_list)
         if not self.query_text:
             self.line.close()
 
     def do_clear_filter(self) -> None:
-        """Show all rows again."""
+        """Clear the filter, so that all labels are listed again."""
         self.set_focus(self.rows_list)
         self.line.set_text("")
         self.line.close()
         self.text_changed("")
 
     def do_leave_found(self) -> None:
-        """Clear the filter, or go back."""
+        """Clear the filter of the labels; without a filter, go back to the previous screen."""
         if self.focused is self.text_view:
             self.set_focus(self.rows_list)
         elif self.query_text:

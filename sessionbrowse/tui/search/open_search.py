@@ -7,16 +7,16 @@ from sessionbrowse.tui.widgets.filter_line import FilterLine
 
 
 def do_search_all(screen: CommandScreen[None]) -> None:
-    """Open the search, with the text typed in a filter."""
+    """Open the search over all sessions, with the text that is being typed in a filter line."""
     typed = screen.query_one(FilterLine).input.value if screen.typing else ""
     screen.browser.show_search(typed.strip())
 
 
 def do_search_beyond(screen: CommandScreen[None]) -> None:
-    """Open the search from a session."""
+    """Open the search over all sessions from the screen of one session."""
     do_search_all(screen)
 
 
 def do_checkpoints(screen: CommandScreen[None]) -> None:
-    """Open the labels of all sessions."""
+    """Open the checkpoints screen, which lists the labels of all sessions."""
     screen.browser.show_checkpoints()

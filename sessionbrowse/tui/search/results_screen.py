@@ -100,17 +100,17 @@ class ResultsScreen(CommandScreen[None]):
 
     @property
     def rows_list(self) -> RowList:
-        """The list of entries."""
+        """The widget that lists the entries that were found."""
         return self.query_one("#found-rows", RowList)
 
     @property
     def text_view(self) -> TextView:
-        """The preview."""
+        """The widget that shows the entry under the cursor as a preview."""
         return self.query_one("#found-view", TextView)
 
     @property
     def line(self) -> FilterLine:
-        """The line in which the query is typed."""
+        """The text field in which the query is typed."""
         return self.query_one(FilterLine)
 
     @cached_property
@@ -126,7 +126,7 @@ class ResultsScreen(CommandScreen[None]):
 
     @property
     def subject(self) -> Summary | None:
-        """The session of the entry under the cursor."""
+        """The session that contains the entry under the cursor."""
         return self.found_entry.summary if self.found_entry is not None else None
 
     @abstractmethod
@@ -152,7 +152,7 @@ class ResultsScreen(CommandScreen[None]):
 
     @abstractmethod
     def _render_row(self, index: int, width: int, state: RowState) -> Line:
-        """Return a row as spans."""
+        """Return one row of the list of results as spans (pieces of styled text)."""
 
     @abstractmethod
     def take_answer(self, answer: SearchAnswer | None) -> None:
@@ -167,7 +167,7 @@ class ResultsScreen(CommandScreen[None]):
         return self.text_view if self.focused is self.text_view else self.rows_list
 
     def style(self) -> ListStyle:
-        """Return the style of times and paths."""
+        """Return the settings for times and paths in the rows of results."""
         browser = self.browser
         return ListStyle(now_ms=browser.now_ms(), home=browser.home, dates=browser.options.settings.date_style)
 
@@ -215,7 +215,7 @@ class ResultsScreen(CommandScreen[None]):
         self.query_one("#found-place", Bar).show(place)
         wanted = (self.rows_list.key, self.query_text) if found is not None else None
         if wanted == self._previewed or (self._preview_due and wanted == self._waiting_for):
-            # Further hits below must not delay the preview.
+            # The preview follows the cursor only; new hits in rows further down must not delay it.
             return
         if self._preview_timer is not None:
             self._preview_timer.stop()
@@ -290,7 +290,7 @@ class ResultsScreen(CommandScreen[None]):
         self.do_found_rows()
 
     def do_found_view(self) -> None:
-        """Focus the preview."""
+        """Focus the preview of the entry under the cursor."""
         self.set_preview(True)
         self.set_focus(self.text_view)
 

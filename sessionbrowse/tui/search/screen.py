@@ -34,7 +34,7 @@ ROOM_FOR_FILTERS = 114
 
 
 class SearchScreen(ResultsScreen):
-    """The search over all sessions."""
+    """The screen of the search over all sessions: a query line, hits and a preview."""
 
     TYPING_CONTEXT = SEARCHING
 
@@ -48,7 +48,7 @@ class SearchScreen(ResultsScreen):
         self._opens_first = False
 
     def on_mount(self) -> None:
-        """Show the line and the examples."""
+        """Show the empty query line and examples of queries."""
         self.tools = self.browser.options.settings.index_tools
         self.rows_list.border_title = "Results"
         self.text_view.border_title = "Preview"
@@ -121,7 +121,7 @@ class SearchScreen(ResultsScreen):
     # -- requests -----------------------------------------------------------------------------------------------
 
     def text_changed(self, text: str) -> None:
-        """Search while typing."""
+        """Send the query to the search program after each typed letter."""
         if text != self.query_text:
             self.query_text = text
             self._find()
@@ -149,7 +149,7 @@ class SearchScreen(ResultsScreen):
     # -- answers ------------------------------------------------------------------------------------------------
 
     def take_answer(self, answer: SearchAnswer | None) -> None:
-        """Show an answer of the search."""
+        """Show an answer of the search program: hits, progress, status or an error."""
         match answer:
             case None:
                 self._ended = True
@@ -311,7 +311,7 @@ class SearchScreen(ResultsScreen):
             self.do_found_line()
 
     def do_search_tools(self) -> None:
-        """Include or exclude tool calls and results."""
+        """Include tool calls and results in the search, or exclude them again."""
         self.tools = not self.tools
         status = self.browser.search_client.status
         if self.tools and status is not None and status.has_index and not status.has_tools:
@@ -323,7 +323,7 @@ class SearchScreen(ResultsScreen):
         self._find()
 
     def do_stop_search(self) -> None:
-        """Stop the search."""
+        """Stop the running search; the hits found so far stay."""
         self.browser.search_client.send(StopSearch(self._stamp))
 
     def do_search_again(self) -> None:

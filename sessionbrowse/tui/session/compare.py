@@ -24,6 +24,6 @@ def do_compare(screen: SessionScreen) -> None:
 
 
 def do_compare_leaf(screen: SessionScreen) -> None:
-    """Compare the entry with the leaf."""
+    """Compare the branch of the entry under the cursor with the branch of the leaf."""
     screen.tree_pane.mark(None)
     screen.entry_pane.show("diff")

@@ -11,12 +11,12 @@ from sessionbrowse.tui.session.screen import SessionScreen
 
 
 def do_next_view(screen: SessionScreen) -> None:
-    """Show the next view."""
+    """Show the next view of the entry beside the tree: Entry, Context, Raw or Diff."""
     screen.entry_pane.turn(1)
 
 
 def do_previous_view(screen: SessionScreen) -> None:
-    """Show the previous view."""
+    """Show the previous view of the entry beside the tree: Entry, Context, Raw or Diff."""
     screen.entry_pane.turn(-1)
 
 
@@ -35,17 +35,17 @@ def do_open_block(screen: SessionScreen) -> None:
 
 
 def do_open_all(screen: SessionScreen) -> None:
-    """Open or close all folds."""
+    """Open or close all folds in the view of the entry."""
     screen.entry_pane.text.toggle_all()
 
 
 def do_next_block(screen: SessionScreen) -> None:
-    """Mark the next fold or image."""
+    """Mark the next fold or image in the view of the entry."""
     screen.entry_pane.text.go_spot(1)
 
 
 def do_previous_block(screen: SessionScreen) -> None:
-    """Mark the previous fold or image."""
+    """Mark the previous fold or image in the view of the entry."""
     screen.entry_pane.text.go_spot(-1)
 
 

@@ -1,4 +1,4 @@
-"""A session: its tree beside an entry in full, the context at that entry, or its raw line."""
+"""The screen of one session: its tree, and beside it the entry under the cursor in one of several views."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SessionScreen(PanedScreen):
         yield Bar(id="header")
         with Horizontal(id="panes"):
             tree = self.tree_pane
-            # The cursor moves from the last row to the first, as in pi.
+            # Below the last row the cursor moves to the first, as in pi.
             yield RowList(
                 tree.render_row, showing=tree.prepare_texts, wraps=True, id="tree", classes="pane", empty="Opening …"
             )
@@ -60,7 +60,7 @@ class SessionScreen(PanedScreen):
         yield KeyBar(id="footer")
 
     def on_mount(self) -> None:
-        """Open the file."""
+        """Restore the saved view of the tree, and read the session's file in the background."""
         left = self.browser.memory.session(self.summary.path)
         self.tree_pane.restore(left)
         self._left_folded = left.folded
@@ -73,7 +73,7 @@ class SessionScreen(PanedScreen):
 
     @property
     def pane(self) -> str:
-        """The pane that has the focus."""
+        """The name of the focused pane."""
         return "view" if self.focused is self.entry_pane.text else "tree"
 
     @property
@@ -124,7 +124,7 @@ class SessionScreen(PanedScreen):
 
     @property
     def subject(self) -> Summary:
-        """This session."""
+        """The session that the screen shows."""
         return self.summary
 
     @property
@@ -139,12 +139,12 @@ class SessionScreen(PanedScreen):
 
     @property
     def chosen(self) -> Sequence[Summary]:
-        """The session that a change is for."""
+        """The sessions that a change acts on: only the shown one."""
         return [self.summary]
 
     @property
     def viewed_entry(self) -> ViewedEntry:
-        """The session, the entry and the view that copies are made of."""
+        """The session, entry and view that copy commands use."""
         return ViewedEntry(summary=self.summary, session=self.session, index=self.index, view=self.entry_pane.view)
 
     def position(self) -> str:
@@ -173,7 +173,7 @@ class SessionScreen(PanedScreen):
         (lane.follow if follows else lane.ask)(load)
 
     def _take_open(self, outcome: Outcome) -> None:
-        """Show the session, or the reason why it cannot be read."""
+        """Show the session whose file was read, or the reason why it cannot be read."""
         if outcome.error is not None:
             self.tree_pane.row_list.set_rows([], empty=one_line(outcome.sentence))
             self.entry_pane.text.show([], empty="There is no entry to show.")
@@ -248,7 +248,7 @@ class SessionScreen(PanedScreen):
     # -- commands -----------------------------------------------------------------------------------------------
 
     def do_open(self) -> None:
-        """Focus the entry."""
+        """Focus the pane of the entry beside the tree."""
         self.set_focus(self.entry_pane.text)
 
     def do_pane_left(self) -> None:
@@ -256,7 +256,7 @@ class SessionScreen(PanedScreen):
         self.set_focus(self.tree_pane.row_list)
 
     def do_back(self) -> None:
-        """Go back to the tree, clear the search, or go back to the list."""
+        """Go one step back: focus the tree, else clear the search, else return to the list of sessions."""
         if self.pane == "view":
             self.set_focus(self.tree_pane.row_list)
         elif self.tree_pane.state.query:
@@ -271,7 +271,7 @@ class SessionScreen(PanedScreen):
         self.entry_pane.show(next(known for known in VIEWS if known == view))
 
     def do_reload(self) -> None:
-        """Read the file again."""
+        """Read the file of the shown session again."""
         self._open()
 
     def do_damage(self) -> None:

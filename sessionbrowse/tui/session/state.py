@@ -65,7 +65,7 @@ class ShownTree(Struct, frozen=True, eq=False):
 
 
 def shown_tree(made: TreeRows) -> ShownTree:
-    """Return the rows with their positions."""
+    """Return the rows of a tree for the screen, with the positions of its entries, branch points and hits."""
     return ShownTree(
         made=made,
         rows=made.rows,

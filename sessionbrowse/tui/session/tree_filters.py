@@ -10,37 +10,37 @@ FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
 
 
 def do_filter_default(screen: SessionScreen) -> None:
-    """Show the usual rows."""
+    """Filter the tree with "default", which shows the rows that pi shows at first."""
     _toggle(screen.tree_pane, "default")
 
 
 def do_filter_no_tools(screen: SessionScreen) -> None:
-    """Hide tool results."""
+    """Hide tool results in the tree, or show the default rows if they are hidden already."""
     _toggle(screen.tree_pane, "no-tools")
 
 
 def do_filter_user_only(screen: SessionScreen) -> None:
-    """Show only messages of the user."""
+    """Show only user messages in the tree, or the default rows if that filter is active."""
     _toggle(screen.tree_pane, "user-only")
 
 
 def do_filter_labeled_only(screen: SessionScreen) -> None:
-    """Show only labelled entries."""
+    """Show only labelled entries in the tree, or the default rows if that filter is active."""
     _toggle(screen.tree_pane, "labeled-only")
 
 
 def do_filter_all(screen: SessionScreen) -> None:
-    """Show all entries."""
+    """Show all entries in the tree, or the default rows if that filter is active."""
     _toggle(screen.tree_pane, "all")
 
 
 def do_next_filter(screen: SessionScreen) -> None:
-    """Use the next filter."""
+    """Switch to the next of the five tree filters."""
     _step(screen.tree_pane, 1)
 
 
 def do_previous_filter(screen: SessionScreen) -> None:
-    """Use the previous filter."""
+    """Switch to the previous of the five tree filters."""
     _step(screen.tree_pane, -1)
 
 

@@ -8,7 +8,7 @@ from sessionbrowse.tui.session.tree_pane import TreePane
 
 
 def do_toggle_fold(screen: SessionScreen) -> None:
-    """Fold or unfold the row."""
+    """Fold or unfold the branches below the row under the cursor."""
     row = screen.tree_pane.row
     if row is not None:
         _fold(screen.tree_pane, row.index, not row.folded)

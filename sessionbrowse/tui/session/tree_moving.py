@@ -9,12 +9,12 @@ from sessionbrowse.tui.session.tree_pane import TreePane
 
 
 def do_tree_page_up(screen: SessionScreen) -> None:
-    """Move up by a page."""
+    """Move the tree's cursor up by a page."""
     screen.tree_pane.row_list.page_up()
 
 
 def do_tree_page_down(screen: SessionScreen) -> None:
-    """Move down by a page."""
+    """Move the tree's cursor down by a page."""
     screen.tree_pane.row_list.page_down()
 
 

@@ -51,17 +51,17 @@ class TreePane:
 
     @property
     def filter_line(self) -> FilterLine:
-        """The line in which the search is typed."""
+        """The line in which the search in the tree is typed."""
         return self._screen.query_one(FilterLine)
 
     @property
     def rows(self) -> Rows:
-        """The rows that are shown."""
+        """The rows that the tree shows."""
         return self.shown.rows
 
     @property
     def row(self) -> Row | None:
-        """The row under the cursor."""
+        """The tree's row under the cursor."""
         return self.rows[self.row_list.cursor] if self.rows else None
 
     @property

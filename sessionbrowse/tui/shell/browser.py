@@ -1,4 +1,4 @@
-"""What screens and commands may ask of the app: they know these protocols, never the app itself."""
+"""The protocols of the app: screens and commands depend on them, not on the app's class."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Changes(Protocol):
 
     @property
     def into(self) -> Into:
-        """Where deleted sessions go."""
+        """The trash for deleted sessions."""
 
     @property
     def around(self) -> Surroundings:
-        """Home, environment and current directory of the changes."""
+        """The home directory, environment and current directory with which changes are made."""
 
     def run(
         self,
@@ -58,7 +58,7 @@ class Changes(Protocol):
 
 
 class Browser(Protocol):
-    """The app as its screens see it."""
+    """The protocol of the app that screens may use."""
 
     options: BrowseOptions
     keys: Keys
@@ -76,11 +76,11 @@ class Browser(Protocol):
 
     @property
     def changes(self) -> Changes:
-        """The runner of changes."""
+        """The runner that makes changes to sessions in the background."""
 
     @property
     def search_client(self) -> SearchClient:
-        """The search program, shared by all screens."""
+        """The client of the search program, shared by all screens."""
 
     @property
     def pattern_worker(self) -> PatternWorker:
@@ -92,13 +92,13 @@ class Browser(Protocol):
         """Return the time in milliseconds since 1970."""
 
     def say(self, sentence: str, severity: SeverityLevel = "information") -> None:
-        """Show a toast; the sentence may hold text of sessions."""
+        """Show a sentence as a toast; control characters and markup in it have no effect."""
 
     def unsay(self) -> None:
-        """Remove the toasts that are no warning."""
+        """Remove all toasts except warnings and errors."""
 
     def in_short(self, sentence: str) -> str:
-        """Return a sentence with `~` for the home directory."""
+        """Return a sentence with the home directory in its paths shortened to `~`."""
 
     def copy(self, content: str, what: str) -> None:
         """Copy text to the clipboard through the terminal and say what was copied."""
@@ -110,13 +110,13 @@ class Browser(Protocol):
         """Return the roots and agents of the command line, for the bar at the top."""
 
     def hold_keys(self) -> None:
-        """Keep the keys for a dialog that is being prepared; `release_keys` must follow."""
+        """Hold the next key presses back for a dialog that is being prepared; `release_keys` must follow."""
 
     def release_keys(self) -> None:
-        """Hand the kept keys to the screen that is on top now."""
+        """Give the key presses that were held back to the screen on top."""
 
     async def run_binding(self, key: str) -> bool:
-        """Run the binding that the focused widget itself has for a key."""
+        """Run the focused widget's own binding for a key, such as moving the cursor in a text field."""
 
     # -- sessions -----------------------------------------------------------------------------------------------
 
@@ -130,28 +130,28 @@ class Browser(Protocol):
         """Scan the disk again in the background."""
 
     def scanned(self, sessions: int, skipped: tuple[tuple[str, str], ...]) -> None:
-        """Take the end of a scan: the number of sessions, and the paths that were not read, with reasons."""
+        """Handle the end of a scan: the number of sessions, and the paths that could not be read, with reasons."""
 
     def sessions_found(self) -> None:
-        """Dismiss the welcome screen: there are sessions."""
+        """Dismiss the welcome screen, because sessions were found."""
 
     def publish(self, updates: SessionUpdates) -> None:
-        """Update the library and every open screen."""
+        """Update the library and every open screen for sessions that changed on disk."""
 
     def open_demo(self) -> None:
-        """Make the demo store and browse it instead."""
+        """Make the demo store, and browse it instead of the user's sessions."""
 
     # -- screens ------------------------------------------------------------------------------------------------
 
     @property
     def screen(self) -> Screen[Any]:
-        """The screen on top."""
+        """The screen that is on top of all others."""
 
     def call_later(self, callback: Callable[..., Any], *args: Any) -> bool:
-        """Call back in the app's own thread; from any thread."""
+        """Call `callback` later in the app's own thread; may be called from any thread."""
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
-        """Call back after so many seconds."""
+        """Call `callback` after `delay` seconds."""
 
     def push_screen(self, screen: Screen[T], callback: Callable[[T | None], None] | None = None) -> Any:
         """Show a screen; its result goes to `callback`."""
@@ -159,25 +159,25 @@ class Browser(Protocol):
     def show_session(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
     ) -> None:
-        """Open a session at an entry, with the words that it was found by."""
+        """Open a session's tree at an entry; `searched` is the query that found the entry."""
 
     def show_search(self, text: str = "") -> None:
-        """Show the search."""
+        """Show the screen of the search over all sessions."""
 
     def show_checkpoints(self) -> None:
         """Show the labels of all sessions."""
 
     def find_handler(self, screen: str, command_id: str) -> Callable[[Any], None] | None:
-        """Return the function that carries out a command on a screen; None if it has none."""
+        """Return the function that runs a command on a screen; None if the screen has none for it."""
 
     def read_styles(self) -> None:
-        """Read the styles of the screens after the first."""
+        """Read the style sheet of all screens except the first."""
 
     def lend_terminal(self, command: ResumeCommand) -> None:
-        """Leave the full screen, run a program, and come back."""
+        """Leave the full screen, run an agent, and show the browser again when the agent has ended."""
 
     def next_theme(self) -> None:
-        """Show the next theme."""
+        """Switch to the next colour theme."""
 
     def leave(self) -> None:
         """End the program."""

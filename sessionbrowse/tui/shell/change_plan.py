@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from sessionbrowse.services.transaction.change_context import ChangeContext
 
 Report = Callable[[int, int, str], None]
-"""Takes the number of finished items, the number of all items, and the name of the item under way."""
+"""A function that receives the progress: numbers of finished and of all items, and the current item's name."""
 
 
 class ChangeRun(Struct, frozen=True, kw_only=True):
     """The arguments of background work: the change context, the user's consent, and functions to report and stop.
 
-    `force` changes sessions that are in use; `into` is where deleted sessions go.
+    With `force`, sessions in use are changed too; `into` is the trash for deleted sessions.
     """
 
     context: ChangeContext
@@ -43,7 +43,7 @@ class ChangePlan(Struct, frozen=True, kw_only=True):
 
     `title` is shown while they run. `describe` returns the sentence of the toast for the results. `on_success` is
     called with the results after the screens are updated, `on_unsafe` if a change would separate a tool call from
-    its result. `into` None means the usual place for deleted sessions.
+    its result. `into` None means the usual trash for deleted sessions.
     """
 
     title: str

@@ -37,7 +37,7 @@ EDITING = frozenset({"backspace", "ctrl+backspace", "delete"})
 """Keys that edit the focused text line and run no command there."""
 
 HOPS = 6
-"""Turns of the event loop until the messages of a key press are handled: list → screen → bars → screen."""
+"""Number of event loop turns until all messages after a key press are handled: list → screen → bars → screen."""
 
 ANSWER_SECONDS = 0.016
 """Seconds that a frame waits for the background work of a key press, so that one frame shows both."""
@@ -50,16 +50,16 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     """A screen whose keys are the rows of the command table."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""
-    """Empty: each screen focuses a pane itself. None would make Textual focus the first one."""
+    """Empty, because each screen focuses a pane itself; with None, Textual would focus the first one."""
 
     CONTEXTS: ClassVar[tuple[str, ...]] = ()
-    """The contexts of a screen that has the same ones in every state."""
+    """The key contexts of a screen, if they are the same in every state of the screen."""
 
     TYPING_CONTEXT: ClassVar[str] = TYPING
-    """The only context while a text line is focused."""
+    """The only key context while a text line is focused."""
 
     IS_FIRST: ClassVar[bool] = False
-    """True if it is the first screen; the styles of the others are read after the first paint."""
+    """True for the browser's first screen; the styles of other screens are read after the first paint."""
 
     class Delivered(Message):
         """A background job produced a value."""
@@ -98,12 +98,12 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @property
     def is_top(self) -> bool:
-        """True if no screen is above it; only the top screen can be dismissed."""
+        """True if this screen is on top of all others; only the top screen can be dismissed."""
         return self.app.screen is self
 
     @property
     def is_seen(self) -> bool:
-        """True if every screen above it is transparent; Textual's `is_current` ignores their colours."""
+        """True if all screens above this one are transparent; Textual's `is_current` ignores their colours."""
         stack = self.app.screen_stack
         above = stack[stack.index(self) + 1 :] if self in stack else stack
         return all(screen.styles.background.a < 1 for screen in above)
@@ -111,7 +111,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     # -- the state of a screen, for commands ---------------------------------------------------------------------
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the screen's contexts, the narrowest first, without `EVERYWHERE`."""
+        """Return the key contexts of the screen now, the narrowest first, without `EVERYWHERE`."""
         return self.CONTEXTS
 
     def active_contexts(self) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         return (*self.contexts(), EVERYWHERE)
 
     def command_context(self) -> CommandContext:
-        """Return the facts from which commands tell whether they are available."""
+        """Return the state of the screen that decides which commands are available."""
         return CommandContext()
 
     def position(self) -> str:
@@ -133,7 +133,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         return None
 
     def moving(self) -> RowList | TextView | None:
-        """Return the pane that the moving keys move; None if there is none."""
+        """Return the pane that the movement keys move; None if there is none."""
         focused = self.focused
         return focused if isinstance(focused, RowList | TextView) else None
 
@@ -151,7 +151,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         async with self._in_one_frame():
             self.expect(None)
             is_done = await self._carry_out(event)
-            # Keys that are waiting come first.
+            # Handle earlier key presses that are still waiting first.
             if self._awaited is not None and not self.app.message_queue_size:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._answer_came.wait(), ANSWER_SECONDS)
@@ -341,11 +341,11 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @property
     def busy(self) -> bool:
-        """True if background work is running."""
+        """True while background work of the screen is running."""
         return any(lane.busy for lane in self._lanes.values())
 
     def on_unmount(self) -> None:
-        """Cancel the background work."""
+        """Cancel the screen's background work."""
         for lane in self._lanes.values():
             lane.cancel()
 

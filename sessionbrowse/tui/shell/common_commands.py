@@ -1,4 +1,4 @@
-"""Commands of every screen: move in the focused pane, choose a theme, leave."""
+"""The commands that every screen has: move in the focused pane, switch the theme, quit."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 def do_up(screen: CommandScreen[Any]) -> None:
-    """Move up by one row."""
+    """Move up by one row in the focused pane."""
     if (pane := screen.moving()) is not None:
         pane.go_up()
 
 
 def do_down(screen: CommandScreen[Any]) -> None:
-    """Move down by one row."""
+    """Move down by one row in the focused pane."""
     if (pane := screen.moving()) is not None:
         pane.go_down()
 
 
 def do_page_up(screen: CommandScreen[Any]) -> None:
-    """Move up by one page."""
+    """Move up by one page in the focused pane."""
     if (pane := screen.moving()) is not None:
         pane.page_up()
 
 
 def do_page_down(screen: CommandScreen[Any]) -> None:
-    """Move down by one page."""
+    """Move down by one page in the focused pane."""
     if (pane := screen.moving()) is not None:
         pane.page_down()
 
 
 def do_first(screen: CommandScreen[Any]) -> None:
-    """Move to the first row."""
+    """Move to the first row in the focused pane."""
     if (pane := screen.moving()) is not None:
         pane.go_first()
 
 
 def do_last(screen: CommandScreen[Any]) -> None:
-    """Move to the last row."""
+    """Move to the last row in the focused pane."""
     if (pane := screen.moving()) is not None:
         pane.go_last()
 
 
 def do_theme(screen: CommandScreen[Any]) -> None:
-    """Switch to the next theme."""
+    """Switch to the next colour theme."""
     screen.browser.next_theme()
 
 

@@ -1,4 +1,4 @@
-"""Debounce of cursor moves: a single move is followed at once, quick moves only when the cursor rests.
+"""Debounce of cursor moves: update panes at once after a single move, after quick moves only when the cursor rests.
 
 While a key is held, only the cursor itself is painted.
 """
@@ -12,13 +12,13 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 QUICK_SECONDS = 0.2
-"""Moves closer together than this are quick moves."""
+"""Maximum seconds between two cursor moves that count as quick moves."""
 PAUSE_SECONDS = 0.15
-"""Seconds without a move until the cursor rests."""
+"""Seconds without a move after which the cursor counts as resting."""
 
 
 class Resting:
-    """Calls `do` when the cursor rests after quick moves."""
+    """Calls the function `do` when the cursor rests after quick moves."""
 
     def __init__(self, widget: Widget, do: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> None:
         self._widget = widget
@@ -29,11 +29,11 @@ class Resting:
 
     @property
     def due(self) -> bool:
-        """True if `do` is still to be called."""
+        """True while the call of `do` after quick cursor moves is still to come."""
         return self._timer is not None
 
     def moved(self) -> bool:
-        """Note a move; return True if the cursor rested before: then the caller acts at once."""
+        """Note a cursor move; return True if the caller should act at once, because the cursor rested before."""
         now = self._clock()
         is_quick, self._moved_at = now - self._moved_at < QUICK_SECONDS, now
         self.cancel()
@@ -42,7 +42,7 @@ class Resting:
         return not is_quick
 
     def cancel(self) -> None:
-        """Do not call `do` for the moves so far."""
+        """Cancel the call of `do` for the cursor moves so far."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None

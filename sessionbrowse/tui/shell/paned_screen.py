@@ -1,4 +1,4 @@
-"""The base of screens with panes side by side: their widths, and one of them on the whole screen."""
+"""The base of screens with panes side by side, which the user can widen, narrow and zoom."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 STEP = 4
 LEAST = 16
 _ROOM_FOR = {"projects": 80, "tree": 80, "preview": 120}
-"""The columns from which a pane stands beside others and may have a width of its own."""
+"""The screen width in columns from which a pane stands beside others, so that the user can change its width."""
 
 
 class PanedScreen(CommandScreen[None]):
@@ -24,10 +24,10 @@ class PanedScreen(CommandScreen[None]):
     @property
     @abstractmethod
     def sized_pane(self) -> tuple[str, int]:
-        """The pane whose width is changed, and whether wider means more (1) or less (-1) of it."""
+        """The pane to resize, and the direction: 1 if the wider command enlarges it, -1 if it shrinks it."""
 
     def on_resize(self, event: events.Resize) -> None:
-        """Apply the chosen widths where there is room."""
+        """Apply the pane widths that the user chose, if the screen is wide enough."""
         self._apply_widths()
 
     def do_wider(self) -> None:
@@ -39,7 +39,7 @@ class PanedScreen(CommandScreen[None]):
         self._widen(-STEP)
 
     def do_zoom(self) -> None:
-        """Give the focused pane the whole screen, or end that."""
+        """Zoom the focused pane to the whole screen, or restore it."""
         self.toggle_class("-zoomed")
 
     def _widen(self, columns: int) -> None:

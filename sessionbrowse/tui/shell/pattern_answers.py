@@ -1,4 +1,4 @@
-"""The matches of a typed pattern in the texts of a screen, found by the pattern worker in the background."""
+"""Find the matches of a typed pattern in the texts of a screen, in the background by the pattern worker."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class PatternAnswers:
-    """Cache of the matches of one pattern, by text; the worker is asked for texts that are not in it.
+    """Cache of the matches of one pattern, by text; the worker searches texts that are not cached.
 
-    `name` tells several patterns on a screen apart. `answered` is called when answers have come. `every` asks for all
+    `name` tells several patterns on a screen apart. `answered` is called when matches were found. `every` asks for all
     matches in a text instead of the first.
     """
 
@@ -31,7 +31,7 @@ class PatternAnswers:
     ) -> None:
         self.pattern = pattern
         self.problem: str | None = None
-        """Why the pattern was stopped, if it was; then it matches nothing."""
+        """The reason why the pattern search was stopped (the pattern then matches nothing); None if it was not."""
         self._screen = screen
         self._answered = answered
         self._every = every
@@ -42,31 +42,31 @@ class PatternAnswers:
 
     @property
     def is_waiting(self) -> bool:
-        """True if answers are still to come."""
+        """True while texts are still being searched for the pattern."""
         return bool(self._missing) and self.problem is None
 
     def is_in(self, pattern: str, text: str) -> bool:
-        """Tell whether the pattern matches in a text, false while that is not known; a `PatternIsIn`."""
+        """Return True if the pattern is known to match in a text (a `PatternIsIn`)."""
         return bool(self.spans(text))
 
     def spans(self, text: str) -> list[MatchSpan]:
-        """Return the matches in a text, none while they are not known."""
+        """Return the matches of the pattern in a text; an empty list until the text was searched."""
         spans = self._spans.get(text)
         if spans is None and self.problem is None:
             self._missing.add(text)
             if not self._is_asked:
                 self._is_asked = True
-                # Later, so that all texts of this refresh are asked for at once.
+                # Asked later, so that all texts of this refresh go to the worker together.
                 self._screen.call_later(self._ask)
         return spans or []
 
     def forget(self) -> None:
-        """Forget the answers, and cancel those to come: other texts are shown from now on. A problem stays."""
+        """Empty the cache and stop the search, because other texts are shown from now on; a `problem` stays."""
         self.close()
         self._spans.clear()
 
     def close(self) -> None:
-        """Cancel the answers to come; the worker is killed if it searches for one."""
+        """Stop the search for the pattern; the worker is killed if it is searching."""
         self._missing.clear()
         self._lane.cancel()
         self._is_asked = False

@@ -1,4 +1,4 @@
-"""The part of the app that has to do with the terminal: keys in their order, themes, toasts and the clipboard."""
+"""The base of the app that handles the terminal: keys in typed order, themes, toasts, clipboard, signals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 class TerminalApp(CompatApp, inherit_bindings=False):
-    """An app with our themes, toasts for foreign text, and keys that are carried out one after another."""
+    """A Textual app with sessionbrowse's themes, toasts that are safe for any text, and keys handled in typed order."""
 
     home: str
     """The home directory, which toasts shorten to `~`."""
@@ -34,13 +34,13 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         raise NotImplementedError
 
     def leave_if_terminal_is_gone(self) -> None:
-        """End the program when its terminal was closed."""
+        """End the program if its terminal was closed."""
         if terminal_is_gone():
             self.leave_with_signal(1)
 
     def leave_on_signals(self) -> None:
-        """Leave when asked to by the system, between two things: broken off anywhere, threads and locks would stay."""
-        # Windows has no such handlers.
+        """End the program on SIGHUP and SIGTERM from within the event loop, so that threads and locks are released."""
+        # Windows has no signal handlers in the event loop.
         with suppress(NotImplementedError, AttributeError):
             for number in (signal.SIGHUP, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, self.leave_with_signal, number)
@@ -52,10 +52,10 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         return KeyQueue(self._carry_out)
 
     async def on_event(self, event: events.Event) -> None:
-        """Carry out a key on the screen of now before the next key is looked at.
+        """Handle a key press completely before the next one.
 
-        Textual hands keys from queue to queue, so keys that come together would meet the focus, or the screen, of
-        before: of `/auth` typed at once, `auth` would reach the list as commands.
+        Textual passes keys through several queues, so keys typed together would go to the widget that had the focus
+        before: of `/auth`, the letters `auth` would reach the list as commands.
         """
         if isinstance(event, events.Key) and not event.is_forwarded:
             await self._key_queue.take(event)
@@ -68,19 +68,19 @@ class TerminalApp(CompatApp, inherit_bindings=False):
             await super().on_event(key)
 
     def hold_keys(self) -> None:
-        """Keep the keys for a question that is being prepared: they are the answer, not commands for the screen below.
+        """Hold the next key presses back for a dialog that is being prepared, because they answer the dialog.
 
         `release_keys` must follow.
         """
         self._key_queue.hold()
 
     def release_keys(self) -> None:
-        """Carry out the keys that were kept, on the screen that stands there now."""
+        """Give the key presses that were held back to the screen on top."""
         if self._key_queue.let_go():
             self.call_later(self._key_queue.give)
 
     async def run_binding(self, key: str) -> bool:
-        """Run what the focused widget itself binds to a key: moving and deleting in a line of text."""
+        """Run the focused widget's own binding for a key, such as moving and deleting in a text field."""
         bound = self.screen.active_bindings.get(key)
         return bound is not None and await self.run_action(bound.binding.action, bound.node)
 
@@ -88,23 +88,23 @@ class TerminalApp(CompatApp, inherit_bindings=False):
 
     @property
     def available_themes(self) -> dict[str, Theme]:
-        """Textual's themes and ours, by name."""
+        """Textual's themes and sessionbrowse's own themes, by name."""
         return theme.AVAILABLE
 
     def find_theme(self, wanted: str) -> str | None:
-        """Return the name of a theme of ours or of Textual; None if there is none of that name."""
+        """Return Textual's name of the theme that the settings call `wanted`; None if there is no such theme."""
         name = theme.NAMES.get(wanted, wanted)
         return name if name in self.available_themes else None
 
     def get_css_variables(self) -> dict[str, str]:
-        """Return the theme's variables, with ours where it has none."""
+        """Return the theme's CSS variables, with sessionbrowse's own values for those that the theme lacks."""
         variables = super().get_css_variables()
         own = theme.missing_variables(variables)
         self.theme_variables = {**own, **variables}
         return self.theme_variables
 
     def next_theme(self) -> None:
-        """Show the next of our themes and say its name."""
+        """Switch to the next of sessionbrowse's themes, and show its name as a toast."""
         names = [own.name for own in theme.THEMES]
         at = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(at + 1) % len(names)]
@@ -113,27 +113,27 @@ class TerminalApp(CompatApp, inherit_bindings=False):
     # -- toasts and clipboard ---------------------------------------------------------------------------------
 
     def say(self, sentence: str, severity: SeverityLevel = "information") -> None:
-        """Show a toast, in place of an equal one; the sentence may hold text of sessions."""
+        """Show a sentence as a toast, replacing an equal toast; control characters and markup in it have no effect."""
         message = clean(self.in_short(sentence))
         self.remove_notifications(lambda notice: notice.message == message)
         self.notify(message, severity=severity, markup=False)
 
     def unsay(self) -> None:
-        """Remove the toasts that are no warning: their "u undoes" would now mean another change."""
+        """Remove all toasts except warnings and errors: their hint "u undoes" would now undo another change."""
         self.remove_notifications(lambda notice: notice.severity == "information")
 
     def in_short(self, sentence: str) -> str:
-        """Return a sentence with `~` for the home directory in its paths."""
+        """Return a sentence with the home directory in its paths shortened to `~`."""
         return re.sub(rf"(?<![\w./-]){re.escape(self.home)}(?=/)", "~", sentence) if self.home else sentence
 
     def copy(self, content: str, what: str) -> None:
-        """Copy text to the clipboard through the terminal."""
+        """Copy text to the clipboard through the terminal, and show a toast that names it."""
         self.copy_to_clipboard(content)
         self.say(f"Copied {what}.")
 
 
 class KeyQueue:
-    """Keys on their way to the screens, in the order typed; they wait while a dialog is prepared."""
+    """Queue of key presses in the order typed; they wait while a dialog is being prepared."""
 
     def __init__(self, carry_out: Callable[[events.Key], Awaitable[None]]) -> None:
         self._carry_out = carry_out
@@ -141,23 +141,23 @@ class KeyQueue:
         self._holding = False
 
     async def take(self, key: events.Key) -> None:
-        """Carry a key out, or hold it: also behind those that came before it and still wait."""
+        """Handle a key press, or queue it while keys are held back or earlier ones wait."""
         if self._holding or self._waiting:
             self._waiting.append(key)
         else:
             await self._carry_out(key)
 
     def hold(self) -> None:
-        """Hold keys from now on; `let_go` and `give` must follow."""
+        """Hold key presses back from now on; `let_go` and `give` must follow."""
         self._holding = True
 
     def let_go(self) -> bool:
-        """Hold no more; return whether keys were held."""
+        """Stop holding key presses back; return True if they were held back."""
         held, self._holding = self._holding, False
         return held
 
     async def give(self) -> None:
-        """Carry out the keys that wait, on the screen that stands there now."""
-        # The answer, or a key, may ask something in its turn: the rest is for that question.
+        """Handle the waiting key presses on the screen on top."""
+        # A key may open another dialog, which holds keys back again: the rest of the keys answers that dialog.
         while self._waiting and not self._holding:
             await self._carry_out(self._waiting.popleft())

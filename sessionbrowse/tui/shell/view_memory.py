@@ -1,4 +1,4 @@
-"""How lists, trees and colours were left: read when the browser starts, saved when it ends."""
+"""The saved views of lists, trees and theme: read when the browser starts, saved when it ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sessionbrowse.tui.data.options import BrowseOptions
 
 
 class ViewMemory:
-    """The remembered views; empty, and never saved, in the demo, while a session is picked, or if a setting says so."""
+    """The saved views; empty and never saved in the demo, in `sessionbrowse pick`, or if the settings disable them."""
 
     def __init__(self, options: BrowseOptions) -> None:
         self._settings = options.settings
@@ -24,18 +24,18 @@ class ViewMemory:
 
     @property
     def theme(self) -> str | None:
-        """The theme that was chosen last, unless the settings name another one since."""
+        """The theme that the user chose last; None if the settings changed the theme since."""
         view = self._lists
         return view.theme if view is not None and view.holds("theme", self._settings.theme) else None
 
     def forget(self) -> None:
-        """Remember nothing from now on: other sessions are browsed."""
+        """Save no views from now on, because other sessions are browsed."""
         self._is_on = False
         self._sessions, self._seen = {}, {}
 
     @property
     def lists(self) -> ListView:
-        """How the lists open: as they were left, but for the settings that changed since."""
+        """The view with which the lists open: the saved one, except for settings that changed since."""
         settings, left = self._settings, self._lists
         view = ListView(
             sort=settings.sort,
@@ -62,12 +62,12 @@ class ViewMemory:
         return view if view.given.get("tree_filter") == tree_filter else replace(view, filter=tree_filter)
 
     def note_session(self, path: str, view: SessionView) -> None:
-        """Remember how a session's tree is left, at least until the browser ends."""
+        """Remember the view of a session's tree until the browser ends, and save it then."""
         self._seen.pop(path, None)
         self._seen[path] = replace(view, given={"tree_filter": self._settings.tree_filter})
 
     def save(self, lists: ListView, theme: str) -> None:
-        """Save how the lists and all sessions are left.
+        """Save the views of the lists, of all opened sessions, and the theme.
 
         Raises:
             OSError: the disk refused.

@@ -13,7 +13,7 @@ from sessionbrowse.tui.widgets.span_view import SpanView
 
 
 class Bar(SpanView, can_focus=False):
-    """One line with a left and a right side."""
+    """A bar of one line, with text at its left and at its right edge."""
 
     ALLOW_SELECT = False
 
@@ -23,7 +23,7 @@ class Bar(SpanView, can_focus=False):
         self._right: Line = []
 
     def show(self, left: Line, right: Line | None = None) -> None:
-        """Replace the text."""
+        """Replace the text of the bar."""
         right = right or []
         if (left, right) != (self._left, self._right):
             self._left, self._right = left, right
@@ -41,7 +41,7 @@ class KeyBar(SpanView, can_focus=False):
     ALLOW_SELECT = False
 
     class Pressed(Message):
-        """A key was clicked."""
+        """Message: the user clicked on a key in the bar."""
 
         def __init__(self, command_id: str) -> None:
             super().__init__()
@@ -84,7 +84,7 @@ def bar(left: Line, right: Line, width: int) -> Line:
 def key_hints(hints: Sequence[tuple[str, str, bool]], width: int) -> tuple[Line, list[tuple[int, int, int]]]:
     """Return the footer's line and the cells of each hint: (first cell, cell after the last, number of the hint).
 
-    A hint is a key, what it does, and whether it can work now. Those that do not fit are left out, the last stays.
+    A hint is a key, what it does, and whether it can work now. Hints that do not fit are left out, except the last one.
     """
     pieces: list[tuple[int, Line]] = []
     for number, (key, title, works) in enumerate(hints):

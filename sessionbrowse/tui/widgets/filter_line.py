@@ -25,7 +25,7 @@ class FilterLine(Horizontal):
 
     @cached_property
     def input(self) -> Input:
-        """The text field."""
+        """The text field in which the filter is typed."""
         return FilterInput(id="filter-input", compact=True, select_on_focus=False)
 
     @cached_property

@@ -65,10 +65,10 @@ class RowList(RowsView, can_focus=True):
             return isinstance(message, RowList.Highlighted) and message.row_list is self.row_list
 
     class Entered(RowMessage):
-        """A row was double-clicked, which opens it."""
+        """Message: the user double-clicked a row, which opens it."""
 
     class Marked(RowMessage):
-        """Rows were marked or unmarked."""
+        """Message: the user marked or unmarked rows."""
 
     def __init__(
         self,
@@ -311,7 +311,7 @@ class RowList(RowsView, can_focus=True):
         self._tell_visible()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Call `showing` with the positions of the rows that became visible."""
+        """Call the function `showing` with the positions of the rows that became visible by scrolling."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._tell_visible()

@@ -115,19 +115,19 @@ class RowsView(SpanView):
 
     @abstractmethod
     def move(self, delta: int) -> None:
-        """Move by some rows."""
+        """Move the cursor, or scroll, by a number of rows."""
 
     @property
     def page(self) -> int:
-        """The number of rows a page key moves."""
+        """The number of rows that the page keys move by."""
         return max(1, self.size.height - 1)
 
     def page_up(self) -> None:
-        """Move up by a page."""
+        """Move the cursor, or scroll, up by a page."""
         self.move(-self.page)
 
     def page_down(self) -> None:
-        """Move down by a page."""
+        """Move the cursor, or scroll, down by a page."""
         self.move(self.page)
 
     def render_empty(self, y: int, width: int) -> Strip:

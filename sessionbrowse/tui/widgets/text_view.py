@@ -31,12 +31,12 @@ Spot = Fold | ImagePart
 
 
 class TextView(RowsView, can_focus=True):
-    """A scrolling document of parts."""
+    """A pane that shows a document, made of parts, and scrolls through it."""
 
     ALLOW_SELECT = True
 
     class Resized(Message):
-        """The width of the pane changed."""
+        """Message: the width of the pane changed."""
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(empty=empty, id=id, classes=classes)
