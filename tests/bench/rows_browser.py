@@ -186,7 +186,7 @@ def row_search_indexing(bench: Bench) -> list[Line]:
         for word in search_words(60, 40):
             terminal.press(SEARCH_ALL)
             terminal.wait(lambda screen: LISTS not in screen.text())
-            painted, _, lost = _type_words(terminal, [word])
+            painted, _, lost = _type_words(terminal, [word], most=0.4)
             terminal.press(ESCAPE)
             terminal.wait(lambda screen: LISTS in screen.text())
             try:
@@ -206,8 +206,8 @@ def row_search_indexing(bench: Bench) -> list[Line]:
     ]
 
 
-def _type_words(terminal: Terminal, words: list[str]) -> tuple[list[float], list[float], list[str]]:
-    """Type five letters of each word into the search line.
+def _type_words(terminal: Terminal, words: list[str], most: float = 2) -> tuple[list[float], list[float], list[str]]:
+    """Type five letters of each word into the search line; a screen that keeps changing is left after `most` seconds.
 
     From the third letter on, return the seconds until hits stood there, those until the screen was at rest, and the
     beginnings of words that found none.
@@ -218,10 +218,10 @@ def _type_words(terminal: Terminal, words: list[str]) -> tuple[list[float], list
     for word in words:
         for letter in word[:2]:
             terminal.press(letter)
-            terminal.until_quiet(0.3, 2)
+            terminal.until_quiet(0.3, most)
         for length in range(3, 6):
-            before = terminal.screen.lines()
-            moment, screens = terminal.record(word[length - 1], quiet=0.4, most=2)
+            before, _ = _lines_and_drawn(terminal.screen)
+            moment, screens = terminal.record(word[length - 1], quiet=0.4, most=most, look=_lines_and_drawn)
             settled.append(max([at for at, _ in screens], default=moment) - moment)
             stood = _painted(word[:length], before, screens)
             if stood is not None:
@@ -420,21 +420,29 @@ def _differs(before: str) -> Callable[[Screen], bool]:
     return lambda screen: screen.text() != before
 
 
-def _painted(prefix: str, before: list[str], screens: list[tuple[float, list[str]]]) -> float | None:
-    """Return when hits stood there first and more had changed than the line in which is typed; None if they never did.
+def _lines_and_drawn(screen: Screen) -> tuple[list[str], set[int]]:
+    return screen.lines(), screen.drawn()
 
-    Where the same rows answer the longer word too, it is the list's last change, if only of what is marked in it.
+
+def _painted(prefix: str, before: list[str], screens: list[tuple[float, tuple[list[str], set[int]]]]) -> float | None:
+    """Return when the hits of the prefix first stood there; None if they never did.
+
+    Hits stand there once the first row is drawn after the typed letter is. The same row is drawn again for a longer
+    word, because more of it is marked. Late hits of the shorter word may arrive with the letter, so a first row drawn
+    together with the letter counts only if its text is new, or if it is not drawn again.
     """
-    for at, now in screens:
-        changed = sum(1 for line, old in zip(now, before, strict=True) if line != old)
-        if changed >= 2 and _hits(prefix, _results(now)):
-            return at
-    if not screens or not _hits(prefix, _results(screens[-1][1])):
-        return None
-    last = len(screens) - 1
-    while last > 0 and _results(screens[last - 1][1]) == _results(screens[-1][1]):
-        last -= 1
-    return screens[last][0]
+    is_typed = re.compile(rf" › {prefix}(?: |$)")
+    first = next((number for number, line in enumerate(before) if "─ Results" in line), 2) + 1
+    with_letter: float | None = None
+    has_letter = False
+    for at, (now, drawn) in screens:
+        had_letter, has_letter = has_letter, has_letter or any(is_typed.match(line) for line in now)
+        if has_letter and first in drawn and _hits(prefix, _results(now)):
+            if had_letter or now[first] != before[first]:
+                return at
+            with_letter = at
+        before = before if has_letter else now
+    return with_letter
 
 
 def _results(lines: list[str]) -> list[str]:

@@ -17,6 +17,7 @@ from tests.bench import figures, words
 from tests.bench.generate import Store, StoreSpec, make_store
 from tests.bench.measure import percentile, ratios, run
 from tests.bench.report import table
+from tests.bench.rows_browser import _painted
 from tests.bench.rows_command_line import appended
 
 MIXED = StoreSpec("mixed", "mixed", 100, 6_000_000)
@@ -134,3 +135,21 @@ def test_a_store_is_a_home_directory(tmp_path: Path) -> None:
     store = make_store(MIXED, tmp_path)
     assert isinstance(store, Store)
     assert store.files()[0].parent.parent == store.home / ".pi" / "agent" / "sessions"
+
+
+def test_hits_stand_there_once_the_first_row_is_drawn_after_the_letter() -> None:
+    def screen(typed: str, row: str = "a session", status: str = "") -> list[str]:
+        return ["", f" › {typed}    {status}", "╭─ Results ─╮", row, "a session too", "╭─ Preview ─╮"]
+
+    before = screen("ses")
+    late = (0.001, (screen("ses", status="80 hits"), {1, 3, 4}))
+    letter = (0.010, (screen("sess"), {1}))
+    letter_and_late = (0.010, (screen("sess"), {1, 3}))
+    marked = (0.030, (screen("sess"), {3, 4}))
+    new = (0.012, (screen("sess", "my session"), {1, 3}))
+
+    assert _painted("sess", before, [late, letter, marked]) == 0.030
+    assert _painted("sess", before, [letter_and_late, marked]) == 0.030
+    assert _painted("sess", before, [letter_and_late]) == 0.010
+    assert _painted("sess", before, [late, new]) == 0.012
+    assert _painted("sess", before, [late, letter]) is None

@@ -55,6 +55,12 @@ class Screen:
         # The second cell of a wide character is empty; pyte's own `display` fails where one is left of what is gone.
         return ["".join([row[x].data for x in range(self._screen.columns)]).rstrip() for row in rows]
 
+    def drawn(self) -> set[int]:
+        """Return the numbers of the lines drawn since the last call, even if only a colour changed."""
+        lines = set(self._screen.dirty)
+        self._screen.dirty.clear()
+        return lines
+
     def text(self) -> str:
         """Return the text of the whole screen."""
         return "\n".join(self.lines())
@@ -160,8 +166,8 @@ class Terminal:
         return last
 
     def record(
-        self, *keys: str, quiet: float, most: float = PATIENCE_SECONDS
-    ) -> tuple[float, list[tuple[float, list[str]]]]:
+        self, *keys: str, quiet: float, most: float = PATIENCE_SECONDS, look: Callable[[Screen], Any] = Screen.lines
+    ) -> tuple[float, list[tuple[float, Any]]]:
         """Send keys; return the moment, and the screen after each output until it is quiet, or for `most` seconds.
 
         The screen is computed afterwards, so that parsing does not delay the measurement.
@@ -175,7 +181,7 @@ class Terminal:
         screens = []
         for moment, given in outputs:
             self.screen.feed(given)
-            screens.append((moment, self.screen.lines()))
+            screens.append((moment, look(self.screen)))
         return pressed, screens
 
     def wait_end(self, seconds: float = PATIENCE_SECONDS) -> float:
