@@ -164,7 +164,7 @@ class ChangeRunner:
         self._queue.ask(lambda: work(report), taken)
 
     def target(self, summary: Summary) -> Target:
-        """Return the parts of a listed session that a change may touch."""
+        """Return the target of a change for a listed session: its file, its agent and its directory of sessions."""
         place = place_of(summary, self._browser.source.places)
         if place is None:
             return Target(summary.path, summary.agent)

@@ -204,5 +204,5 @@ def _text(value: Any) -> str | None:
 
 
 def spent_line(parts: Sequence[tuple[str, float | None]]) -> str:
-    """Return the counts that are not zero, joined: `12 in · 340 out`."""
+    """Return token counts as one line, without those that are zero: `12 in · 340 out`."""
     return " · ".join([f"{text.tokens(count)} {word}" for word, count in parts if count])

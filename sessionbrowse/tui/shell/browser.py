@@ -54,7 +54,7 @@ class Changes(Protocol):
         """Make the changes of a plan, show progress, update the screens and show a toast."""
 
     def target(self, summary: Summary) -> Target:
-        """Return the parts of a listed session that a change may touch."""
+        """Return the target of a change for a listed session: its file, its agent and its directory of sessions."""
 
 
 class Browser(Protocol):

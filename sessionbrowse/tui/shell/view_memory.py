@@ -54,7 +54,7 @@ class ViewMemory:
         )
 
     def session(self, path: str) -> SessionView:
-        """Return how a session's tree opens: as it was left, but for a tree filter that the settings changed since."""
+        """Return the view to open a session's tree with: the saved one, except a filter that the settings changed."""
         tree_filter = self._settings.tree_filter
         view = self._seen.get(path) or self._sessions.get(path)
         if view is None:
