@@ -247,6 +247,12 @@ TREES = (
 )
 """A session's tree, the views beside it and the windows over it; the last walk shows a damaged file."""
 
+MODES = ("pick", "own-command", "own-command-said")
+"""What the command line and the settings make of the lists."""
+
+STATES = ("welcome", "no-sessions", "gone", "session-gone", "progress", "progress-stopping", "loading")
+"""What the demo store does not show."""
+
 OTHERS = (
     Scene("resume-in-use", "G r", "escape", window="Resume in pi"),
     Scene("delete-in-use", "g ctrl+d", window="Delete session?"),
@@ -255,9 +261,9 @@ OTHERS = (
 )
 """Questions that are asked while other programs use the sessions, or when the trash is full."""
 
-WALKS = (*LISTS, *SEARCHES, *CHANGES, *TREES)
+GROUPS = {"lists": LISTS, "searches": SEARCHES, "changes": CHANGES, "trees": TREES}
 
-SCREENS = {walk.screen for walk in WALKS}
+SCREENS = {walk.screen for walks in GROUPS.values() for walk in walks}
 
 _SHORT = ("browse", "help", "palette", "selected", "rename", "delete-many", "delete-for-good", "session")
 _SHORT_SEARCHES = ("search-empty", "search", "search-results", "search-preview")
@@ -269,7 +275,10 @@ def _is_short(scene: Scene) -> bool:
     return scene.name.startswith(_SHORT)
 
 
-SHORT = tuple(
-    [replace(walk, scenes=tuple(filter(_is_short, walk.scenes))) for walk in WALKS if any(map(_is_short, walk.scenes))]
-)
+def _shortened(walks: tuple[Walk, ...]) -> tuple[Walk, ...]:
+    kept = [replace(walk, scenes=tuple(filter(_is_short, walk.scenes))) for walk in walks]
+    return tuple([walk for walk in kept if walk.scenes])
+
+
+SHORT = {group: _shortened(walks) for group, walks in GROUPS.items()}
 """Walks with one picture of each kind."""

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,7 +25,7 @@ from sessionbrowse.services.list.scan import Batch
 from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.paint import theme
-from tests.pictures.picture_scenes import OTHERS, SCREENS, SHORT, WALKS, Walk
+from tests.pictures.picture_scenes import GROUPS, MODES, OTHERS, SCREENS, SHORT, STATES, Walk
 from tests.pictures.picture_text import Frame, colours_of, frame, text_of
 from tests.support.change_helpers import CONVERSATION, entry, header
 from tests.support.change_helpers import Store as OtherStore
@@ -36,6 +36,15 @@ SHOWN = "screenshots"
 """What pictures show in place of each run's own word in the name of its directory; as long as that."""
 PREFIX = "sessionbrowse-"
 PAINT = Compositor.render_update
+REST = "rest"
+"""The part of the pictures that no walk leads to."""
+PAUSE_SECONDS = 0.001
+"""How long the browser of a walk waits for a cursor to rest before it shows the preview; no picture shows the wait."""
+PAUSES = (
+    "tui.lists.preview.PREVIEW_DELAY",
+    "tui.search.results_screen.PREVIEW_DELAY",
+    "tui.shell.cursor_debounce.PAUSE_SECONDS",
+)
 
 
 class Look(Struct, frozen=True):
@@ -44,17 +53,25 @@ class Look(Struct, frozen=True):
     name: str
     size: tuple[int, int]
     themes: tuple[str, ...]
-    walks: tuple[Walk, ...] = WALKS
+    groups: dict[str, tuple[Walk, ...]]
     environ: dict[str, str] = {}
+
+    @property
+    def scenes(self) -> dict[str, list[str]]:
+        """The scenes of each part: a group of walks, and in the long looks the rest."""
+        found = {group: [scene.name for walk in walks for scene in walk.scenes] for group, walks in self.groups.items()}
+        if self.groups is GROUPS:
+            found[REST] = [*MODES, *STATES, *[scene.name for scene in OTHERS]]
+        return found
 
 
 LOOKS = {
     look.name: look
     for look in (
         # What a theme does to a screen it does at every size: a theme for each size shows both.
-        Look("120", (120, 40), ("dark",)),
-        Look("80", (80, 24), ("light",)),
-        Look("60", (60, 20), ("high-contrast",)),
+        Look("120", (120, 40), ("dark",), GROUPS),
+        Look("80", (80, 24), ("light",), GROUPS),
+        Look("60", (60, 20), ("high-contrast",), GROUPS),
         Look("terminal-colours", (100, 30), ("ansi",), SHORT),
         Look("no-colour", (100, 30), ("dark",), SHORT, {"NO_COLOR": "1"}),
     )
@@ -153,8 +170,8 @@ def _strips(browser: Driven) -> list[Strip]:
     return [Strip.join(list(strips)) for strips in update.strips]
 
 
-async def album(name: str, *, drawn: bool = True) -> Album:
-    """Take all pictures of one size."""
+async def album(name: str, part: str | None = None, *, drawn: bool = True) -> Album:
+    """Take the pictures of one size: all, or those of one part."""
     look = LOOKS[name]
     taken = Album(look, drawn=drawn)
     with ExitStack() as during:
@@ -163,13 +180,23 @@ async def album(name: str, *, drawn: bool = True) -> Album:
         # Nobody sees what is painted between two pictures, and each picture is painted whole.
         during.enter_context(patch.object(Compositor, "render_update", _paint_nothing))
         during.enter_context(patch.dict(os.environ, look.environ))
-        for walk in look.walks:
-            await _walk(taken, walk)
-        if look.walks is WALKS:
-            await _modes(taken)
-            await _states(taken)
-            await _others(taken)
+        for group in [part] if part else look.scenes:
+            with _short_pauses():
+                for walk in look.groups.get(group, ()):
+                    await _walk(taken, walk)
+            if group == REST:
+                await _modes(taken)
+                await _states(taken)
+                await _others(taken)
     return taken
+
+
+@contextmanager
+def _short_pauses() -> Iterator[None]:
+    with ExitStack() as during:
+        for pause in PAUSES:
+            during.enter_context(patch(f"sessionbrowse.{pause}", PAUSE_SECONDS))
+        yield
 
 
 async def _walk(taken: Album, walk: Walk) -> None:
@@ -234,6 +261,7 @@ async def _modes(taken: Album) -> None:
             await taken.take(browser, "own-command", store)
             await _go(browser, "enter")
             await browser.until(browser.toasts)
+            await browser.settle()
             await taken.take(browser, "own-command-said", store)
 
 

@@ -11,9 +11,10 @@ from tests.pictures.pictures import LOOKS, README_PICTURES, album
 from tests.pictures.screenshots import DRAWINGS, ROOT, TEXTS, files_of
 
 
-@pytest.mark.parametrize("size", LOOKS)
-async def test_every_screen_and_dialog_looks_as_in_its_picture(size: str) -> None:
-    pictures = await album(size)
+# A test for each part, so that workers share them.
+@pytest.mark.parametrize(("size", "part"), [(size, part) for size, look in LOOKS.items() for part in look.scenes])
+async def test_every_screen_and_dialog_looks_as_in_its_picture(size: str, part: str) -> None:
+    pictures = await album(size, part)
     taken = files_of(pictures)
     changed = [path for path, text in taken.items() if not path.is_file() or path.read_text() != text]
     differences = list(pictures.broken)
@@ -25,8 +26,14 @@ async def test_every_screen_and_dialog_looks_as_in_its_picture(size: str) -> Non
         shown = [] if path.suffix == ".svg" else difflib.unified_diff(before, after, lineterm="", n=1)
         differences.append("\n".join([f"{name} differs", *shown]))
     assert not differences, "\n".join([*differences, "If that is meant, look at it and run `make screenshots`."])
+    assert list(pictures.texts) == LOOKS[size].scenes[part]
+
+
+@pytest.mark.parametrize("size", LOOKS)
+def test_each_picture_is_that_of_one_scene(size: str) -> None:
+    scenes = [scene for names in LOOKS[size].scenes.values() for scene in names]
     assert sorted(path.name for path in (TEXTS / size).iterdir()) == sorted(
-        path.name for path in taken if path.parent == TEXTS / size
+        f"{name}.txt" for name in [*scenes, "colours"]
     )
 
 
