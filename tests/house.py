@@ -58,14 +58,16 @@ def syntax(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def imported_names(path: Path) -> Iterator[str]:
-    """Yield the dotted names that a module imports anywhere, also in functions and under TYPE_CHECKING."""
-    for node in ast.walk(syntax(path)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path} has a relative import"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of a module's syntax tree."""
+    return tuple(ast.walk(syntax(path)))
+
+
+@cache
+def imported_names(path: Path) -> tuple[str, ...]:
+    """Return the dotted names that a module imports anywhere, also in functions and under TYPE_CHECKING."""
+    return tuple(_imported_names(path))
 
 
 @cache
@@ -188,7 +190,7 @@ def large_classes() -> list[str]:
     return [
         f"{path.relative_to(PACKAGE)}: {node.name} has {methods} methods"
         for path in modules().values()
-        for node in ast.walk(syntax(path))
+        for node in nodes(path)
         if isinstance(node, ast.ClassDef)
         for methods in [sum(isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) for part in node.body)]
         if methods > MOST_METHODS_IN_A_CLASS
@@ -218,7 +220,7 @@ def endless_waits() -> list[str]:
     return [
         f"{path.relative_to(TESTS)}:{node.lineno}: {ast.unparse(node.func)}"
         for path in sorted(TESTS.rglob("*.py"))
-        for node in ast.walk(syntax(path))
+        for node in nodes(path)
         if isinstance(node, ast.Call) and _waits_for_ever(node)
     ]
 
@@ -257,6 +259,15 @@ def _module_of(name: str) -> str | None:
     return name if name in known else above if (above := name.rpartition(".")[0]) in known else None
 
 
+def _imported_names(path: Path) -> Iterator[str]:
+    for node in nodes(path):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
 def _importing(library: str, *, but: tuple[str, ...]) -> list[str]:
     return [
         f"{name} imports {other}"
@@ -272,8 +283,8 @@ def _waits_for_ever(call: ast.Call) -> bool:
     if not isinstance(call.func, ast.Attribute) or any(keyword.arg in ("timeout", None) for keyword in call.keywords):
         return False
     name = call.func.attr
-    if ast.unparse(call.func.value) == "subprocess":
-        return name in ("run", "call", "check_call", "check_output")
+    if name in ("run", "call", "check_call", "check_output"):
+        return isinstance(call.func.value, ast.Name) and call.func.value.id == "subprocess"
     return not call.args and name in ("wait", "join", "communicate", "acquire", "get", "wait_closed")
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from sessionbrowse.format.entries import PlainEntry
 from sessionbrowse.format.entry_types import ENTRY_TYPES, PLAIN_TYPES
 from sessionbrowse.tui.commands.table import BY_ID
-from tests.house import PACKAGE, modules, syntax
+from tests.house import PACKAGE, modules, nodes
 
 COMMANDS, ENTRIES, TOASTS, ERRORS = 7, 5, 4, 4
 SHORTEST_SENTENCE = 3
@@ -29,7 +29,7 @@ def command_places() -> dict[str, set[str]]:
     """Return the files in which each command of the table is carried out."""
     places: dict[str, set[str]] = {}
     for path in modules().values():
-        for node in ast.walk(syntax(path)):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(HANDLER):
                 places.setdefault(node.name.removeprefix(HANDLER), set()).add(_shown(path))
     return {name: files for name, files in places.items() if name in BY_ID}
@@ -49,7 +49,7 @@ def toast_places() -> dict[str, set[str]]:
     return _sentences(
         (path, node.args[0])
         for path in modules().values()
-        for node in ast.walk(syntax(path))
+        for node in nodes(path)
         if isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute)
         if node.func.attr in ("say", "notify")
         and ast.unparse(node.func.value).split(".")[-1] in ("browser", "app", "self")
@@ -62,7 +62,7 @@ def error_places() -> dict[str, set[str]]:
     return _sentences(
         (path, argument)
         for path in modules().values()
-        for node in ast.walk(syntax(path))
+        for node in nodes(path)
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
         if ast.unparse(node.exc.func) in _errors()
         for argument in node.exc.args[:1]
@@ -114,7 +114,7 @@ def _errors() -> set[str]:
         more = {
             node.name
             for path in modules().values()
-            for node in ast.walk(syntax(path))
+            for node in nodes(path)
             if isinstance(node, ast.ClassDef) and any(ast.unparse(base).split(".")[-1] in found for base in node.bases)
         }
         if more <= found:
