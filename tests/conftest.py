@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import itertools
 import os
 import re
@@ -32,6 +33,9 @@ LONG_LIMIT_SECONDS = 3600
 LAST_RESORT_SECONDS = 30
 """The time that a test over its limit has to fail; then its process is ended."""
 
+SLOW = ("tests/stories/", "tests/pictures/", "tests/tui/outside/", "tests/tui/shell/test_endless_patterns")
+"""Where the tests are that take seconds each, most of them in a terminal."""
+
 STDERR = pytest.StashKey[int]()
 
 settings.register_profile(
@@ -48,6 +52,17 @@ settings.load_profile("sessionbrowse")
 def pytest_configure(config: pytest.Config) -> None:
     """Keep the real standard error: while a test runs, descriptor 2 is captured."""
     config.stash[STDERR] = os.dup(2)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that take seconds: at the end, no worker waits long for another."""
+    items.sort(key=lambda item: not item.nodeid.startswith(SLOW))
+
+
+def pytest_collection_finish() -> None:
+    """Leave the tests themselves, and what they import, out of all later garbage collections."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
