@@ -235,8 +235,10 @@ def test_every_entry_of_any_path_is_accounted_for(lines: list[dict[str, Any]], a
         assert {message.text for message in made.messages if message.custom_type != "compaction"} <= texts
 
 
-def test_a_path_of_200_000_entries_is_no_deeper_than_any_other():
-    count = 200_000
+@pytest.mark.parametrize(
+    "count", [20_000, pytest.param(200_000, marks=pytest.mark.stress)], ids=["deeper than recursion", "very deep"]
+)
+def test_a_long_path_is_no_deeper_than_any_other(count: int):
     ends = {0: user("first"), count - 1: answer("last")}
     lines = [json.dumps({"type": "session", "version": 3, "id": "s", "timestamp": TIME, "cwd": "/p"})]
     for number in range(count):
