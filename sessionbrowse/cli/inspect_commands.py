@@ -8,6 +8,7 @@ from sessionbrowse.cli import output
 from sessionbrowse.cli.references import find
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.inspect import compare, documents
+from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.store.read.session_file import open_session
 
@@ -31,14 +32,14 @@ def run_tree(arguments: argparse.Namespace) -> int:
 def run_context(arguments: argparse.Namespace) -> int:
     """Run `context`: print the messages that the model would receive, and the reasons for omitted entries."""
     session = _open(arguments)
-    at = documents.find_entry(session, arguments.at) if arguments.at is not None else None
+    at = find_entry(session, arguments.at) if arguments.at is not None else None
     return output.print_either(arguments.json, documents.context_document(session, at), output.print_context)
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
     """Run `diff`: compare two branches of one session below their last common entry."""
     session = _open(arguments)
-    left, right = (documents.find_entry(session, reference) for reference in (arguments.left, arguments.right))
+    left, right = (find_entry(session, reference) for reference in (arguments.left, arguments.right))
     document = compare.compare_document(session, compare.compare(session, left, right), real_surroundings().home)
     return output.print_either(arguments.json, document, output.print_comparison)
 

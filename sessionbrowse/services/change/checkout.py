@@ -10,7 +10,7 @@ from sessionbrowse.errors import RefusedWrite, UnsafeEntry
 from sessionbrowse.format.entries import Content, CustomMessage, MessageEntry, TextBlock, UserMessage
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.session.stranded_messages import CHECKOUT_TYPE
-from sessionbrowse.services.inspect.documents import find_entry
+from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.services.transaction.change import (
     ChangeResult,
     Origin,

@@ -19,7 +19,7 @@ from sessionbrowse.format.title_slot import Source, slot_line
 from sessionbrowse.model.fork import has_answer, path_lines, whole_lines
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.services.change.checkout import place_of
-from sessionbrowse.services.inspect.documents import find_entry
+from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.read.content import closing, open_regular

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sessionbrowse.agents.change_plans import label_entry, label_text
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.services.change.rename import refuse_too_long
-from sessionbrowse.services.inspect.documents import find_entry
+from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.services.transaction.change import (
     ChangeResult,
     Origin,

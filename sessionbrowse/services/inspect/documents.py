@@ -5,13 +5,11 @@ Their shapes are a contract (README, "Command line").
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import asdict
 
-from sessionbrowse.errors import AmbiguousReference, NoSuchEntry
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.model.context import build
 from sessionbrowse.model.session.session import Session
@@ -115,22 +113,6 @@ def label_documents(session: Session, home: str = "") -> list[Document]:
             }
         )
     return documents
-
-
-def find_entry(session: Session, reference: str) -> int:
-    """Return the index of the entry named by an id, a unique beginning of an id, or an exact label.
-
-    Raises:
-        NoSuchEntry: no entry matches.
-        AmbiguousReference: several entries match.
-    """
-    found = session.find(reference)
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise NoSuchEntry(f"No entry {reference!r} in {os.path.basename(session.path)}")
-    ids = [session.ids[index] or "(no id)" for index in found]
-    raise AmbiguousReference(f"Several entries fit {reference!r}: {', '.join(ids[:10])}", ids)
 
 
 def _label_as_it_stands(session: Session, index: int) -> Any:

@@ -1,4 +1,4 @@
-"""Find a session by a reference: a path, a session id, or the beginning of an id."""
+"""Find a session by path, id or the beginning of an id; find an entry by id, the beginning of one, or label."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.agents import Place
-from sessionbrowse.errors import AmbiguousReference, NoSuchSession, SessionBrowseError
+from sessionbrowse.errors import AmbiguousReference, NoSuchEntry, NoSuchSession, SessionBrowseError
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import Header
+from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.find.discover import FoundFile, discover
 from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
@@ -58,6 +59,22 @@ def locate(reference: str, scope: Scope) -> Located:
         return Located(path, override or agent_of_file(path, lambda marks: agent_of_path(path, marks)))
     agent = agent_of_file(path, lambda marks: file.agent(marks if marks.agents else None, override))
     return Located(path, agent, file.place_of(agent))
+
+
+def find_entry(session: Session, reference: str) -> int:
+    """Return the index of the entry named by an id, a unique beginning of an id, or an exact label.
+
+    Raises:
+        NoSuchEntry: no entry matches.
+        AmbiguousReference: several entries match.
+    """
+    found = session.find(reference)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NoSuchEntry(f"No entry {reference!r} in {os.path.basename(session.path)}")
+    ids = [session.ids[index] or "(no id)" for index in found]
+    raise AmbiguousReference(f"Several entries fit {reference!r}: {', '.join(ids[:10])}", ids)
 
 
 def all_files(scope: Scope) -> Iterator[FoundFile]:

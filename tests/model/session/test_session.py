@@ -13,7 +13,8 @@ from sessionbrowse.format.entries import Compaction, CustomRoleMessage, MessageE
 from sessionbrowse.model.context import build
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree import rows as tree
-from sessionbrowse.services.inspect.documents import find_entry, preorder, show_document
+from sessionbrowse.services.inspect.documents import preorder, show_document
+from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.store.read.session_file import open_session
 from tests.support.session_files import (
     answer,
