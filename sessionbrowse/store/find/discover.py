@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from operator import attrgetter
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from sessionbrowse.agents import AGENTS, Marks, Place, attribute
 from sessionbrowse.agents.base import names_in
@@ -28,10 +30,7 @@ ARCHIVE_FOLDER = "archive"
 # Event logs and tool output that all sessions of a folder share (atomic).
 NO_SESSION_FOLDERS = frozenset({"subagent-artifacts", "tool-results"})
 NO_SESSION_FILES = frozenset({"run-history.jsonl"})
-
-_NamedFile: TypeAlias = tuple[str, os.stat_result]
-_Directory: TypeAlias = tuple[list[_NamedFile], list[str]]
-"""The files of a directory that may be sessions, and its folders, both sorted by name."""
+_NOT_REGULAR = "it is not a regular file"
 
 
 class FileStamp(Struct, frozen=True, gc=False):
@@ -116,8 +115,7 @@ def discover(
     the archived sessions. A missing place has no files; a place that cannot be read goes to `skipped`.
     """
     walk = _Walk(include_nested, include_archived, cancelled, skipped, timeout_s)
-    for files in walk.places(list(places)):
-        yield from files
+    return chain.from_iterable(walk.places(list(places)))
 
 
 def newest_first(files: Iterable[FoundFile]) -> list[FoundFile]:
@@ -146,6 +144,10 @@ def owner_by_name(path: str) -> str | None:
             if part in agent.own_names and (part.startswith(".") or below in ("sessions", "agent")):
                 return agent.name
     return None
+
+
+_Directory: TypeAlias = tuple[list[FoundFile], list[tuple[str, bool]]]
+"""The session files of a directory, and its folders with whether a session has their name, both sorted by name."""
 
 
 class _Walk:
@@ -182,12 +184,10 @@ class _Walk:
         # Folder-per-project roots come first: a flat directory that is also a project's folder counts as the
         # project's.
         for identity, root in roots.items():
-            yield from self._store(root, self._of_kind(identity, "projects"))
+            yield from self._store(root, self._of_kind(identity, "projects"), self._of_kind(identity, "flat"))
         for identity, root in roots.items():
-            yield from self._single_folder(root, self._of_kind(identity, "folder"))
-            flat = self._of_kind(identity, "flat")
-            if flat and self._enter(root):
-                yield from self._files_in(root, flat, "")
+            yield from self._files_in(root, self._of_kind(identity, "folder"), os.path.basename(root))
+            yield from self._files_in(root, self._of_kind(identity, "flat"), "")
             yield from self._registered(root, self._of_kind(identity, "registry"))
             if self._include_archived:
                 yield from self._packed(root, self._of_kind(identity, "archive"))
@@ -199,97 +199,76 @@ class _Walk:
         waiting = [(directory, session)]
         while waiting and not self._cancelled():
             here, parent = waiting.pop()
-            if not self._enter(here):
-                continue
-            files, folders = self._listing(here)
             problem = None if parent else "the session that it belongs to is not here"
-            nested = [file for file in files if file[0].endswith(SUFFIX) and file[0][0] != "."]
-            yield self._found(here, nested, places, folder, parent_path=parent, hidden=True, problem=problem)
-            sessions = {file[0] for file in files}
-            for name in reversed(folders):
+            files, folders = self._read(
+                here, places, folder, (SUFFIX,), hides_dots=True, parent_path=parent, hidden=True, problem=problem
+            )
+            yield files
+            for name, has_session in reversed(folders):
                 if name not in NO_SESSION_FOLDERS:
-                    owner = os.path.join(here, name + SUFFIX) if name + SUFFIX in sessions else parent
-                    waiting.append((os.path.join(here, name), owner))
+                    path = os.path.join(here, name)
+                    waiting.append((path, path + SUFFIX if has_session else parent))
 
-    def _store(self, root: str, places: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
-        """Yield the files of a folder-per-project root."""
-        if not places or not self._enter(root):
+    def _store(self, root: str, places: tuple[Place, ...], flat: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
+        """Yield the files of a folder-per-project root, which may also be `flat`."""
+        if not places:
             return
-        files, folders = self._listing(root)
-        flat = self._of_kind(self._identity(root), "flat")
-        yield from self._loose(root, files, places, flat)
-        sessions = {file[0] for file in files} if flat else set()
+        problem = None if flat else f"{places[0].agent} does not look here, only in the folders below"
+        files, folders = self._read(root, flat or places, "", problem=problem)
+        # Only newer versions of indusagi write sessions directly in a root.
+        takers = tuple(filter(_takes_transcripts, places))
+        yield [
+            replace(file, places=takers, problem=None) if not flat and file.path.endswith(TRANSCRIPT_SUFFIX) else file
+            for file in files
+        ]
         has_flat = any(place.kind == "flat" for group in self._groups.values() for place in group)
-        for name in folders:
+        for name, has_session in folders:
             if self._cancelled():
                 return
             path = os.path.join(root, name)
-            if name + SUFFIX in sessions:
+            if flat and has_session:
                 # In a directory that is also flat, a session's own folder is not a project.
                 if self._include_nested:
                     yield from self.below(path, path + SUFFIX, flat, "")
-            elif name not in NO_SESSION_FOLDERS and self._enter(path):
+            elif name not in NO_SESSION_FOLDERS:
                 also_flat = self._of_kind(self._identity(path), "flat") if has_flat else ()
                 yield from self._files_in(path, _in_order(places + also_flat), name)
-
-    def _loose(
-        self,
-        root: str,
-        files: list[_NamedFile],
-        places: tuple[Place, ...],
-        flat: tuple[Place, ...],
-    ) -> Iterator[list[FoundFile]]:
-        """Yield the files directly in a root; only newer versions of indusagi write sessions there."""
-        for file in files:
-            is_transcript = file[0].endswith(TRANSCRIPT_SUFFIX)
-            listed = flat or tuple(place for place in places if is_transcript and _takes_transcripts(place))
-            problem = None if listed else f"{places[0].agent} does not look here, only in the folders below"
-            yield self._found(root, _sessions([file], listed or places), listed or places, "", problem=problem)
-
-    def _single_folder(self, root: str, places: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
-        if places and self._enter(root):
-            yield from self._files_in(root, places, os.path.basename(root))
 
     def _files_in(self, directory: str, places: tuple[Place, ...], folder: str) -> Iterator[list[FoundFile]]:
         """Yield the sessions directly in a folder, and on request the nested and archived sessions below it.
 
         `folder` "" means a flat directory. It may contain anything, so only the folders of its sessions are entered.
         """
-        files, folders = self._listing(directory)
+        if not places:
+            return
+        files, folders = self._read(directory, places, folder)
         if self._cancelled():
             return
-        yield self._found(directory, _sessions(files, places), places, folder)
-        sessions = {file[0] for file in files} if folders else set()
-        for name in folders:
+        yield files
+        for name, has_session in folders:
             path = os.path.join(directory, name)
-            session = path + SUFFIX if name + SUFFIX in sessions else None
             if name in NO_SESSION_FOLDERS:
                 continue
-            if session is None and name == ARCHIVE_FOLDER:
-                if self._include_archived and self._enter(path):
-                    yield from self._archived_in(path, places, folder)
-            elif self._include_nested and (session or folder):
-                yield from self.below(path, session, places, folder)
+            if name == ARCHIVE_FOLDER and not has_session:
+                if self._include_archived:
+                    yield self._archived_in(path, places, folder)
+            elif self._include_nested and (has_session or folder):
+                yield from self.below(path, path + SUFFIX if has_session else None, places, folder)
 
-    def _archived_in(self, directory: str, places: tuple[Place, ...], folder: str) -> Iterator[list[FoundFile]]:
-        files = self._listing(directory)[0]
-        archived = [file for file in files if file[0].endswith((SUFFIX, PACKED_SUFFIX)) and file[0][0] != "."]
-        yield self._found(directory, archived, places, folder, archived=True)
+    def _archived_in(self, directory: str, places: tuple[Place, ...], folder: str) -> list[FoundFile]:
+        return self._read(directory, places, folder, (SUFFIX, PACKED_SUFFIX), hides_dots=True, archived=True)[0]
 
     def _packed(self, root: str, places: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
         """Yield the sessions that `omp gc --archive` packed."""
-        if not places or not self._enter(root):
-            return
-        for name in self._listing(root)[1]:
-            path = os.path.join(root, name)
-            if self._enter(path):
-                yield from self._archived_in(path, places, name)
+        for name, _ in self._read(root, places, "", ())[1] if places else ():
+            yield self._archived_in(os.path.join(root, name), places, name)
 
     def _registered(self, root: str, places: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
         """Yield the files in omp's register of sessions outside its root; they may have any suffix."""
-        if not places or not self._enter(root):
+        if not places:
             return
         markers = [os.path.join(root, name) for name in names_in(root)]
+        owner = attribute([place.agent for place in places], "", Marks())
         contents = read_many(markers, self._timeout_s)
         paths = [content.decode("utf-8", "surrogateescape").strip() for content in contents.values() if content]
         paths = [path for path in paths if os.path.isabs(path) and "\0" not in path]
@@ -297,93 +276,111 @@ class _Walk:
             if status is None:
                 self._skip(path, _why(status))
             elif isinstance(status, os.stat_result) and stat.S_ISREG(status.st_mode):
-                yield self._found(os.path.dirname(path), [(os.path.basename(path), status)], places, "")
+                stamp = stamp_of(path, status)
+                if (stamp.device, stamp.inode) not in self._files:
+                    self._files.add((stamp.device, stamp.inode))
+                    yield [FoundFile(**asdict(stamp), places=places, owner=owner)]
 
-    def _found(
+    def _read(
         self,
         directory: str,
-        files: list[_NamedFile],
         places: tuple[Place, ...],
         folder: str,
+        suffixes: tuple[str, ...] | None = None,
         *,
+        hides_dots: bool | None = None,
         parent_path: str | None = None,
         hidden: bool = False,
         archived: bool = False,
         problem: str | None = None,
-    ) -> list[FoundFile]:
-        """Return those files of a directory that were not found before, under another path."""
+    ) -> _Directory:
+        """Read a directory that was not read before, under any path; leave out files found before.
+
+        Names with other `suffixes`, or with `hides_dots` those that begin with a dot, are no sessions. The default is
+        the rule of the places' agents for their own lists.
+        """
+        if suffixes is None:
+            suffixes = (SUFFIX, TRANSCRIPT_SUFFIX) if any(map(_takes_transcripts, places)) else (SUFFIX,)
+            # omp never lists names that begin with a dot; pi checks only the suffix.
+            hides_dots = all(place.agent == "omp" for place in places)
         prefix = os.path.join(directory, "")
         owner = attribute([place.agent for place in places], folder, Marks())
+        statuses, folders = self._listing(directory, suffixes)
         found: list[FoundFile] = []
-        for name, status in files:
+        seen = self._files
+        for name in sorted(statuses):
+            status = statuses[name]
             identity = status.st_dev, status.st_ino
-            if identity not in self._files and name not in NO_SESSION_FILES:
-                self._files.add(identity)
-                # Positional arguments: for 10,000 files, keywords would take as long as reading the directories.
-                file = FoundFile(
-                    prefix + name,
-                    status.st_size,
-                    status.st_mtime_ns,
-                    status.st_ctime_ns,
-                    status.st_ino,
-                    status.st_dev,
-                    places,
-                    "indusagi" if name.endswith(TRANSCRIPT_SUFFIX) else owner,
-                    folder,
-                    parent_path,
-                    hidden,
-                    archived,
-                    problem,
-                )
-                found.append(file)
-        return found
+            if identity in seen or (hides_dots and name[0] == ".") or name in NO_SESSION_FILES:
+                continue
+            seen.add(identity)
+            # Positional arguments: for 10,000 files, keywords would take as long as reading the directories.
+            file = FoundFile(
+                prefix + name,
+                status.st_size,
+                status.st_mtime_ns,
+                status.st_ctime_ns,
+                status.st_ino,
+                status.st_dev,
+                places,
+                "indusagi" if name.endswith(TRANSCRIPT_SUFFIX) else owner,
+                folder,
+                parent_path,
+                hidden,
+                archived,
+                problem,
+            )
+            found.append(file)
+        return found, [(name, name + SUFFIX in statuses) for name in sorted(folders)]
 
-    def _listing(self, directory: str) -> _Directory:
-        files: list[_NamedFile] = []
+    def _listing(self, directory: str, suffixes: tuple[str, ...]) -> tuple[dict[str, os.stat_result], list[str]]:
+        """Return the regular files with these suffixes, and the folders, of a directory that was not read before."""
+        files: dict[str, os.stat_result] = {}
         folders: list[str] = []
         links: list[str] = []
         try:
-            with os.scandir(directory) as entries:
+            # The system finds files faster by their names in an open directory than by their paths.
+            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            self._skip(directory, _why(error))
+            return files, folders
+        try:
+            status = os.fstat(descriptor)
+            identity = status.st_dev, status.st_ino
+            if identity in self._directories:
+                return files, folders
+            self._directories.add(identity)
+            with os.scandir(descriptor) as entries:
                 for entry in entries:
                     name = entry.name
-                    if name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
+                    if name.endswith(suffixes) and entry.is_file(follow_symlinks=False):
                         # The common case comes first: the directory entry has the file type, so no further system call
                         # is needed.
                         try:
-                            files.append((name, entry.stat(follow_symlinks=False)))
+                            files[name] = entry.stat(follow_symlinks=False)
                         except OSError as error:
-                            self._skip(entry.path, _why(error))
+                            self._skip(os.path.join(directory, name), _why(error))
                     elif entry.is_symlink():
-                        links.append(entry.path)
+                        links.append(os.path.join(directory, name))
                     elif entry.is_dir(follow_symlinks=False):
                         folders.append(name)
-                    elif name.endswith(SUFFIXES):
-                        self._keep_regular(entry.path, _status(entry), files)
+                    elif name.endswith(suffixes):
+                        self._skip(os.path.join(directory, name), _NOT_REGULAR)
         except OSError as error:
             self._skip(directory, _why(error))
+        finally:
+            os.close(descriptor)
         # A link may lead to a mount that never answers, so links are followed with a time limit.
-        for path, status in stat_many(links, self._timeout_s).items() if links else ():
-            if isinstance(status, os.stat_result) and stat.S_ISDIR(status.st_mode):
+        for path, answer in stat_many(links, self._timeout_s).items() if links else ():
+            if isinstance(answer, os.stat_result) and stat.S_ISDIR(answer.st_mode):
                 folders.append(os.path.basename(path))
-            elif path.endswith(SUFFIXES):
-                self._keep_regular(path, status, files)
-        return sorted(files), sorted(folders)
-
-    def _keep_regular(self, path: str, status: os.stat_result | OSError | None, files: list[_NamedFile]) -> None:
-        if isinstance(status, os.stat_result) and stat.S_ISREG(status.st_mode):
-            files.append((os.path.basename(path), status))
-        elif isinstance(status, os.stat_result):
-            self._skip(path, "it is not a regular file")
-        else:
-            self._skip(path, _why(status))
-
-    def _enter(self, directory: str) -> bool:
-        """Mark a directory as visited; False if it already was, under any path."""
-        identity = self._identity(directory)
-        if identity is None or identity in self._directories:
-            return False
-        self._directories.add(identity)
-        return True
+            elif not path.endswith(suffixes):
+                continue
+            elif isinstance(answer, os.stat_result) and stat.S_ISREG(answer.st_mode):
+                files[os.path.basename(path)] = answer
+            else:
+                self._skip(path, _NOT_REGULAR if isinstance(answer, os.stat_result) else _why(answer))
+        return files, folders
 
     def _identity(self, directory: str) -> tuple[int, int] | None:
         try:
@@ -408,24 +405,9 @@ def _in_order(places: Iterable[Place]) -> tuple[Place, ...]:
     return tuple(sorted(places, key=lambda place: _ORDER[place.agent]))
 
 
-def _sessions(files: list[_NamedFile], places: Sequence[Place]) -> list[_NamedFile]:
-    """Return the files that are sessions by their names."""
-    suffixes = (SUFFIX, TRANSCRIPT_SUFFIX) if any(map(_takes_transcripts, places)) else SUFFIX
-    # omp never lists names that begin with a dot; pi checks only the suffix.
-    hides_dots = all(place.agent == "omp" for place in places)
-    return [file for file in files if file[0].endswith(suffixes) and not (hides_dots and file[0][0] == ".")]
-
-
 def _takes_transcripts(place: Place) -> bool:
     return place.agent == "indusagi" or place.source == "--root"
 
 
 def _why(error: OSError | None) -> str:
     return "the disk did not answer in time" if error is None else error.strerror or str(error)
-
-
-def _status(entry: os.DirEntry[str]) -> os.stat_result | OSError:
-    try:
-        return entry.stat()
-    except OSError as error:
-        return error
