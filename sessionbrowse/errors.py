@@ -25,7 +25,7 @@ class NotASession(SessionBrowseError):
 
 
 class Unreadable(NotASession):
-    """A file is missing, not permitted, not a regular file, or fails while it is read."""
+    """A file is missing, is not a regular file, may not be read, or fails while it is read."""
 
 
 class UnsupportedFormat(NotASession):
@@ -106,7 +106,7 @@ class NoSuchChange(CannotUndo):
 
 
 class LostForGood(CannotUndo):
-    """The data that an undo would restore is gone; `of_several` is its wording for several changes."""
+    """The data that an undo would restore is gone; `of_several` completes "3 sessions …" if several are lost."""
 
     def __init__(self, sentence: str, of_several: str) -> None:
         super().__init__(sentence)

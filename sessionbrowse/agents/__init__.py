@@ -1,4 +1,4 @@
-"""One file per agent program; `AGENTS` lists all four; the first of them that uses a shared store owns it."""
+"""The four agent programs, one module each. If several programs use the same store, the first in `AGENTS` owns it."""
 
 from __future__ import annotations
 

@@ -232,8 +232,8 @@ def read_settings(path: str, disk: Disk) -> dict[str, Any]:
 def custom_directories(value: str | None, around: Surroundings) -> Iterator[str]:
     """Yield the absolute directories that the value of a session directory setting can mean.
 
-    pi and atomic never make it absolute, so a relative one is below the directory in which the program was started. An
-    empty value yields none.
+    pi and atomic resolve a relative path against the directory in which they are started, so each directory in which
+    the user may start them gives one result. An empty value gives none.
     """
     path = configured_path(value, around.home) if value else None
     if path is None:
@@ -248,10 +248,10 @@ def custom_directories(value: str | None, around: Surroundings) -> Iterator[str]
 def configured_session_directories(
     around: Surroundings, global_settings: Sequence[str], project_settings: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield (directory, source) for the `sessionDir` setting in every directory in which the program may be started.
+    """Yield (session directory, source) from the `sessionDir` setting, for each directory a program may be started in.
 
-    The settings files are given in ascending priority; the last one with the key decides; `null` and "" mean the
-    default.
+    The settings files are given in ascending priority: the last file that has the key decides. `null` and "" mean the
+    default directory.
     """
     base = [read_settings(path, around.disk) for path in global_settings]
     for start in dict.fromkeys((around.cwd, *around.projects)):

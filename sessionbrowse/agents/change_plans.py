@@ -27,8 +27,8 @@ _SPACES = re.compile(" +")
 class AppendLine(Struct, frozen=True, kw_only=True):
     """The plan to append one entry to a session file.
 
-    If `parent_id` is unset, the parent is the last entry at that moment. `own_first` puts the keys of the entry's type
-    before its id, as the programs do for `custom`. `keep_mtime` restores the file's modification time afterwards.
+    If `parent_id` is unset, the parent is the file's last entry when the line is written. `own_first` writes `fields`
+    before the id, as the programs do for `custom` entries. `keep_mtime` restores the file's modification time.
     """
 
     type: str
@@ -67,13 +67,16 @@ def name_entry(name: str) -> AppendLine:
 
 
 def label_entry(target_id: str, label: str | None) -> AppendLine:
-    """Plan the entry that labels another entry; without a label the key is absent, which clears the older label."""
+    """Plan the entry that labels the entry `target_id`; with `label` None it clears the older label."""
     fields = {"targetId": target_id} if label is None else {"targetId": target_id, "label": label}
     return AppendLine(type="label", fields=fields)
 
 
 def checkout_entry(wanted_id: str | None, parent_id: str | None) -> AppendLine:
-    """Plan an entry that makes the program resume at the entry's parent; None means before the first entry."""
+    """Plan a hidden entry below `parent_id`; as the file's last entry it makes the program resume at that point.
+
+    `parent_id` None makes the program resume before the first entry. `wanted_id` is the entry that the user chose.
+    """
     fields = {"customType": CHECKOUT_TYPE, "data": {"checkout": wanted_id}}
     return AppendLine(type="custom", fields=fields, own_first=True, parent_id=parent_id, keep_mtime=False)
 

@@ -1,4 +1,4 @@
-"""Read the `.env` files that omp reads at its start; they can move its store. Grammar: Node's `util.parseEnv`."""
+"""Read the `.env` files that omp reads at its start; they can name another store. Grammar: Node's `util.parseEnv`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def parse(content: bytes | None) -> dict[str, str]:
 
 
 def expand(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Replace `$NAME` and `${NAME}` by values of the environment, then of earlier lines, as in a project's `.env`."""
+    """Replace `$NAME` and `${NAME}` in the values: by the environment's value, else by the value of an earlier line."""
     expanded: dict[str, str] = {}
 
     def replace(reference: re.Match[str]) -> str:

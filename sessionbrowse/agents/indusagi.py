@@ -62,12 +62,12 @@ def places(around: Surroundings) -> list[Place]:
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
-    """Return the folder name of a project in generation 1; its directory is not made absolute or normalised."""
+    """Return the folder name of a project in generation 1; the project's path is used as it is, even a relative one."""
     return dashed_folder(cwd)
 
 
 def slug_of(cwd: str) -> str:
-    """Return the folder name of a project in generations 2 and 3: each run of other characters becomes one dash."""
+    """Return the folder name in generations 2 and 3: every run of other characters than a-z, A-Z, 0-9 becomes `-`."""
     return "--" + re.sub(r"[^A-Za-z0-9]+", "-", cwd).strip("-") + "--"
 
 

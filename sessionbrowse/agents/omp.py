@@ -124,7 +124,7 @@ def companions(path: str | Path) -> list[Path]:
     """Return a session's artifact folder, leftovers of rewrites and lock files, but no blobs, which sessions share."""
     name = re.escape(Path(path).name)
     stem = Path(path).stem
-    # A backup must go too: omp up to 18.2 renames it to the session on its next listing.
+    # Backups are included: from one left behind, omp up to 18.2 would restore a deleted session.
     leftover = re.compile(rf"\.{name}\.(?:[0-9a-f]{{16}}\.tmp|lock(?:\.os)?)|{name}\.[0-9a-f]{{16}}\.bak")
     return beside(path, lambda other: other == stem or bool(leftover.fullmatch(other)))
 
@@ -148,7 +148,7 @@ def runtime_directories(around: Surroundings) -> RuntimeDirectories:
 
 
 def rename(title: str, has_slot: bool) -> RenamePlan:
-    """Plan a new title; an empty title has no source, so that omp may generate a title again (omp 18)."""
+    """Plan a new title with the source "user"; an empty one gets no source, so omp may generate a title (omp 18)."""
     source: Source | None = "user" if title else None
     return OverwriteSlot(title=title, source=source) if has_slot else InsertSlot(title=title, source=source)
 

@@ -25,7 +25,7 @@ SETTINGS = os.path.join(".pi", "settings.json")
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return the root with a folder per project, and the flat session directories that variables or settings name."""
+    """Return the root that has one folder per project, and the flat directories that variables or settings name."""
     agent_dir, env = agent_directory(around)
     source = AGENT_DIR if env else "default"
     found = [Place("pi", os.path.join(agent_dir, "sessions"), "projects", source, env, agent_dir)]

@@ -33,13 +33,13 @@ _HOMES = {
     "config": "settings_commands",
     "completion": "settings_commands",
 }
-"""The module of each command; commands without a row are in `change_commands`."""
+"""The module of each command; commands that are not listed here are in `change_commands`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; errors that a user can cause are never raised.
 
-    Without `argv`, it runs the command of this process, and ends the process instead of returning.
+    Without `argv`, the arguments of this process are used, and the process ends instead of returning.
     """
     from sessionbrowse.errors import SessionBrowseError
 

@@ -158,7 +158,7 @@ def run_relocate(arguments: argparse.Namespace) -> int:
     for session in moved.sessions:
         output.print_lines([clean(f"{session.source} → {session.target}")])
     verb = "would be moved" if moved.dry_run else "moved"
-    mended = f"; {len(moved.mended)} more name the new place of their parent" if moved.mended else ""
+    mended = f"; parent path updated in {len(moved.mended)} more" if moved.mended else ""
     output.note(f"{len(moved.sessions)} session{'' if len(moved.sessions) == 1 else 's'} {verb}{mended}")
     return 0
 

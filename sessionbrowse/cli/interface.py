@@ -1,6 +1,7 @@
 """Open the terminal interface: the commands `demo` and `pick`, and a start without a command.
 
-Without saved first rows the disk monitor is started before the interface is imported, to run in parallel.
+The disk monitor is started before the interface is imported, so that both run in parallel; if the first rows are
+saved from the last run, it can start later.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def _found_by_query(scope: Scope, text: str, sort: str, filters: dict[str, Any])
 
 
 def _note_projects(directories: Sequence[str]) -> None:
-    """Record data that identifies these repositories after a move; the output is already printed by then."""
+    """Record data that identifies these repositories after they are moved; called after the output is printed."""
     sys.stdout.flush()
     if directories:
         from sessionbrowse.store.find import moved_projects

@@ -57,7 +57,7 @@ def run_resume(arguments: argparse.Namespace) -> int:
 def _check_out(arguments: argparse.Namespace, located: Located) -> None:
     from sessionbrowse.services.change.checkout import checkout
 
-    # The user has already been asked about a running program; only omp loses data if a line is added to its open file.
+    # The user has already confirmed if a program is running. Only omp loses data if a line is added to its open file.
     force = arguments.force or located.agent != "omp"
     checked_out = checkout(target_of(located, arguments.ref), arguments.at, force=force)
     for note in checked_out.notes:

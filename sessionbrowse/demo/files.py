@@ -21,7 +21,7 @@ def write(path: Path, lines: Iterable[bytes], time_ms: int) -> None:
 
 
 def as_v1(entry: Json, entries: Sequence[Json]) -> Json:
-    """Return an entry as pi wrote it before 0.31: without ids, and with the first kept entry as a line number."""
+    """Return an entry as pi wrote it before 0.31: without ids; compactions name their first kept entry by line."""
     v1 = {key: value for key, value in entry.items() if key not in ("id", "parentId", "firstKeptEntryId")}
     if "firstKeptEntryId" in entry:
         ids = [other["id"] for other in entries]

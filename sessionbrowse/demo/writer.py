@@ -37,7 +37,7 @@ _APIS = {
     "google": "google-generative-ai",
     "kimi": "openai-completions",
 }
-_PROMPT_TOKENS = 8_400  # size of the system prompt with its tools
+_PROMPT_TOKENS = 8_400  # tokens of the system prompt and the tools' descriptions
 _CALL_PREFIX = {"anthropic": "toolu_01", "openai": "call_", "google": "call_", "kimi": "call_"}
 
 
@@ -126,15 +126,15 @@ class Story:
         return self.message("toolResult", {**body, "isError": failed}, output)
 
     def run(self, command: str, output: str, *, failed: bool = False) -> str:
-        """Append a shell command of the assistant and its output."""
+        """Append the assistant's tool call that runs a shell command, and the command's output."""
         return self.use("bash", {"command": command}, output, failed=failed)
 
     def grep(self, pattern: str, path: str, output: str) -> str:
-        """Append a search of files by the assistant and its output."""
+        """Append the assistant's tool call that searches files, and the tool's output."""
         return self.use("grep", {"pattern": pattern, "path": path}, output)
 
     def write(self, path: str, content: str, output: str) -> str:
-        """Append the writing of a file by the assistant and the tool's output."""
+        """Append the assistant's tool call that writes a file, and the tool's output."""
         return self.use("write", {"path": path, "content": content}, output)
 
     def edit(self, path: str, line: int, old: Sequence[str], new: Sequence[str], *, say: str = "") -> str:
@@ -187,7 +187,7 @@ class Story:
         return self.add(self.session.append_compaction, summary, keep_from, before, **extra)
 
     def leave(self, target_id: str | None, summary: str = "") -> None:
-        """Move the leaf back to an entry; `summary`, if given, is the agent's summary of the branch left."""
+        """Move the leaf back to an entry; `summary` is the agent's summary of the branch that the user leaves."""
         self._tick(20, 90)
         if summary:
             self.add(self.session.branch_with_summary, target_id, summary)

@@ -40,7 +40,7 @@ def decode_line(line: bytes) -> Header | TitleSlot | Entry | BadLine:
 
 
 def from_json(value: Json) -> Header | TitleSlot | Entry:
-    """Turn a decoded line into its struct; any other JSON value, or an unknown type, becomes an `UnknownEntry`."""
+    """Turn a decoded line into its struct; an object of unknown type, or no object, becomes an `UnknownEntry`."""
     if not isinstance(value, dict):
         return UnknownEntry(type="", raw=value)
     kind = value.get("type")

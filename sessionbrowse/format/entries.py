@@ -352,7 +352,7 @@ class SessionInfoEntry(EntryBase, frozen=True, kw_only=True):
 
 
 class ContextEdit(EntryBase, frozen=True, kw_only=True):
-    """An edit of an earlier entry as the model receives it (pi 0.87): `replacement` is new content, None hides it."""
+    """A change of an earlier entry for the model only (pi 0.87): `replacement` is new content, None hides the entry."""
 
     target_id: str | None = None
     replacement: dict[str, Json] | None = None

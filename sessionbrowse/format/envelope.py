@@ -254,7 +254,7 @@ def _of_transcript(value: dict[str, Json]) -> Envelope:
 
 
 class _Oddities:
-    """Reads the values of an entry in an unusual form and collects its problems, the worst first."""
+    """Reads the values of an entry that has an unusual form, and collects the entry's problems, the worst first."""
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 REFUSALS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""The errors by which a decoder refuses a line."""
+"""The exceptions that a decoder raises for a line that is not ordinary."""
 
 
 class OrdinaryCost(Struct, gc=False):
@@ -189,7 +189,7 @@ class OrdinaryCustom(_WithoutModel, gc=False, tag_field="type", tag="custom"):
 OrdinaryLine = OrdinaryMessage | OrdinaryModelChange | OrdinaryLevelChange | OrdinaryCustom
 
 decode_ordinary = msgspec.json.Decoder(OrdinaryLine).decode
-"""Decode one ordinary line, with or without newline; raise one of `REFUSALS` for every other line."""
+"""Decode one ordinary line, with or without newline; raise one of `REFUSALS` for a line that is not ordinary."""
 decode_with_tools = msgspec.json.Decoder(
     MessageWithTools | OrdinaryModelChange | OrdinaryLevelChange | OrdinaryCustom
 ).decode
@@ -197,7 +197,10 @@ decode_with_tools = msgspec.json.Decoder(
 
 
 def decode_each(lines: Iterable[bytes], decode: Callable[[bytes], Any], refused: Any) -> tuple[list[Any], list[int]]:
-    """Decode every line; return the results and the numbers of refused lines, whose result is the value `refused`."""
+    """Decode every line; return one result for each line, and the positions of the lines that `decode` refused.
+
+    The result of a refused line is the value `refused`.
+    """
     decoded: list[Any] = []
     numbers: list[int] = []
     rest = map(decode, lines)
@@ -206,12 +209,12 @@ def decode_each(lines: Iterable[bytes], decode: Callable[[bytes], Any], refused:
             decoded.extend(rest)
             return decoded, numbers
         except REFUSALS:
-            # `extend` has kept the lines before the refused one, and `rest` continues after it.
+            # `extend` has already added the results before the refused line; `rest` continues with the next line.
             numbers.append(len(decoded))
             decoded.append(refused)
 
 
 def beyond_ascii(lines: Sequence[bytes]) -> list[int]:
-    """Return the numbers of the lines that contain a byte beyond ASCII."""
+    """Return the positions of the lines that contain a byte beyond ASCII, counted from 0."""
     are_ascii = list(map(bytes.isascii, lines))
     return [number for number, is_ascii in enumerate(are_ascii) if not is_ascii] if False in are_ascii else []

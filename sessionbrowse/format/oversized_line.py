@@ -1,7 +1,7 @@
 """Shorten a line that is too large or nested too deeply: cut long strings, close long or deep lists and objects early.
 
 The line is streamed once; the result is a small record that is decoded like any other line. It keeps all keys of the
-entry and of its message, with id, parent, role and usage; texts, images and tool data are cut at their ends. A
+entry and of its message, with id, parent, role and usage; long texts, images and tool data lose their ends. A
 container is a JSON list or object.
 """
 
@@ -131,7 +131,10 @@ class BigLine:
         return end + 1
 
     def _skips_all(self, piece: bytes, at: int) -> bool:
-        """Skip the rest of the piece if the skipped container does not end in it; only brackets are counted."""
+        """Tell whether the container being skipped ends after this piece; if so, skip the whole rest of the piece.
+
+        This is fast, because only brackets are counted.
+        """
         structure = _STRING.sub(b"", piece[at:])
         quote = structure.find(b'"')
         open_string = b"" if quote < 0 else structure[quote + 1 :]

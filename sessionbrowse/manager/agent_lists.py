@@ -85,7 +85,10 @@ def _read(path: str, agent: str) -> SessionInfo | None:
 def directory_of(
     cwd: str, session_dir: str | os.PathLike[str] | None, agent: str, around: Surroundings
 ) -> tuple[str, bool]:
-    """Return the sessions folder, and True if several projects share it, so that the headers' cwd decides."""
+    """Return the folder of a project's sessions, and True if other projects share the folder.
+
+    In a shared folder, the directory in a session's header tells the session's project.
+    """
     own = default_session_dir(cwd, agent, around)
     if session_dir is None:
         return own, False

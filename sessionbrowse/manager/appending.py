@@ -175,13 +175,13 @@ class SessionAppender(SessionReader):
     # ---- pi ------------------------------------------------------------------------------------------------
 
     def append_usage(self, kind: str, provider: str, model: str, usage: Json, note: str | None = None) -> EntryObject:
-        """Record the cost of a model call outside the conversation, and return the entry (pi 0.86)."""
+        """Record the cost of a model call that is not an answer, and return the entry (pi 0.86)."""
         self._only("append_usage", "pi")
         fields = {"kind": kind, "provider": provider, "model": model, "usage": plain(usage)}
         return self._memory.by_id[self._append("usage", fields | ({"note": note} if note else {}))]
 
     def append_context_edit(self, target_id: str, replacement: Json) -> str:
-        """Hide an earlier message from the model (None), or replace its content (`{"content": …}`); return the new id.
+        """Replace the content of an earlier message for the model, or hide the message (None); return the edit's id.
 
         Raises:
             NoSuchEntry: the entry is unknown or not on the branch.
@@ -218,7 +218,7 @@ class SessionAppender(SessionReader):
         return self._append_aside("message", {"message": plain(message)}, parent_id)
 
     def append_model_usage(self, usage: Json, parent_id: str | None) -> str:
-        """Record a model call outside the conversation below the entry that caused it; return the entry's id (omp 18).
+        """Record a model call that is not an answer, as a child of its cause; return the entry's id (omp 18).
 
         `usage` has the entry's own keys: `purpose`, `role`, `api`, `provider`, `model`, `usage`, `stopReason`, …
         """
@@ -319,7 +319,7 @@ class SessionAppender(SessionReader):
         from_hook: bool | UnsetType = UNSET,
         usage: Optional = UNSET,
     ) -> str:
-        """Move the leaf to an entry (None: before the first), append a summary of the branch left, and return its id.
+        """Move the leaf to an entry (None: before the first), append a summary of the old branch, and return its id.
 
         In pi `fromId` is the old leaf (0.84.3), in the others the new leaf; it is "root" if there is no leaf. omp
         writes `from_hook` as `fromExtension`; only pi and atomic write `usage`.

@@ -29,7 +29,7 @@ from sessionbrowse.text import clean, iso_ms
 
 
 class Placed(Struct, frozen=True):
-    """The result of an append: the ids of the entry and its parent, and a flag for writes of other programs."""
+    """The result of an append: the new entry's id, its parent's id, and True if another program wrote before it."""
 
     entry_id: str
     parent_id: str | None

@@ -10,7 +10,7 @@ from sessionbrowse.format.entry_types import type_name
 Json = Any
 
 _LARGEST_PLAIN = 1e21
-"""Smallest whole number that JavaScript writes with an exponent."""
+"""JavaScript writes whole numbers below this limit in plain digits, without an exponent."""
 
 
 def plain(value: Json) -> Json:

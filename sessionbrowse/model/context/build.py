@@ -37,9 +37,9 @@ def build(session: Session, at: int | None = None) -> Context:
 
 
 def first_place_sent(session: Session, before: int) -> int | None:
-    """Return the first position on the active branch, below `before`, whose entry is in the context at the leaf.
+    """Return the position on the active branch of the first entry in the context, None if it is not less than `before`.
 
-    Returns None if there is none. For pi and indusagi the messages after that position are not decoded.
+    The context is that at the leaf. For pi and indusagi the messages after that position are not decoded.
     """
     path = session.active_branch()
     if session.rules.context in ("pi", "indusagi") and not session.is_transcript:

@@ -63,7 +63,7 @@ def build(session: Session, path: list[int]) -> Context:
 
 
 def first_place_sent(session: Session, path: list[int], before: int, *, older: bool) -> int | None:
-    """Return the first position below `before` whose entry is in the context, None if there is none.
+    """Return the position on the path of the first entry in the context, None if it is not less than `before`.
 
     Decodes few entries. `older` selects the rule of `build_older`.
     """

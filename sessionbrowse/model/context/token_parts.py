@@ -45,7 +45,7 @@ _PART_OF_ROLE: dict[str, Part] = {
 
 
 def tokens_by_part(messages: Iterable[ContextMessage]) -> dict[Part, int]:
-    """Return the estimated tokens of each part that has any; their sum is that of the messages."""
+    """Return the estimated tokens of each part that has any; their sum is the estimate for all the messages."""
     totals: dict[Part, int] = dict.fromkeys(PARTS, 0)
     for message in messages:
         for part, tokens in _split(message):
@@ -61,7 +61,7 @@ def _split(message: ContextMessage) -> list[tuple[Part, int]]:
     is_answer = isinstance(message.message, AssistantMessage)
     weights = [(_part_of(block, own), _alone(block, is_answer)) for block in message.blocks]
     whole = sum([weight for _, weight in weights])
-    # The tokens may all be outside of the blocks: a command and its output, or names of sections.
+    # All tokens may come from fields outside of the blocks, such as a command and its output.
     if whole == 0:
         return [(own, message.tokens)]
     if not is_answer and whole < message.tokens:

@@ -26,7 +26,7 @@ class DecodedLines(Struct):
     """Consecutive lines, each with its newline, and their decoded entries.
 
     `kinds` has one byte for each line: `OTHER`, `USER`, `ANSWER` or `RESULT`. A line that the decoder refused has
-    `REFUSED` as its entry and its number in `refused`; an entry that is no message has None in `messages`.
+    `REFUSED` as its entry and its position in `refused`; an entry that is no message has None in `messages`.
     """
 
     lines: list[bytes]
@@ -36,7 +36,7 @@ class DecodedLines(Struct):
     refused: list[int]
 
     def part(self, begin: int, end: int) -> DecodedLines:
-        """Return the lines from `begin` to `end`; none of them was refused."""
+        """Return the part from position `begin` to before `end`, which must not contain a refused line."""
         here = slice(begin, end)
         return DecodedLines(self.lines[here], self.entries[here], self.messages[here], self.kinds[here], [])
 
@@ -58,7 +58,7 @@ def decode_block(lines: list[bytes], decode: Callable[[bytes], Any]) -> DecodedL
 
 
 def of_kind(values: Sequence[Any], kinds: bytes, kind: int) -> list[Any]:
-    """Return the items of `values` whose lines are of this kind."""
+    """Return the items of `values` that belong to lines of this kind; `values` and `kinds` have one item per line."""
     return list(compress(values, kinds.translate(_IS_KIND[kind])))
 
 
@@ -68,11 +68,11 @@ def messages_only(kinds: bytes) -> bytes:
 
 
 def odd_lines(block: DecodedLines, *, cut_at_separators: bool) -> list[int]:
-    """Return the numbers of the odd lines, which the reader must decode in full.
+    """Return the positions of the unusual lines, which the reader must decode in full.
 
-    These are refused lines; lines that are not UTF-8, which the decoder does not check in values that it skips; with
-    `cut_at_separators` lines that Node's readline, and so pi's list, would cut; and results of omp's subagents, whose
-    `details` contain their usage.
+    These are lines that the decoder refused; lines that are not UTF-8, which the decoder does not notice in values
+    that it skips; results of omp's subagents, whose `details` contain their usage; and, with `cut_at_separators`, lines
+    with U+2028 or U+2029, at which pi's list would cut them.
     """
     lines = block.lines
     odd = [number for number in beyond_ascii(lines) if _is_odd_text(lines[number], cut_at_separators)]
@@ -84,7 +84,10 @@ def odd_lines(block: DecodedLines, *, cut_at_separators: bool) -> list[int]:
 
 
 def ordinary_runs(block: DecodedLines, *, cut_at_separators: bool) -> Iterator[tuple[int, int, bool]]:
-    """Yield runs of ordinary lines, and each odd line alone, in order: first line, line after the last, is_ordinary."""
+    """Split a block into runs of ordinary lines and single unusual lines, in order.
+
+    Yields for each the position of its first line, the position after its last line, and True if it is ordinary.
+    """
     begin = 0
     for odd in odd_lines(block, cut_at_separators=cut_at_separators):
         if begin < odd:
@@ -106,7 +109,7 @@ def newest_message_ms(block: DecodedLines) -> float:
 
 
 def last_moment(entries: Sequence[Any], messages: Sequence[Any]) -> float:
-    """Return the latest time of messages in milliseconds, else 0; a message without a time has that of its entry."""
+    """Return the latest time of the messages in milliseconds, else 0; a missing time is replaced by the entry's."""
     own: list[float | None] = [message.timestamp for message in messages]
     try:
         return max([0, *own])  # type: ignore[type-var, return-value]
@@ -132,7 +135,7 @@ def add_costs(cost: float, costs: Sequence[float]) -> float:
 
 
 def answers_by_model(block: DecodedLines) -> dict[str, list[int]]:
-    """Return the numbers of the answers by `provider/model`; mostly there is only one model."""
+    """Map each `provider/model` to the positions of its answers' lines; fast for the usual case of only one model."""
     answers, numbers = (
         of_kind(block.messages, block.kinds, ANSWER),
         of_kind(range(len(block.kinds)), block.kinds, ANSWER),

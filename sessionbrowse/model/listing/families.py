@@ -26,7 +26,7 @@ def is_stub(summary: Summary) -> bool:
 
 
 def families(summaries: Sequence[Summary]) -> dict[str, int]:
-    """Return the number of the family of each session, by path; only families with two or more members count.
+    """Return family numbers by session path; sessions of one family have the same number, others are left out.
 
     Members of one family are a fork and its parent, forks of one parent that is gone, a subagent's run and the session
     that started it, files that begin with the same header, and the stubs of one directory.

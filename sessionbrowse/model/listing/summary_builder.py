@@ -73,7 +73,7 @@ class SummaryBuilder:
         return self._first_at
 
     def progress(self) -> SummaryProgress:
-        """Return the state so far, with which `resume` continues; the caller must keep the entries read."""
+        """Return the state so far, with which `resume` continues; the caller must also keep the `Columns`."""
         return SummaryProgress(
             self._messages,
             self._name,
@@ -87,7 +87,7 @@ class SummaryBuilder:
         )
 
     def resume(self, progress: SummaryProgress, columns: Columns) -> None:
-        """Continue from `progress`, the state after `entries`; the first message may stay cut."""
+        """Continue from `progress`, the state after the entries in `columns`; a shortened first message stays so."""
         self._entries = len(columns)
         self._messages, self._name = progress.messages, progress.name
         self._first, self._first_of_others = progress.first, progress.first_of_others
@@ -121,7 +121,7 @@ class SummaryBuilder:
         self._note_model(index, envelope)
         self._note_mark(index, envelope)
         if self._rules.list_splits_at_separators and any(mark in record.raw for mark in SEPARATORS):
-            # pi's list reads with node's readline, which cuts the line there and cannot parse the pieces.
+            # pi's list reads with Node's readline, which cuts a line at these characters; pi cannot parse the pieces.
             return
         if envelope.type == "session_info":
             self._name = next_name(self._rules, self._name, envelope)
@@ -136,7 +136,7 @@ class SummaryBuilder:
     def add_lines(self, lines: list[bytes], offset: int) -> None:
         """Add whole lines, each with its newline; `offset` is the position of the first in the file.
 
-        Ordinary lines are decoded in blocks; the reader decodes every other line in full.
+        Ordinary lines are decoded fast, many at a time; the reader decodes all remaining lines in full.
         """
         begin = 0
         while begin < len(lines) and not self._takes_ordinary_lines():
@@ -155,7 +155,7 @@ class SummaryBuilder:
                 offset = self._add_line(lines[begin], offset)
 
     def add_ordinary(self, block: DecodedLines, offset: int) -> None:
-        """Add ordinary lines, the first one at `offset`."""
+        """Add ordinary lines that were decoded; the first one begins at `offset` of the file."""
         if self._first is None and USER in block.kinds:
             self._find_first(block, offset)
         lineage, index, kinds = self._lineage, self._entries, block.kinds
@@ -233,7 +233,7 @@ class SummaryBuilder:
         )
 
     def _takes_ordinary_lines(self) -> bool:
-        """Tell whether the state allows blocks: the header and, for omp, the first message are known."""
+        """Tell whether ordinary lines may be decoded in blocks: after the header and, for omp, the first message."""
         reader = self._reader
         return (
             self._texts is None

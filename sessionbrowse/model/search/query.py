@@ -71,7 +71,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 def may_be_in(query: SearchQuery, line: bytes) -> bool:
     """Tell whether a line of a session file may contain the query's words, without decoding it.
 
-    Plain ASCII text is written unchanged in its line, except for the case.
+    The words are searched in the bytes of the line; lines with escapes or with bytes beyond ASCII always pass.
     """
     if not line.isascii() or b"\\u" in line:
         return True

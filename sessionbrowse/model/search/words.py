@@ -85,7 +85,10 @@ def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
 
 
 def _block_of(text: str, wanted: int) -> tuple[int, int]:
-    """Return the offsets, in `literal(text)` and in `text`, of the block with `wanted`; whole blocks fold fast."""
+    """Return where the block that contains the offset `wanted` begins, in `literal(text)` and in `text`.
+
+    Blocks are folded as a whole, which is fast.
+    """
     folded_at = at = 0
     while True:
         end = at + _BLOCK

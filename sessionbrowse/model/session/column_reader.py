@@ -1,4 +1,4 @@
-"""Read lines into columns: ordinary messages in blocks, every other line with the `Reader`."""
+"""Read lines into `Columns`: ordinary messages many at a time, all remaining lines with the `Reader`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from sessionbrowse.model.session.records import Reader, Record, is_utf8
 
 
 class ColumnReader:
-    """Adds the entries of one file to columns, block by block."""
+    """Adds the entries of one file to `columns`, block by block."""
 
     def __init__(self, reader: Reader, columns: Columns) -> None:
         self.reader = reader
         self.columns = columns
         self.ordinals: list[int] = []
-        """The position among all records of each entry that is no ordinary message; only versions before 3 need it."""
+        """For each entry that is no ordinary message, its position among all records; only versions 1 and 2 need it."""
 
     def add_block(self, block: LineBlock) -> None:
         """Add the entries of the next block."""
@@ -93,5 +93,5 @@ class ColumnReader:
             self.record(record)
 
 
-# The placeholder for a line that the decoder refused.
+# The placeholder for a line that is not ordinary and not decoded yet.
 _UNREAD = OrdinaryCustom("", None, "")

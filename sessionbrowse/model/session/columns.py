@@ -45,7 +45,7 @@ class Kinds:
 
 
 class _Heard(dict[str, int]):
-    """The codes of messages whose kinds differ only in the role, by role."""
+    """Maps a role to the code of its messages, for messages whose kinds differ only in the role (all but answers)."""
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
@@ -83,7 +83,7 @@ class Columns:
         return len(self.sizes)
 
     def add(self, envelope: Envelope, line: int, offset: int, size: int) -> None:
-        """Add an entry whose envelope is known."""
+        """Add one entry, given as its envelope (see `Envelope`) with its position in the file."""
         self.kept[len(self.sizes)] = envelope
         self.ids.append(envelope.id)
         self.parent_ids.append(envelope.parent_id)
@@ -104,9 +104,9 @@ class Columns:
     ) -> None:
         """Add consecutive ordinary messages, decoded by `ordinary_line`.
 
-        `sizes` and `offsets` belong to their lines; the first line has the number `line` in the file. `others` are the
-        envelopes of entries among them that are no ordinary messages, by position in `entries`, ascending; their items
-        in `entries` are placeholders.
+        `sizes` and `offsets` are those of the entries' lines; `line` is the number of the first line in the file. An
+        entry among them that is no ordinary message has a placeholder in `entries`, and its envelope in `others`, which
+        maps positions in `entries`, ascending, to envelopes.
         """
         first = len(self.sizes)
         self.ids += [entry.id for entry in entries]
@@ -183,7 +183,7 @@ class Columns:
 
 
 def kind_of(envelope: Envelope) -> Kind:
-    """Return the kind of an entry."""
+    """Return the kind of the entry that has this envelope."""
     return Kind(
         envelope.type,
         envelope.role,
@@ -197,7 +197,7 @@ def kind_of(envelope: Envelope) -> Kind:
 
 
 def joined(first: Columns, then: Columns) -> Columns:
-    """Return the columns of two consecutive parts of a file as one."""
+    """Join the columns of two consecutive parts of a file."""
     if not len(first):
         return then
     columns = Columns(first.kinds.all)
@@ -219,7 +219,7 @@ def joined(first: Columns, then: Columns) -> Columns:
 def columns_of(
     envelopes: Iterable[Envelope], lines: Sequence[int], offsets: Sequence[int], sizes: Sequence[int]
 ) -> Columns:
-    """Return the columns of entries whose envelopes are all known."""
+    """Make columns from the envelopes of all entries and the positions of their lines in the file."""
     columns = Columns()
     for envelope, line, offset, size in zip(envelopes, lines, offsets, sizes, strict=True):
         columns.add(envelope, line, offset, size)

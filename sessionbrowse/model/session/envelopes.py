@@ -65,7 +65,10 @@ class Envelopes(Sequence[Envelope]):
             yield envelope
 
     def many(self, indexes: Sequence[int]) -> Iterator[tuple[int, Envelope]]:
-        """Yield the index and envelope of each entry, given in file order; adjacent entries are read at once."""
+        """Yield the index and envelope of each of these entries; adjacent entries are read at once.
+
+        The indexes must be in file order.
+        """
         kept = self._columns.kept
         for run in runs(indexes, self._columns):
             start, block = self._columns.offsets[run[0]], b""
@@ -96,7 +99,7 @@ class Envelopes(Sequence[Envelope]):
 
 
 def runs(indexes: Sequence[int], columns: Columns) -> Iterator[list[int]]:
-    """Yield entries, given in file order, in runs of at most `MAX_RUN_BYTES` of the file."""
+    """Split indexes of entries, given in file order, into runs of at most `MAX_RUN_BYTES` of the file."""
     run: list[int] = []
     for index in indexes:
         if run and columns.offsets[index] + columns.sizes[index] - columns.offsets[run[0]] > MAX_RUN_BYTES:

@@ -166,7 +166,7 @@ class Reader:
         return self._lines
 
     def skip_ordinary(self, lines: int) -> None:
-        """Count ordinary lines after the header that other code decoded."""
+        """Count lines that follow the header and that other code has decoded instead of this reader."""
         self._lines += lines
         self._records += lines
 
@@ -197,7 +197,7 @@ class Reader:
                 self.unlisted = "does not list it: its header has no text id"
 
     def report(self, line: int, offset: int, reason: str) -> None:
-        """Add a problem; beyond a limit problems are only counted."""
+        """Add a problem; after `MAX_PROBLEMS` of them, further ones are only counted."""
         self.problem_count += 1
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(Problem(line, offset, reason))
@@ -207,7 +207,7 @@ class Reader:
         if isinstance(envelope, BadLine):
             fused = first_of_fused(line) if self.rules.keeps_first_of_fused else None
             if fused is None:
-                # pi may still be writing: an unfinished last line is not damage that anybody made.
+                # pi may still be writing the last line, so an unfinished one is not called damaged.
                 reason = "unfinished last line" if torn and envelope.reason.startswith("torn") else envelope.reason
                 self.report(self._lines, offset, reason)
                 return None

@@ -168,7 +168,7 @@ class Session:
         return self.branch(self.leaf) if self.leaf_id else []
 
     def raw(self, index: int) -> bytes:
-        """Read the bytes of the entry's line, without newline, from the file; there are fewer if the file shrank.
+        """Read the bytes of the entry's line, without newline, from the file; the end is missing if the file shrank.
 
         Raises:
             Unreadable: the file is gone or cannot be read.
@@ -178,8 +178,8 @@ class Session:
     def entry(self, index: int) -> Entry:
         """Read and decode the whole entry from the file; entries of versions 1 and 2 are migrated.
 
-        A line that is no entry of the format, such as a later header of omp, becomes an `UnknownEntry`, and so does a
-        line that changed meanwhile.
+        A line that is no entry of the format, such as a second header, becomes an `UnknownEntry`. So does a line that
+        changed since the session was opened.
 
         Raises:
             Unreadable: the file is gone or cannot be read.

@@ -39,9 +39,9 @@ def messages_left_behind(session: Session, newest: int) -> int:
 def is_left_behind(
     newest: int, leaf: int, count: int, parent: Callable[[int], int], is_move_at: Callable[[int], bool]
 ) -> bool:
-    """Tell whether the newest message is not on the path to a leaf, without a deliberate move of the user.
+    """Tell whether the newest message is not on the path to a leaf, although the user did not move the leaf on purpose.
 
-    Entries are indexes in file order, below `count`; `parent` may lead into a loop.
+    `newest` and `leaf` are indexes of entries, `count` is the number of entries. Parents may form a loop.
     """
     if newest == ROOT:
         return False

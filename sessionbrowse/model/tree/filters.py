@@ -42,7 +42,7 @@ _USER_PROMPT_TYPES = frozenset({"skill-prompt", "collab-prompt"})
 def shown(session: Session, filter_name: str, leaf: int | None) -> bytes:
     """Return 1 for every entry that a filter shows, 0 for the others; an unknown filter is the default one.
 
-    No filter shows pi's `usage` entries, nor answers without text, unless one is the leaf or ended by an error.
+    No filter shows pi's `usage` entries. Answers without text are shown only if they are the leaf or ended by an error.
     """
     columns = session.columns
     match filter_name:

@@ -10,9 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 Trail: TypeAlias = "tuple[int, bool, Trail] | None"
-"""The connectors of a row's ancestors as a linked list, innermost first: level, True if siblings follow, the rest.
+"""A linked list of the ancestors of a row that have a connector (`├─` or `└─`), nearest ancestor first.
 
-It is linked because a tuple for each row would take quadratic memory for thousands of nested branches.
+Each link is (level of the connector, True if siblings of the ancestor follow, next link).
+
+The list is linked because a tuple for each row would take quadratic memory for thousands of nested branches.
 """
 
 

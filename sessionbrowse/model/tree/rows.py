@@ -88,7 +88,10 @@ _Place = tuple[int, int, Literal["mid", "last"] | None, Trail]
 
 
 def _placed(session: Session, whole: TreeLayout, shape: Shape) -> Iterator[_Place]:
-    """Yield index, level, connector and trail of every entry to show; omp indents as if it showed all entries."""
+    """Yield the fields `index`, `level`, `connector` and `trail` of the `Row` of every shown entry.
+
+    omp indents rows as if all entries were shown.
+    """
     if session.rules.tree != "omp":
         return _places(shape, is_omp=False)
     chosen = set(shape.order)
@@ -96,7 +99,7 @@ def _placed(session: Session, whole: TreeLayout, shape: Shape) -> Iterator[_Plac
 
 
 def _places(shape: Shape, *, is_omp: bool) -> Iterator[_Place]:
-    """Yield index, level, connector and trail of every entry of a tree of shown entries.
+    """Yield the fields `index`, `level`, `connector` and `trail` of the `Row` of every entry in `shape`.
 
     Children of a branch point are one level deeper than it; in pi the only child of such a child is one more level
     deeper. Other only children stay on their parent's level. Several roots are children of an invisible one, which is

@@ -86,7 +86,7 @@ class TreeLayout:
         return Shape(chosen, above, count, last)
 
     def in_order(self, chosen: Collection[int]) -> list[int]:
-        """Return entries in display order; entries that are not in it are left out."""
+        """Return the given entries in display order, without those that the tree does not contain."""
         places = self._places[0]
         return sorted([index for index in chosen if places[index] >= 0], key=places.__getitem__)
 
@@ -112,7 +112,10 @@ class TreeLayout:
 
     @cached_property
     def _places(self) -> tuple[list[int], list[int]]:
-        """Return each entry's position in display order, and that after its last descendant; `ROOT` is above all."""
+        """Return two lists by entry: its position in display order, and the position after its last descendant.
+
+        The item at index `ROOT` stands for an invisible root above all entries.
+        """
         size, parents = len(self._parents) + 1, self._parents
         places, ends = [ROOT] * size, [0] * size
         for place, index in enumerate(self._order):

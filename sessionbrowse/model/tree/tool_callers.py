@@ -37,16 +37,17 @@ def caller_of(session: Session, index: int, call_id: str) -> int | None:
 
 
 def learn_calls(session: Session, before: Session | None = None) -> None:
-    """Read a session's answers in advance if its rows will need them; reuse those read for its older state `before`.
+    """Find in advance which answer made each tool call, if the rows of the tree will need it.
 
-    For background threads: it reads much of the file.
+    `before` is the same session before its file grew: its results are reused. This reads much of the file, so only
+    background threads call it.
     """
     if session.columns.calls_repeat:
         _makers_of(session, before)
 
 
 def _makers_of(session: Session, before: Session | None = None) -> Makers:
-    """Return the answers that made each call; reads every answer of the session."""
+    """Map each tool call to the answers that made it; this reads every answer of the session."""
     makers = _MAKERS.get(session)
     if makers is None:
         known = _MAKERS.get(before) if before is not None else None
