@@ -22,11 +22,11 @@ import msgspec
 Received = TypeVar("Received")
 
 _PLAIN, _WITH_SURROGATES = b"\0", b"\1"
-"""First byte of a frame: its texts are unchanged, or every text is re-encoded (UTF-8 bytes read as Latin-1)."""
+"""First byte of a frame with plain texts; of a frame with re-encoded texts (UTF-8 bytes read as Latin-1)."""
 
 
 class Channel(Generic[Received]):
-    """One end of a message channel between two processes; holds the other process too if this process started it.
+    """One end of a message channel between two processes; also holds the other process if this one started it.
 
     Messages are msgspec structs, tagged if there are several kinds; `receives` is the union of the types of incoming
     messages. Several threads may send; only one may receive.

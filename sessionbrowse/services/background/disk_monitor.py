@@ -56,7 +56,7 @@ SLICE = 400
 """Maximum number of sessions in one message, so that the browser can process it between two key presses."""
 BATCH_SECONDS = 0.05
 LONG_BYTES = 16 * 1024 * 1024
-"""Size in bytes from which a file is slow to read; the summaries already read are sent before it."""
+"""Size in bytes from which a file is slow to read; the summaries read so far are sent before it is read."""
 REREAD_SECONDS = 0.15
 """Minimum time between two readings of changed files."""
 SCAN_SHARE = 10
@@ -138,7 +138,7 @@ class DiskMonitor:
         self._send(IndexRead())
 
     def _send_newest(self, is_listed: Callable[[str], bool]) -> bool:
-        """Send the newest rows and the counts without reading all summaries; return False if there are none."""
+        """Send the newest rows and the counts without reading all summaries; return False without any rows."""
         listed = [row for row in self._summaries.rows(is_listed) if self._is_wanted(row)]
         newest = sorted(listed, key=lambda row: (-(row.modified or 0), -row.mtime_ns))[:FIRST_ROWS]
         rows = self._summaries.summaries(newest)
@@ -225,7 +225,7 @@ class DiskMonitor:
     def _watch(self) -> None:
         """Watch the session directories.
 
-        Watching visits every directory, so without an index the first rows are sent before.
+        Starting to watch visits every directory; so, without an index, the first rows are sent first.
         """
         self._is_watching = True
         self._watcher.watch([place.root for place in self._places])
@@ -350,8 +350,8 @@ class DiskMonitor:
         for summary in summaries:
             before = self._sent.get(summary.path)
             if before is not None and before.parent_session == summary.parent_session and not summary.parent_path:
-                # The parent of a session is found only after all sessions are read; until then keep the link sent
-                # before.
+                # The parent of a session is found only after all sessions are read; until then a summary keeps the
+                # parent that it was last sent with.
                 summary = replace(summary, parent_path=before.parent_path) if before.parent_path else summary
             if before != summary:
                 self._sent[summary.path] = summary
@@ -367,7 +367,7 @@ class DiskMonitor:
 
 
 def _listed(places: Sequence[Place]) -> Callable[[str], bool]:
-    """Return a function that tells from a path alone if the agent lists the session."""
+    """Return a function that tells, from a session's path alone, if its agent lists the session."""
     deep = {place.root.rstrip(os.sep) for place in places if place.kind == "projects"}
     flat = {place.root.rstrip(os.sep) for place in places if place.kind in ("folder", "flat")}
 

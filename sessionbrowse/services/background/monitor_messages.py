@@ -64,7 +64,7 @@ class DirectoryCount(Struct, frozen=True):
 
 
 class FirstRows(Struct, frozen=True, tag=True):
-    """The rows of the first screen and the counts of all sessions in the index; always the first message if sent."""
+    """The rows of the first screen and the counts of all sessions in the index; sent first, or not at all."""
 
     summaries: tuple[Summary, ...]
     directories: tuple[DirectoryCount, ...]
@@ -80,7 +80,7 @@ class SessionsFound(Struct, frozen=True, tag=True):
 
 
 class IndexRead(Struct, frozen=True, tag=True):
-    """All sessions in the index were sent; the later changes on disk follow."""
+    """All sessions in the index were sent; the changes on disk since then follow."""
 
 
 class SessionsGone(Struct, frozen=True, tag=True):

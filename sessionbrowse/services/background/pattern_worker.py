@@ -58,7 +58,7 @@ class PatternWorker:
         """Return the first match of a valid pattern in each text, None for a text without a match.
 
         Raises:
-            PatternStopped: it took longer than the limit, or the answer was cancelled; the process was killed.
+            PatternStopped: the search took too long or was cancelled, and its process was killed.
         """
         return [spans[0] if spans else None for spans in self.spans(pattern, texts, cancelled)]
 
@@ -73,7 +73,7 @@ class PatternWorker:
         """Return the first match of a valid pattern in each text, or with `every` all non-empty matches.
 
         Raises:
-            PatternStopped: it took longer than the limit, or the answer was cancelled; the process was killed.
+            PatternStopped: the search took too long or was cancelled, and its process was killed.
         """
         while not self._asking.acquire(timeout=POLL_SECONDS):
             if cancelled():

@@ -297,8 +297,8 @@ class SearchServer:
         for batch in scan(self._scope, cancelled=lambda: self._ended):
             summaries.update({each.path: each for each in batch.summaries})
             if len(summaries) >= enough:
-                # Each delivery repeats the search. As the number of sessions doubles each time, all repeated searches
-                # together cost about one full search.
+                # Each delivery repeats the search. The number of sessions doubles from delivery to delivery, so all
+                # repeated searches together cost about one full search.
                 enough = len(summaries) * 2
                 self._deliver(Snapshot(list(summaries.values())), last=False)
         self._deliver(Snapshot(list(summaries.values())), last=True)
@@ -316,7 +316,7 @@ class SearchServer:
             index.close()
 
     def _deliver(self, gathered: Snapshot | None, *, last: bool) -> None:
-        """Pass the scanned sessions to the answering thread; None if the scan failed, so that the known ones stay."""
+        """Pass the scanned sessions to the answering thread; with None, after a failed scan, it keeps the old ones."""
         self._scanned = (gathered, last)
         # The empty request wakes the answering thread.
         self._requests.put(None)

@@ -35,8 +35,8 @@ def archive(
     """Move a session to the archive, so that its program no longer lists it.
 
     Raises:
-        InUse: a program may have it open, and `force` is False.
-        RefusedWrite: it is archived already, its store has no archive, or another file has the new name.
+        InUse: a program may have the session open, and `force` is False.
+        RefusedWrite: the session is archived already, its store has no archive, or another file has the new name.
         WriteFailed: an I/O error occurred; nothing was moved.
     """
     context = context or ChangeContext.real()
@@ -58,8 +58,8 @@ def unarchive(target: Target, *, context: ChangeContext | None = None, group: st
     """Move an archived session back, so that its program lists it again; a session that omp packed is unpacked.
 
     Raises:
-        RefusedWrite: it is not archived, or another file has its old name.
-        WriteFailed: an I/O error occurred; it is where it was.
+        RefusedWrite: the session is not archived, or another file has its old name.
+        WriteFailed: an I/O error occurred; the session is still in the archive.
     """
     context = context or ChangeContext.real()
     with changing(context):

@@ -114,7 +114,7 @@ def write_checkout(
 
 
 def standing_at(session: Session) -> int | None:
-    """Return the entry at which the program resumes: the leaf, or the entry that a final check-out entry points to."""
+    """Return the entry at which the program resumes: the leaf; if the leaf is a check out, the entry it names."""
     leaf = session.leaf
     while leaf is not None and leaf != ROOT and session.kind(leaf).custom_type == CHECKOUT_TYPE:
         leaf = session.parents[leaf]
@@ -122,7 +122,7 @@ def standing_at(session: Session) -> int | None:
 
 
 def place_of(session: Session, index: int) -> CheckoutPoint:
-    """Return the point to resume at after checking out an entry: the entry itself; for a user message, its parent."""
+    """Return the point at which checking out an entry resumes: the entry itself; for a user message, its parent."""
     kind = session.kind(index)
     is_prompt = kind.type == "message" and kind.role == "user"
     if not is_prompt and (kind.type != "custom_message" or session.agent == "omp"):

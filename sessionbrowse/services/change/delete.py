@@ -93,8 +93,8 @@ def delete(
     """Delete a session with the files that belong to it, but not files that sessions share, such as omp's blobs.
 
     Raises:
-        NoTrash: the system's trash cannot take it; nothing was changed, and `into="own"` may work.
-        InUse: a program may have it open, and `force` is False.
+        NoTrash: the system's trash cannot take the session; nothing was changed, and `into="own"` may work.
+        InUse: a program may have the session open, and `force` is False.
         RefusedWrite, NotASession: the file does not exist, or may not be deleted.
         WriteFailed: an I/O error occurred; the error says where each file is.
     """

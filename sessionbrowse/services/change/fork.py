@@ -68,14 +68,15 @@ def fork(
 ) -> Forked:
     """Fork a session: copy all its branches, or with `at` only the path up to that entry.
 
-    At a user message the fork ends before it, and its text is returned. `cwd` is the directory of the new session (the
-    source's own if None); the new file is written to the folder in which the program keeps sessions of that directory.
-    `place` is the store in which the source was found, `session_dir` a target folder chosen by the user.
+    If `at` names a user message, the fork ends before that message, and its text is returned. `cwd` is the directory of
+    the new session (the source's own if None); the new file is written to the folder in which the program keeps
+    sessions of that directory. `place` is the store in which the source was found, `session_dir` a target folder chosen
+    by the user.
 
     Raises:
         NotASession: the source cannot be read, or is not a session.
-        RefusedWrite: its program could not continue such a fork. NoSuchEntry, AmbiguousReference: the entry is not
-        found.
+        RefusedWrite: the session's program could not continue the fork. NoSuchEntry, AmbiguousReference: the entry is
+        not found.
         WriteFailed: an I/O error occurred; there is no new file.
     """
     context = context or ChangeContext.real()
@@ -163,7 +164,7 @@ def refuse_without_answer(session: Session, cut: ForkPoint | None) -> None:
 
 
 def folder_for(session: Session, cwd: str, is_given: bool, place: Place | None, around: Surroundings) -> str:
-    """Return the folder for a new session: the one that the program lists for that directory."""
+    """Return the folder for a new session in `cwd`: the one in which the program lists that directory's sessions."""
     here = os.path.dirname(session.path)
     agent = AGENTS[session.agent]
     if place is None:

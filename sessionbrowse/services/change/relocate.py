@@ -85,7 +85,7 @@ def relocate(
 
     Raises:
         RefusedWrite: there are no such sessions, or a target file exists; nothing was changed.
-        InUse: one of them may be in use, and `force` is False; nothing was changed.
+        InUse: one of the sessions may be in use, and `force` is False; nothing was changed.
         WriteFailed: an I/O error occurred; nothing was changed, or the error says where each file is.
     """
     context = context or ChangeContext.real()

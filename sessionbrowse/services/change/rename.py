@@ -57,8 +57,8 @@ def rename(
     slot must be rewritten; this is refused if the file is in use, unless `force` is set.
 
     Raises:
-        RefusedWrite: the name is empty or too long, the program cannot express it, or the file may not be changed.
-        InUse: the file would have to be rewritten and may be in use.
+        RefusedWrite: the name is empty or too long, the program cannot store it, or the file may not be changed.
+        InUse: the whole file would have to be rewritten, but may be in use.
         WriteFailed: an I/O error occurred; the message says what the file contains now.
     """
     context = context or ChangeContext.real()

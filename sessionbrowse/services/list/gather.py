@@ -169,7 +169,7 @@ def gather_summaries(
 def gather_with_texts(
     scope: Scope, matches: Callable[[Summary, str], bool], skipped: Callable[[Skipped], None] = lambda _: None
 ) -> list[Summary]:
-    """Return the summaries of sessions whose text `matches` accepts; every file is read, with one text in memory."""
+    """Return the summaries of sessions whose text `matches` accepts; every file is read, one text at a time."""
     from sessionbrowse.store.read.summarise import summarise_file
 
     def summarise(file: FoundFile, override: str | None) -> Summary | None:

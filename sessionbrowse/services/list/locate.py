@@ -39,7 +39,7 @@ def locate(reference: str, scope: Scope) -> Located:
     A path may be outside the places of the scope; if it is inside, the place provides the settings to resume it.
 
     Raises:
-        NoSuchSession: nothing fits.
+        NoSuchSession: no session matches.
         AmbiguousReference: several sessions match.
         NotASession: the file cannot be read.
     """
@@ -78,7 +78,7 @@ def find_entry(session: Session, reference: str) -> int:
 
 
 def all_files(scope: Scope) -> Iterator[FoundFile]:
-    """Yield every session file of the scope, also nested, archived, and in directories that project settings name.
+    """Yield every session file of the scope, with subagents' and archived ones, and those that project settings add.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.

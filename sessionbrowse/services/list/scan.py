@@ -31,7 +31,7 @@ def scan(
     skipped: Callable[[Skipped], None] = lambda _: None,
     summarise: Summarise | None = None,
 ) -> Iterator[Batch]:
-    """Yield the summaries of all sessions, newest files first; the last batch repeats those whose parents were found.
+    """Yield the summaries of all sessions, newest files first; the last batch adds parents that were found late.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.

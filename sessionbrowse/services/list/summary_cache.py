@@ -20,11 +20,14 @@ from sessionbrowse.store.read.summarise import summaries_of
 
 AT_ONCE_FILES = 50
 AT_ONCE_BYTES = 16 * 1024 * 1024
-"""Most bytes of changed files that are read into the index at once; more are first read for the browser only."""
+"""Maximum size of the changed files that are read into the index at once; larger sets only go to the browser first."""
 
 
 class _Cached(Struct, frozen=True, gc=False):
-    """A summary and its file's stamp (size and time of change), a `FileRow` until it is compared with the file."""
+    """A summary, and the size and time of the file that it was read from.
+
+    Until the file on disk is looked at, `stamp` is the file's row in the index (a `FileRow`).
+    """
 
     stamp: FileStamp
     summary: Summary
@@ -85,7 +88,7 @@ class SummaryCache:
         return placed(cached.summary, file)
 
     def read(self, files: Sequence[FoundFile]) -> Iterator[tuple[FoundFile, Summary | None]]:
-        """Read files and yield each with its summary, roughly in the given order; None for a file that vanished."""
+        """Read files and yield each file with its summary (None if it vanished), roughly in the given order."""
         left = list(files)
         if self._index is not None and left:
             if len(left) <= AT_ONCE_FILES and sum(self._unread_bytes(file) for file in left) <= AT_ONCE_BYTES:

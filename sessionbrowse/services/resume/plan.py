@@ -182,7 +182,7 @@ def _overlapping(pieces: Iterator[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         joined = rest + piece
         yield joined
-        # The overlap starts inside a line, so its first bytes are no line start.
+        # The dot keeps the copied bytes, which begin inside a line, from being taken for the start of a line.
         rest = b"." + joined[-_OVERLAP:]
     yield rest + b"\n"
 
@@ -192,8 +192,8 @@ def _blobs_of_copy(
 ) -> tuple[dict[str, str], list[str]]:
     """Return the variables by which omp finds the images of a copied store, and a note on their side effect.
 
-    They also move omp's settings and login, so they are returned only if the session refers to an image that this store
-    has and omp's own store has not.
+    With these variables omp also takes its settings and login from the copied store. So they are returned only if the
+    session refers to an image that the copied store has and omp's own store does not have.
     """
     if agent != "omp" or place is None or place.source != ROOT_SOURCE or place.env:
         return {}, []

@@ -16,8 +16,8 @@ _KEYBOARD_SIGNALS = (signal.SIGINT, *([signal.SIGQUIT] if hasattr(signal, "SIGQU
 def run_agent(command: ResumeCommand, environ: Mapping[str, str], output: int | None = None) -> int:
     """Run the command in this terminal, wait for it, and return its status as a shell counts it (128 + signal).
 
-    `output` is the descriptor that the agent gets as standard output. Call it from the main thread: until the
-    agent ends, the process ignores the signals of the keyboard, whose handlers are then put back.
+    `output` is the descriptor that the agent gets as standard output. Call it from the main thread: until the agent
+    ends, this process ignores the keyboard's signals (Ctrl+C); their handlers are restored afterwards.
 
     Raises:
         OSError: the program cannot be started.

@@ -61,7 +61,7 @@ class Candidates:
         self._found = found
         by_term = [set(chain.from_iterable(held.files_of(rows) for held, rows in each)) for each in found]
         self.files = by_term[0].intersection(*by_term[1:])
-        """The ids of all files that may contain such entries."""
+        """The ids of all files that may contain an entry with every term."""
 
     def entries_of(self, file: int) -> list[int]:
         """Return the candidate entries of a file.

@@ -39,7 +39,7 @@ PATTERN_TEXTS, PATTERN_CHARACTERS = 100, 200_000
 Cancelled = Callable[[], bool]
 T = TypeVar("T")
 WordMatches = Iterable[tuple[T, str, list[MatchSpan]]]
-"""Matches of the words and phrases of a query: a value, its text, and the spans of the words in the text."""
+"""Items that contain the words and phrases of a query: each item, its text, and the words' spans in the text."""
 
 
 class Searcher:
@@ -136,7 +136,7 @@ class Searcher:
     def _matching(
         self, query: SearchQuery, matches: WordMatches[T], cancelled: Cancelled
     ) -> Iterator[tuple[T, list[MatchSpan]]]:
-        """Yield the values whose text also matches the pattern of the query, with the spans of words and pattern."""
+        """Yield the items whose text also matches the query's pattern, with the spans of words and pattern."""
         if query.pattern is None:
             yield from ((value, spans) for value, _, spans in matches)
             return

@@ -59,7 +59,7 @@ class Origin(Struct, frozen=True, kw_only=True):
 
 
 def target_of(located: Located, reference: str) -> Target:
-    """Return the file to change: the path that the user typed, else the session's path, restricted to its root."""
+    """Return the session file to change, and the directory that it must be in unless the user typed its path."""
     if looks_like_path(reference) or located.place is None:
         return Target(located.path, located.agent)
     if located.place.kind == "registry":  # omp's registry lists single files, so the folder of the file is its root
@@ -129,7 +129,7 @@ def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: boo
     """Check that an entry may be appended to a file that may be in use, and return notes for the user.
 
     omp loses data when another program appends to its open file, so the change is refused at any sign of a writer. The
-    other programs continue to save; `asks` refuses a change that such a running program would ignore.
+    other programs continue to save; with `asks`, a change that a running program would ignore is refused too.
 
     Raises:
         InUse: a program may be writing, and `force` is False.
@@ -143,7 +143,7 @@ def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: boo
             raise InUse(f"{file.name} may be in use: {reasons}. {OMP_STOPS_SAVING} Quit it, and wait ten minutes.")
         return (f"Forced although {reasons}. {OMP_STOPS_SAVING}",)
     if not used.in_use:
-        # State "recent": the writer may run on another machine, where its process cannot be seen.
+        # State "recent": the program that wrote may run on another machine, so that its process cannot be seen here.
         return (f"Note that {reasons}.",) if asks and used.state == "recent" else ()
     if asks and not force:
         raise InUse(

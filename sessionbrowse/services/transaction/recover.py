@@ -75,7 +75,7 @@ def _insert_reached(_: ChangeContext, change: Change) -> bool:
         reached = bool(file.read(SLOT_BYTES) == change.plan["new"].encode("latin-1"))
     temporary = change.plan["temporary"]
     with suppress(FileNotFoundError):
-        # After the swap the temporary name is the old version, to which another program may just have added lines.
+        # After the swap the old version has the temporary name. Another program may just have added lines to it.
         if not reached or os.stat(temporary).st_size == change.plan["size"]:
             os.unlink(temporary)
     return reached

@@ -1,7 +1,7 @@
 """Undo a change by making a new change of the same kind; no session file is ever shortened.
 
-To undo a rename or a label, an entry with the older text is appended; to undo a check out, an entry at the older leaf.
-omp's title slot gets exactly its older bytes back, `updatedAt` included.
+To undo a rename or a label, an entry with the older text is appended; to undo a check out, an entry that makes the
+program resume at the older leaf. omp's title slot gets exactly its older bytes back, `updatedAt` included.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sessionbrowse.text import clean, iso_ms
 _SAID = frozenset({"message", "custom_message", "compaction", "branch_summary", "context_edit", "reset_boundary"})
 
 
-_GOES_ON = "The next undo takes back the change before."
+_GOES_ON = "The next undo will undo an earlier change instead."
 
 
 class Undone(ChangeResult, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from sessionbrowse.store.find.discover import TRANSCRIPT_SUFFIX, owner_by_name
 
 
 def agent_of_path(path: str, marks: Marks | None = None) -> str:
-    """Return the agent of a file by its path: by marks, the form of its folder, and the name of its store."""
+    """Return the agent of a session file, judged by the names of its folders and by `marks` found in the file."""
     if path.endswith(TRANSCRIPT_SUFFIX) and not (marks and marks.agents):
         return "indusagi"
     owner = owner_by_name(path)

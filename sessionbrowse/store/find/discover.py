@@ -66,9 +66,10 @@ def stamp_of(path: str, status: os.stat_result) -> FileStamp:
 class FoundFile(FileStamp, frozen=True, gc=False):
     """A file found in a place of sessions.
 
-    `places` are all places that lead to it, in the order of owners. `owner` is its agent if the file has no marks.
-    `folder` is its project folder's name, "" in a flat directory. `parent_path` is the session in whose folder a nested
-    session was found. `problem` says why the agent itself does not list it.
+    `places` are all places that lead to it, in the order of owners. `owner` is the agent of the file, unless entries
+    that only another agent writes (marks) are in it. `folder` is its project folder's name, "" in a flat directory.
+    `parent_path` is the session in whose folder a nested session was found. `problem` says why the agent itself does
+    not list it.
     """
 
     places: tuple[Place, ...]
@@ -81,15 +82,15 @@ class FoundFile(FileStamp, frozen=True, gc=False):
 
     @property
     def is_out_of_place(self) -> bool:
-        """True if the file's place adds facts to its summary; see `parent_links.placed`."""
+        """True if the file's path adds facts to its summary, such as "archived"; see `parent_links.placed`."""
         return self.parent_path is not None or self.hidden or self.archived or self.problem is not None
 
     def agent(self, marks: Marks | None = None, override: str | None = None) -> str:
-        """Return the agent that the session belongs to, by the user's choice, the marks in the file, or its owner."""
+        """Return the session's agent: the user's choice, else the agent whose marks are in the file, else `owner`."""
         return override or (marks.agent() if marks is not None else None) or self.owner
 
     def place_of(self, agent: str) -> Place | None:
-        """Return the place through which that agent would find the file, or None if it would not."""
+        """Return the place in which an agent would find the file, or None if it would not find it."""
         return next((place for place in self.places if place.agent == agent), None)
 
 

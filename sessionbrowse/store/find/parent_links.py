@@ -32,7 +32,7 @@ class Named(Protocol):
 
 
 def placed(summary: Summary, file: FoundFile) -> Summary:
-    """Return a summary with what the place of its file adds: parent, hidden, archived, and a problem."""
+    """Return a summary with the facts that follow from its file's path: parent, hidden, archived, problem."""
     if not file.is_out_of_place:
         return summary
     problem = summary.problem or (file.problem and f"{file.problem[:1].lower()}{file.problem[1:]}") or None

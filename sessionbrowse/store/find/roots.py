@@ -52,14 +52,14 @@ class InDirectory(Protocol):
 
 
 def real_surroundings() -> Surroundings:
-    """Return the surroundings of this process; reads of its disk have a time limit."""
+    """Return the environment, home and disk of this process; its disk reads have a time limit."""
     return msgspec.structs.replace(Surroundings.real(), disk=patient_disk())
 
 
 def find_places(around: Surroundings, roots: Sequence[str] = (), agents: Sequence[str] = ()) -> list[Place]:
     """Return the places in the given roots, or without roots the places of the given agents (default: of all agents).
 
-    One agent given together with roots owns them.
+    If exactly one agent is given with roots, all sessions in the roots belong to that agent.
 
     Raises:
         NotFound: a root is not a directory, or an agent is none of the four.

@@ -122,7 +122,7 @@ def patient_disk() -> Disk:
 
 
 def _spread(paths: list[str]) -> list[str]:
-    """Order paths so that those of one directory are far apart, because usually all of them hang."""
+    """Order paths so that those of one directory are far apart: if one of them hangs, the others do too."""
     seen: dict[str, int] = {}
     ranks = []
     for path in paths:

@@ -46,7 +46,7 @@ class Collector(SummaryBuilder):
         self.end = self._reader.bytes_read
 
     def add_block(self, block: LineBlock) -> None:
-        """Add lines that must be decoded in full; a torn line counts for the summary, but is not kept as an entry."""
+        """Add lines that must be decoded in full; an incomplete last line counts for the summary only."""
         if block.torn:
             self.close()
         super().add_block(block)
@@ -70,7 +70,7 @@ class Collector(SummaryBuilder):
         others: dict[int, Envelope] = {}
         for number in of_kind(range(len(kinds)), kinds, OTHER):
             envelope = read_envelope(lines[number])
-            # A line that was decoded as an ordinary one always has an envelope.
+            # This kind of line was decoded before without an error, so it is an entry.
             assert isinstance(envelope, Envelope)
             others[number] = envelope
         sizes = array("q", [size - 1 for size in map(len, lines)])

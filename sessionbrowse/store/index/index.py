@@ -137,7 +137,7 @@ class Index:
         return found
 
     def first_messages(self) -> dict[str, str]:
-        """Return the first messages by path; long ones are cut."""
+        """Return each session's first message, by path; long messages are cut."""
         rows = self.connection.execute("SELECT path, summary FROM files")
         return {os.fsdecode(path): first_message(packed) for path, packed in rows}
 
@@ -227,7 +227,7 @@ class Index:
         progress: Callable[[UpdateProgress], None] = lambda _: None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Read the changed ones of the files into the index, and delete the rows of the files in `gone`.
+        """Read those of the given files that changed into the index, and delete the rows of the files in `gone`.
 
         `tools` adds tool calls and results; None adds them if the index has those of other files. Each file is
         committed as a whole or not at all.
@@ -336,7 +336,7 @@ class Index:
         self.connection.execute("COMMIT")
 
     def _drop_empty_shards(self, touched: Iterable[FileRow]) -> None:
-        """Delete the shards of the touched files in which no file has texts any more."""
+        """Delete those shards of the given files that now contain the texts of no file."""
         is_empty = "NOT EXISTS (SELECT 1 FROM files WHERE shard = :number)"
         run = self.connection.execute
         deleted = 0
@@ -350,7 +350,7 @@ class Index:
             self._remove_stray_shards()
 
     def is_worn(self) -> bool:
-        """Tell whether so many text rows belong to no file any more that the index should be built anew."""
+        """Tell whether the index should be built anew, because too many text rows belong to files no longer in it."""
         live = {row[0] for row in self.connection.execute("SELECT id FROM files")}
         rows = dead = 0
         for _, connection in self.databases():

@@ -75,7 +75,7 @@ def _session(descriptor: int, path: str, row: FileRow, state: State, entries: Pa
     return session_of(
         reader,
         entries,
-        # Only sessions before version 3 use the position among all records.
+        # These numbers (positions among all records) are used only for format versions before 3.
         list(range(1, len(entries) + 1)),
         path,
         lambda offset, size: read_at(path, offset, size),

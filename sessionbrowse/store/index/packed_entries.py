@@ -35,7 +35,10 @@ class Places(Struct, frozen=True):
 
 
 class _PackedPlaces(Struct, array_like=True):
-    """`offsets` and `lines` have the first value, and by position those that do not follow from the one before."""
+    """Packed positions. `offsets` and `lines` map an entry's position to its value; they omit predictable values.
+
+    A predictable offset is the end of the entry before; a predictable line number is the next one.
+    """
 
     sizes: bytes
     offsets: dict[int, int]
@@ -43,9 +46,10 @@ class _PackedPlaces(Struct, array_like=True):
 
 
 class _PackedFacts(Struct, array_like=True):
-    """The other facts of a run; `parents` has only those that are not the entry before: position, id, or None.
+    """The other facts of a run of entries.
 
-    `is_sound`: every id is unique, and every parent is in this run, before its child.
+    `parents` maps a child's position to its parent: a position, an id, or None. It omits children whose parent is the
+    entry before them. `is_sound`: every id is unique, and every parent is in this run, before its child.
     """
 
     ids: bytes | list[str | None]
@@ -73,7 +77,7 @@ class PackedColumns(Columns):
         self._parts = [facts for _, facts in parts]
         with_calls = [facts for facts in self._parts if facts.has_calls]
         self._has_calls = bool(with_calls)
-        # The ids of tool calls are not stored, so two parts may have the same one.
+        # The ids of tool calls are not stored, so two parts may have calls with the same id.
         self._calls_repeat = len(with_calls) > 1 or any(facts.calls_repeat for facts in with_calls)
         self.is_sound = len(parts) == 1 and self._parts[0].is_sound
         del self.ids, self.parent_ids
@@ -169,7 +173,7 @@ def unpack(parts: Iterable[Part]) -> PackedColumns:
 
 
 def unpack_places(parts: Iterable[bytes]) -> Places:
-    """Return the places of the entries, from the first values of all parts.
+    """Return the places of all entries; `parts` are the packed positions (the first value) of every `Part`.
 
     Raises:
         ValueError: the bytes were not made by `pack`.
@@ -214,7 +218,7 @@ def _run_on(jumps: dict[int, int], sizes: array[int]) -> array[int]:
 
 
 def _jumps(values: array[int], sizes: array[int] | None) -> dict[int, int]:
-    """Return the first value, and by position every value that is not the value before it plus the expected step."""
+    """Return, by position, the first value and every value that is not its predecessor plus the expected step."""
     if not values:
         return {}
     steps = repeat(1) if sizes is None else [size + 1 for size in sizes]
@@ -303,7 +307,7 @@ def _unpacked_ids(packed: bytes | list[str | None]) -> list[str | None]:
 def _packed_parents(
     ids: Sequence[str | None], parent_ids: Sequence[str | None]
 ) -> tuple[dict[int, int | str | None], bool]:
-    """Return the parents that are not the entry before, and True if the run is sound."""
+    """Return the parents other than the entry before, by the child's position, and True if the run is sound."""
     parents: dict[int, int | str | None] = {}
     if parent_ids[:1] not in ([], [None]):
         parents[0] = parent_ids[0]
@@ -332,6 +336,6 @@ def _sibling_times(columns: Columns, parents: dict[int, int | str | None]) -> di
 
 
 def _is_stored(envelope: Envelope, size: int) -> bool:
-    """Tell whether an envelope must be stored, because it is needed at once or cannot be read from its line."""
+    """Tell whether an entry's envelope must be stored: it is needed at once, or is not readable from its line."""
     about = (envelope.text, envelope.target_id, envelope.problem, envelope.fault, envelope.schema)
     return any(each is not None for each in about) or size > MAX_LISTED_LINE_BYTES or envelope.type == "session"

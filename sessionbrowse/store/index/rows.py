@@ -35,14 +35,15 @@ CREATE TRIGGER overview_on_delete AFTER DELETE ON files BEGIN DELETE FROM overvi
 """
 
 PackedSummary = tuple[Summary, tuple[int, int] | None]
-"""A summary, and the offset and size of the first message's line if the index has only its beginning."""
+"""A summary, and the first message's offset and size in the file if the summary has only its beginning."""
 
 
 class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
-    """A row of the index without its summary: size, times and inode of the file as read, its agent, its database.
+    """A row of the index without the summary: the file's size, times and inode when it was read, and its agent.
 
-    `row` is the row's id. `shard` is the number of the database beside the main one that holds its entries and texts
-    too, 0 for none; `has_tools` says whether tool calls and results are among the texts.
+    `row` is the row's id. `shard` is the number of the shard (a database beside the main one) that holds the file's
+    entries and texts, 0 if the main database holds them; `has_tools` says whether tool calls and results are among the
+    texts.
     """
 
     row: int
@@ -135,12 +136,12 @@ def renew_overview(connection: sqlite3.Connection) -> None:
 
 
 def pack_summary(summary: Summary, first_at: tuple[int, int] | None) -> bytes:
-    """Pack a summary without its path; `first_at` is offset and size of the first message's line if its text is cut."""
+    """Pack a summary without its path; a cut first message can be read from its line at `first_at` (offset, size)."""
     return _encode(([getattr(summary, name) for name in _FIELDS], first_at))
 
 
 def unpack_summary(path: str, packed: bytes) -> PackedSummary:
-    """Unpack a summary, and the offset and size of the first message's line if its text is cut.
+    """Unpack a summary; if its first message is cut, also the offset and size of that message's line.
 
     Raises:
         ValueError: the bytes are damaged.

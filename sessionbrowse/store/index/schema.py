@@ -77,14 +77,15 @@ _BESIDE = ("-wal", "-shm", "-journal")
 """Suffixes of the files that SQLite writes beside a database."""
 
 TEXT_TABLES = ("said", "tools")
-"""Tables of texts: of messages, and of tool calls and results. A row has the texts of some consecutive entries.
+"""Tables of texts: of messages, and of tool calls and results. A row has the texts of several consecutive entries.
 
-The table `NAME_rows` names them: `count` rows from `base` on belong to `file`; `entries` are the packed entry numbers.
+The table `NAME_rows` maps rows to files: the `count` rows from id `base` on belong to `file`, and `entries` are the
+packed numbers of the entries in these rows.
 """
 
 
 class IndexUnavailable(SessionBrowseError):
-    """There is no usable index, for the reason in the sentence; everything works without an index."""
+    """There is no usable index; the message says why. Everything works without an index."""
 
 
 class IndexBusy(IndexUnavailable):

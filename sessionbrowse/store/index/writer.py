@@ -26,7 +26,7 @@ ROW_CHARACTERS = {"said": 4096, "tools": 128 * 1024}
 """Number of characters at which a row of texts is full."""
 WAITING_ROWS = 16
 MAX_RUNS = 16
-"""Number of stored runs of a growing session's entries at which they are merged into one."""
+"""Maximum number of stored runs of a growing session's entries; the update after that merges them into one."""
 
 _LARGEST = (1 << 63) - 1
 
@@ -102,7 +102,7 @@ class Writer:
         return row
 
     def _with_earlier(self, identity: int, found: IndexedFile) -> tuple[int, Columns]:
-        """Return the entries found and the number of the first; add all earlier runs if those have become too many."""
+        """Return the number of the first entry to store, and the entries; merge all earlier runs if they are many."""
         ask = "SELECT first, places, packed FROM entries WHERE file = ? ORDER BY first"
         earlier = self._connection.execute(ask, (identity,)).fetchall()
         if len(earlier) < MAX_RUNS:
@@ -193,7 +193,7 @@ def write_shards(
     """Read files into new shards in several processes; yield each shard's name with rows of `files`, as they come.
 
     `files` are pairs of a file and its id. A shard is part of the index once the caller has inserted its name there.
-    `numbers` is the number of the first shard.
+    `numbers` is the number that the first shard gets.
     """
     sizes = [file.size for file, _ in files]
     stamp = secrets.token_hex(4)
@@ -202,8 +202,8 @@ def write_shards(
 
     def work(chunk: list[int]) -> list[Any]:
         if not made:
-            # Each process makes its own shard: a SQLite connection does not survive a fork. A process that takes over
-            # the work of a dead one after completing its shard makes a second one.
+            # Each process makes its own shard: a SQLite connection does not survive a fork. If a process has completed
+            # its shard and then takes over the work of a dead process, it makes a second shard.
             name = f"{SHARD_PREFIX}{stamp}-{os.getpid()}-{len(completed)}.sqlite"
             connection = create_shard(directory / name)
             connection.execute("BEGIN")

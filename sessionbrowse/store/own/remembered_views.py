@@ -45,7 +45,7 @@ class ListView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     given: dict[str, str | bool] = {}
 
     def holds(self, setting: str, value: str | bool) -> bool:
-        """Tell whether a setting is as it was when this state was saved, so that the remembered state applies."""
+        """Tell whether a setting still has the value that it had when this state was saved; else the setting wins."""
         return self.given.get(setting, value) == value
 
 

@@ -103,7 +103,7 @@ def unpacked_descriptor(path: str) -> int:
 
 
 class Unpacked:
-    """A packed session's content, read at offsets for as long as a session needs it."""
+    """The unpacked content of a packed session, which can be read at any offset as long as this object exists."""
 
     def __init__(self, descriptor: int) -> None:
         self._file = os.fdopen(os.dup(descriptor), "rb", buffering=0)

@@ -10,7 +10,7 @@ from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
 from sessionbrowse.format.oversized_line import BigLine
 
 BUFFER_BYTES = MAX_LISTED_LINE_BYTES + 1
-"""The longest listed line with its newline: a full buffer without a newline holds a line that must be streamed."""
+"""Size for the longest line decoded at once, with its newline; a longer line fills the buffer and is streamed."""
 
 ENDLESS = 1 << 62
 """An offset beyond the end of any file."""
@@ -84,7 +84,10 @@ def _new_buffers() -> tuple[io.BytesIO, bytearray]:
 
 
 def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes], bytes | bytearray]:
-    """Return the whole lines among the first bytes of a buffer, and the rest after them; each with a newline."""
+    """Return the whole lines in the first `held` bytes of a buffer, and the incomplete line after them.
+
+    The incomplete line gets a newline; if no bytes are left over, it is only that newline.
+    """
     if not held:
         return [], b"\n"
     # A sentinel newline ends `readlines`: the position after it tells whether the last line was complete.

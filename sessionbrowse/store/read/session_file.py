@@ -25,12 +25,13 @@ from sessionbrowse.store.read.line_feeder import feed_lines
 def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Session:
     """Read a session file as its program does.
 
-    The agent is the given one; else decided by marks in the file, the folder's form and the path. Damage never
-    raises: see `Session.problems`, `Session.refusal`.
+    The agent is the given one, or else the one that the file's content, its folder's name or its path tells. A damaged
+    file raises no error: see `Session.problems` and `Session.refusal`.
 
     Raises:
         Unreadable: the file is gone, forbidden, or no regular file.
-        UnsupportedFormat: it is known to be something else: a v4 store, an event stream, another agent's transcript.
+        UnsupportedFormat: the file is known to be something else: a v4 store, an event stream, another agent's
+        transcript.
     """
     place = os.path.abspath(path)
     with closing(open_content(place)) as descriptor:

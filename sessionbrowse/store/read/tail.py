@@ -16,7 +16,7 @@ _STEP = 65536
 
 
 class Growth(Struct, frozen=True):
-    """The lines appended since the last reading: flags for our own line, and for other programs' lines around it."""
+    """The lines appended since the last reading: is our own among them, did others write before or after it."""
 
     ours: bool
     others_before: bool
@@ -24,7 +24,7 @@ class Growth(Struct, frozen=True):
 
 
 class Tail:
-    """The end of a file: the last entry apart from our new line, all ids, the next line's offset. It never writes."""
+    """The end of a file: its last entry that we did not just write, all ids, the next line's offset. Only reads."""
 
     def __init__(self, session: Session, descriptor: int) -> None:
         last = session.envelopes[-1] if session.envelopes else None
@@ -43,7 +43,7 @@ class Tail:
         return self.size > 0 and not self.torn and os.pread(descriptor, 1, self.size - 1) != b"\n"
 
     def read_on(self, descriptor: int, ours: bytes | None = None) -> Growth:
-        """Read the lines appended since; `ours` is the line, without newline, that we wrote."""
+        """Read the lines appended since the last reading; `ours` is the line, without newline, that we wrote."""
         found = before = after = False
         end = self._line_start
         size = os.fstat(descriptor).st_size

@@ -31,7 +31,7 @@ def one_worker(_total_bytes: int) -> int:
 
 
 def workers_for(total_bytes: int) -> int:
-    """Return the number of processes to read so many bytes, including this one; 1 while another thread is alive."""
+    """Return the number of processes, with this one, for reading so many bytes; 1 if forking is not safe."""
     if total_bytes < MIN_BYTES or not hasattr(os, "fork") or sys.platform == "darwin" or not _is_alone():
         return 1
     return max(1, min(_cores(), MOST_WORKERS))

@@ -58,7 +58,7 @@ def is_path(text: str) -> bool:
 
 
 def refuse_outside(folder: str, root: str) -> None:
-    """Raise `RefusedWrite` for a target folder that a link leads out of its root."""
+    """Raise `RefusedWrite` if a link leads from a target folder to a place outside its root."""
     real = os.path.realpath(folder)
     if not _is_below(f"{real}/", os.path.realpath(root)):
         raise RefusedWrite(f"{clean(folder)} is a link to {clean(real)}, outside {clean(root)}. Nothing was changed.")

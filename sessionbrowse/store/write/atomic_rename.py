@@ -25,7 +25,7 @@ def rename_to_free(source: str, target: str) -> bool:
     """Rename a file or folder to an unused name in one step; return False if system or disk cannot do that.
 
     Raises:
-        FileExistsError: there is something of that name. OSError: the file or folder is gone, or the disk refused.
+        FileExistsError: the new name is taken. OSError: the file or folder is gone, or the disk refused.
     """
     return _renamed(source, target, _RENAME_NOREPLACE)
 

@@ -19,7 +19,7 @@ from sessionbrowse.format.json_value import BadJson, loads
 
 PROC = "/proc"
 RECENT_MS = 600_000
-"""A file that changed less than ten minutes ago may be in the middle of a turn."""
+"""Time after a file's last change during which an agent may still be answering in the session: ten minutes."""
 
 State = Literal["held", "may-be-in-use", "recent", "free"]
 
@@ -237,7 +237,7 @@ def _link(path: str) -> str:
 
 
 def _real(path: str) -> str:
-    """Return the real path of a path that a file names, "" if there is nothing."""
+    """Return a path with its links resolved; "" for an empty or invalid path."""
     try:
         return os.path.realpath(path) if path else ""
     except (OSError, ValueError):

@@ -27,7 +27,7 @@ Move = tuple[str, str]
 
 
 class Replacement(Struct, frozen=True):
-    """One file to replace: its old and new path, and its old and new header line; the old one begins at `offset`."""
+    """One file to replace: its old and new path, and its old and new header line; the old line begins at `offset`."""
 
     source: str
     target: str
@@ -123,7 +123,7 @@ def put_back(replacements: list[Replacement], folders: list[Move], change_id: st
 
 
 def finish(replacements: list[Replacement], folders: list[Move], change_id: str) -> list[str]:
-    """Remove the old versions, as every new one is in its place; return the paths that could not be removed."""
+    """Remove the old versions, after the new ones are in place; return the paths that could not be removed."""
     left: list[str] = []
     for one in replacements:
         aside = _through(aside_path(one, change_id), folders)

@@ -64,11 +64,11 @@ def homes_of(data_home: str) -> tuple[str, ...]:
 def put(path: str, homes: tuple[str, ...], to_trash: Callable[[str], None] = system_trash) -> Trashed:
     """Move a file or folder to the system's trash and return where it went.
 
-    `homes` are trash directories of the user beside those of the item's own disk.
+    `homes` are the user's trash directories; those on the item's own disk are searched too.
 
     Raises:
-        NoTrash: no trash accepts the item; it is still in its place. WriteFailed: it is neither where it was nor found
-        in a trash; the sentence says so.
+        NoTrash: no trash accepts the item; it is still in its place. WriteFailed: the item is neither at its old path
+        nor in a trash; the message says so.
     """
     status = os.lstat(path)
     directories = tuple(dict.fromkeys((*homes, *_trashes_of_disk(path))))
@@ -100,7 +100,7 @@ def put_in_own(path: str, directory: str, *, name: str, deleted_at: str) -> Tras
         deleted_at: the local time as `YYYY-MM-DDThh:mm:ss`.
 
     Raises:
-        NoTrash: our folder cannot take it; it is where it was.
+        NoTrash: our trash cannot take the item, which is still at its old path.
     """
     status = os.lstat(path)
     files, infos = os.path.join(directory, "files"), os.path.join(directory, "info")
@@ -249,7 +249,7 @@ def remove_for_good(path: str) -> None:
     """Delete a file or a whole folder for good, as the user asked.
 
     Raises:
-        WriteFailed: the disk refused; what is left is still there.
+        WriteFailed: the disk refused; a part of a folder may already be deleted.
     """
     try:
         if stat.S_ISDIR(os.lstat(path).st_mode):
@@ -267,7 +267,7 @@ def move(source: str, target: str) -> None:
     """Move a file or folder, also to another disk, without overwriting anything; times are kept.
 
     Raises:
-        FileExistsError: there is something of that name.
+        FileExistsError: the target exists.
         OSError: the disk refused; the source is where it was.
     """
     status = os.lstat(source)
@@ -308,7 +308,7 @@ def drop_second_name(path: str, second: str) -> bool:
 
 
 def _copy(source: str, target: str) -> None:
-    """Copy to another disk, whole and flushed or not at all."""
+    """Copy a file or folder to another disk and flush it, completely or not at all."""
     partial = partial_copy(target)
     try:
         if os.path.isdir(source) and not os.path.islink(source):
@@ -380,7 +380,7 @@ def _infos(directory: str) -> set[str]:
 
 
 def _arrived(path: str, status: os.stat_result, before: dict[str, set[str]]) -> tuple[str | None, str | None]:
-    """Return the item and the `.trashinfo` that are new in a trash and name this path."""
+    """Return the new item in a trash whose `.trashinfo` names this original path, and that `.trashinfo`."""
     for info, item in _new(path, before):
         with suppress(OSError):
             found = os.lstat(item)
@@ -390,7 +390,7 @@ def _arrived(path: str, status: os.stat_result, before: dict[str, set[str]]) -> 
 
 
 def _clear_stray_infos(path: str, before: dict[str, set[str]]) -> None:
-    """Remove the `.trashinfo` that a failed attempt left without an item."""
+    """Remove `.trashinfo` files whose item is missing because trashing it failed."""
     for info, item in _new(path, before):
         if not os.path.lexists(item):
             with suppress(OSError):
@@ -416,7 +416,7 @@ def _new(path: str, before: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
 
 
 def _path_in(info: str, directory: str) -> str | None:
-    """Return the path that a `.trashinfo` names; a relative one is below the disk's top, or the home trash's parent."""
+    """Return the original path in a `.trashinfo`; a relative one starts at the disk's top or the trash's parent."""
     try:
         with open(info, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().split("\n")

@@ -31,11 +31,12 @@ def rewrite_file(
     """Replace a file by a new version made beside it; mode, owner and time of change are kept.
 
     The source must stay unchanged until it is replaced. Lines that another program appends to the old file during the
-    replacement are copied over (the result is then None). `tick_ns` is added to the time.
+    replacement are copied to the new one. Return the new file's state, None if such lines were copied. `tick_ns` is
+    added to the time of change.
 
     Raises:
         RefusedWrite: the file changed since it was read, or has a second name, which would keep the old version.
-        WriteFailed: the disk refused; the old file is there, untouched.
+        WriteFailed: the disk refused; the message says whether the old or the new version is there.
     """
     source = os.fstat(file.descriptor)
     if source.st_nlink > 1:
@@ -129,7 +130,7 @@ def create_file(
 
 
 def move_file(source: str, target: str) -> None:
-    """Give a file another name on the same disk, never that of another file; the file itself is not touched.
+    """Rename a file on the same disk without replacing another file; its content is not touched.
 
     Raises:
         FileExistsError: there is something of that name. OSError: the disk refused or did not confirm; the file has
@@ -172,7 +173,7 @@ def _link_and_unlink(source: str, target: str) -> None:
 
 
 def move_folder(source: str, target: str) -> None:
-    """Give a folder another name on the same disk, never that of another one; see `move_file`."""
+    """Rename a folder on the same disk without replacing another one; see `move_file`."""
     if not rename_to_free(source, target):
         # A rename would replace an empty folder, which may belong to another program.
         if os.path.lexists(target):

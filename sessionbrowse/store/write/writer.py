@@ -1,7 +1,8 @@
-"""The safe writer: with `whole_files`, the only code that writes to a user's session file. It adds and overwrites.
+"""The safe writer: append lines to a user's session file, or overwrite its title slot.
 
-`services/` decides which changes are allowed. Every function keeps three promises: no byte of the file is lost, an
-error says what the file contains now, and the change is on the disk before the function returns.
+Besides this module, only `whole_files` writes to session files. `services/` decides which changes are allowed. Every
+function keeps three promises: no byte of the file is lost, an error says what the file contains now, and the change is
+on the disk before the function returns.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ MAX_ATTEMPTS = 50
 LINE_LOOKS, LINE_LOOK_S = 5, 0.01
 """Number of times, and pause in seconds, for reading an unfinished last line again before it counts as torn."""
 OMP_TICK_NS = 1_000_000
-"""omp's caches identify a file by size and time, so a change of the slot must change the time too (omp 18)."""
+"""omp's caches identify a file by size and time, so overwriting a title slot must change the time too (omp 18)."""
 
 FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Appended(Struct, frozen=True):
-    """The result of an append: the id of our last line, the file's state now, sentences for the user.
+    """The result of an append: the new entry's id, the file's state (`left`), and notes for the user.
 
     `left` is None if another program wrote after our line.
     """
@@ -76,8 +77,9 @@ def opened(target: Target) -> Iterator[OpenedFile]:
     """Open a session file that may be changed, and read it as its program does.
 
     Raises:
-        RefusedWrite: the file is outside its place, or its program would refuse it. NotASession: the file cannot be
-        read, or is no session. WriteFailed: the disk failed in a way that the writer does not handle itself.
+        RefusedWrite: a link leads out of the directory that the file was found in, or its program would refuse it.
+        NotASession: the file cannot be read, or is no session. WriteFailed: the disk failed in a way that the writer
+        does not handle itself.
     """
     path = admitted(target)
     with closing(open_regular(path)) as descriptor:
@@ -151,7 +153,7 @@ def append_line(
 
 
 def _let_line_end(file: OpenedFile) -> None:
-    """Wait until another program has ended the line that it is writing; a second end would leave a blank line."""
+    """Wait until another program has finished its last line; ending the line for it could leave a blank line."""
     for _ in range(LINE_LOOKS):
         if not file.tail.torn:
             return
@@ -235,7 +237,7 @@ def _overtaken(file: OpenedFile, plan: AppendLine) -> str:
 def _settled(
     file: OpenedFile, plan: AppendLine, entry_id: str, before: os.stat_result, written: os.stat_result, alone: bool
 ) -> Appended:
-    """Return the result of an append; restore the file's time if the plan asks for it and no other program wrote."""
+    """Return an append's result; first restore the file's time, if the plan says so and no other program wrote."""
     if not alone:
         return Appended(entry_id, None)
     if not plan.keep_mtime:

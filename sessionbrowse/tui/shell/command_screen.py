@@ -111,7 +111,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     # -- the state of a screen, for commands ---------------------------------------------------------------------
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the key contexts of the screen now, the narrowest first, without `EVERYWHERE`."""
+        """Return the screen's current key contexts, the narrowest first, without `EVERYWHERE`."""
         return self.CONTEXTS
 
     def active_contexts(self) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         return (*self.contexts(), EVERYWHERE)
 
     def command_context(self) -> CommandContext:
-        """Return the state of the screen that decides which commands are available."""
+        """Return the screen's state, which decides which commands are available."""
         return CommandContext()
 
     def position(self) -> str:
@@ -158,13 +158,13 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             return is_done
 
     def expect(self, lane: Lane | None) -> None:
-        """Let the current frame wait briefly for the lane's outcome, so that one frame shows both."""
+        """Delay the current frame briefly, so that it also shows the result of this background work."""
         self._awaited = lane.name if lane is not None else None
         self._answer_came.clear()
 
     @asynccontextmanager
     async def _in_one_frame(self) -> AsyncIterator[None]:
-        """Paint all changes of the block in one frame; otherwise bars would follow the cursor a frame late."""
+        """Paint all changes that the `with` block makes in one frame; else bars would lag behind the cursor."""
         self._open_frames += 1
         try:
             with self.app.batch_update():
@@ -267,7 +267,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         return False
 
     def keep_view(self) -> None:
-        """Remember the state of the screen for the next time it is shown."""
+        """Remember the screen's state, to restore it when the screen is opened again."""
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
         """Update the screen for sessions that changed on disk."""
@@ -310,7 +310,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     # -- work in the background ---------------------------------------------------------------------------------
 
     def lane(self, name: str, receive: Callable[[Outcome], object] | None = None) -> Lane:
-        """Return the screen's lane of this name; `receive` handles its outcomes from now on."""
+        """Return the background queue (lane) of this name; `receive` handles its results from now on."""
         if receive is not None:
             self._receivers[name] = receive
         if name not in self._lanes:
@@ -318,7 +318,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         return self._lanes[name]
 
     def adopt(self, lane: Lane, receive: Callable[[Outcome], object]) -> None:
-        """Let `receive` handle the outcomes of a lane that was started before the screen."""
+        """Let `receive` handle the results of a background queue (lane) that started before the screen."""
         self._lanes[lane.name] = lane
         self._receivers[lane.name] = receive
         lane.connect(self._deliver)
@@ -351,7 +351,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
 
 def _typing_command(screen: CommandScreen[Any], key: str) -> Command | None:
-    """Return the command that a key runs although a text line is focused; None if it has none."""
+    """Return the command that a key runs even while the user types; None if the key runs none."""
     if key in EDITING:
         return None
     keys, context = screen.browser.keys, screen.TYPING_CONTEXT

@@ -56,7 +56,7 @@ class PatternAnswers:
             self._missing.add(text)
             if not self._is_asked:
                 self._is_asked = True
-                # Asked later, so that all texts of this refresh go to the worker together.
+                # The question is sent later, so that it contains all texts of this refresh.
                 self._screen.call_later(self._ask)
         return spans or []
 

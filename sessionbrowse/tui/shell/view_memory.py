@@ -35,7 +35,7 @@ class ViewMemory:
 
     @property
     def lists(self) -> ListView:
-        """The view with which the lists open: the saved one, except for settings that changed since."""
+        """The view to open the lists with: the saved view, but with every setting that changed since."""
         settings, left = self._settings, self._lists
         view = ListView(
             sort=settings.sort,
@@ -54,7 +54,7 @@ class ViewMemory:
         )
 
     def session(self, path: str) -> SessionView:
-        """Return the view to open a session's tree with: the saved one, except a filter that the settings changed."""
+        """Return the saved view of a session's tree; its filter is the settings' if that setting changed since."""
         tree_filter = self._settings.tree_filter
         view = self._seen.get(path) or self._sessions.get(path)
         if view is None:

@@ -93,7 +93,7 @@ class RowList(RowsView, can_focus=True):
         self._announced: Hashable | None = None
         self._moved_by_user = False
         self.marks: set[Hashable] = set()
-        # The range that is being marked: the key at its start, and the marks from before it.
+        # The range that the user is marking: the key of its first row, and the rows marked before it was begun.
         self._anchor: Hashable | None = None
         self._marks_before: set[Hashable] = set()
         self.marks_range = False
@@ -141,7 +141,7 @@ class RowList(RowsView, can_focus=True):
             self.empty = empty
         self._keys = keys
         if self.marks_range and self._anchor not in keys:
-            # The row at the start of the range is gone, so moving the cursor must not mark rows any more.
+            # The first row of the range being marked is gone, so moving the cursor must not mark rows any more.
             self.marks_range, self._anchor = False, None
         self.set_height(len(keys))
         self.set_reactive(RowList.cursor, target)

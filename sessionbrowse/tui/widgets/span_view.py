@@ -79,7 +79,7 @@ class SpanView(CompatScrollView):
         return self.scrollable_content_region.width
 
     def paint(self, line: Line, width: int, over: str = "") -> Strip:
-        """Return the line as a strip of exactly `width` cells; the roles `over` are applied on top of its own."""
+        """Return a line as a strip of exactly `width` cells; the roles `over` override those of its spans."""
         segments = [Segment(text, self._style(roles, over)) for text, roles in line if text]
         length = line_width(line)
         if length < width:

@@ -31,7 +31,7 @@ Spot = Fold | ImagePart
 
 
 class TextView(RowsView, can_focus=True):
-    """A pane that shows a document, made of parts, and scrolls through it."""
+    """A pane that shows and scrolls a document, which is a list of parts."""
 
     ALLOW_SELECT = True
 
@@ -57,7 +57,7 @@ class TextView(RowsView, can_focus=True):
         empty: str | None = None,
         marks: FindMatches | None = None,
     ) -> None:
-        """Show another document, from its top or from the first match of `marks`.
+        """Show another document from its top, or from the first match that `marks` finds.
 
         `keep_place` is for a new version of the present document: the scroll position and open folds stay.
         """
@@ -163,7 +163,8 @@ class TextView(RowsView, can_focus=True):
             if difference:
                 changed = True
                 if position < top:
-                    # This part begins above the screen; scrolling by the difference keeps the visible text in place.
+                    # This part begins above the screen. Scrolling by the difference between its real height and the
+                    # estimate keeps the visible text in place.
                     top = max(position, top + difference)
                     bottom = top + self.size.height
             position += document.heights[index]

@@ -151,7 +151,7 @@ def test_what_the_emptied_trash_held_is_said_once_and_undo_goes_on_with_the_chan
         undo(context=store.context)
     assert refused.value.sentence == (
         "3 sessions are not in the trash any more; they were restored or emptied by another program. "
-        "The next undo takes back the change before."
+        "The next undo will undo an earlier change instead."
     )
     assert [row.verb for row in undoable(store.context)] == ["rename"]
     assert undo(context=store.context).verb == "rename"
