@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
 
 YOUNG_OBJECTS = 20_000
-"""New objects until the garbage collector runs: more than one frame makes, and few enough for a short run."""
+"""New objects that start the garbage collector: more than one frame makes, but few, so that each run is short."""
 TERMINAL_CHECK_S = 2.0
 """Seconds between two checks that the terminal still exists."""
 OTHER_STYLES = Path(__file__).with_name("screens.tcss")
@@ -210,7 +210,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return self.options.now_ms()
 
     def scope_note(self) -> Line:
-        """Return the note for the top bar on which roots and agents the command line limits the browser to."""
+        """Return the note in the top bar: the roots and agents to which the command line limits the browser."""
         note: Line = []
         if self.options.pick is not None:
             note.append((f"  {self.keys.key_of('open')} chooses a session", "accent"))
@@ -234,7 +234,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         scan_into(self.scan_lane, self.source, include_hidden=include_hidden)
 
     def _restart_monitor(self) -> None:
-        """Start another disk monitor; without one a thread scans the disk."""
+        """Start the disk monitor again; if there was none, scan the disk in a thread instead."""
         if self.monitor is not None:
             self.monitor.kill()
             self._start_monitor()
@@ -257,7 +257,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         listen_to_monitor(monitor, self._take_event)
 
     def open_session(self, path: str, agent: str | None) -> Session:
-        """Return an opened session; read its file only if it changed. For background threads."""
+        """Return a session; read its file if it is not cached or has changed. For background threads."""
         return self._session_cache.open(path, agent)
 
     def publish(self, updates: SessionUpdates) -> None:
@@ -316,7 +316,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return screen
 
     def find_handler(self, screen: str, command_id: str) -> Callable[[Any], None] | None:
-        """Return the function that carries out a command on a screen; None if it has none."""
+        """Return the function that runs a command on a screen; None if the screen has none for it."""
         from sessionbrowse.tui.handlers import find_handler
 
         return find_handler(screen, command_id)
@@ -385,7 +385,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self.pop_screen()
 
     def _keep_view(self) -> None:
-        """Save the views of all screens and the first rows for the next start; the program ends even if that fails."""
+        """Save the state of all screens and the first session rows for the next start; if that fails, go on."""
         from sessionbrowse.services.background.first_rows import first_order, save_first_rows
         from sessionbrowse.tui.lists.screen import BrowseScreen
 
@@ -405,7 +405,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
         In `sessionbrowse pick`, leaving without a chosen session gives exit status 1.
         """
-        # Without a change so far there is no change runner; reading the property would import one.
+        # The change runner exists only after the first change; reading the property would import and make it.
         if "changes" in self.__dict__ and self.changes.busy and not self._leaving:
             self._leaving = True
             self.say("Leaving after the running change; press again to leave at once.")

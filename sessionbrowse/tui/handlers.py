@@ -31,7 +31,7 @@ MODULES = {
     "search": (resume, *EVERY_SCREEN),
     "checkpoints": (resume, undo, *EVERY_SCREEN),
 }
-"""The modules with the command functions of each screen, by its name; other screens use only `EVERY_SCREEN`."""
+"""The modules with the command functions of each screen, by screen name; other screens use only `EVERY_SCREEN`."""
 
 
 def find_handler(screen: str, command_id: str) -> Callable[[Any], None] | None:

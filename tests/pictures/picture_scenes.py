@@ -256,7 +256,7 @@ STATES = ("welcome", "no-sessions", "gone", "session-gone", "progress", "progres
 OTHERS = (
     Scene("resume-in-use", "G r", "escape", window="Resume in pi"),
     Scene("delete-in-use", "g ctrl+d", window="Delete session?"),
-    Scene("trash-refused", "enter", "escape", window="The trash does not take it"),
+    Scene("trash-refused", "enter", "escape", window="The trash refused the file"),
     Scene("in-use", "enter m text:mine enter", "escape escape", window="In use"),
 )
 """Questions that are asked while other programs use the sessions, or when the trash is full."""

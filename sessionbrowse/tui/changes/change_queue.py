@@ -1,4 +1,4 @@
-"""A queue of background work that runs everything in order; newer work never replaces older work, as in a lane."""
+"""A queue that runs background work in order. Unlike in a lane, new work never replaces older work."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class ChangeQueue:
 
 
 class _Turn:
-    """A result on its way to the interface's thread; `goes_on` tells the working thread that more work waits."""
+    """A result for the interface's thread, which then sets `goes_on` to True if more work waits."""
 
     def __init__(self, take: Take, value: Any, error: Exception | None) -> None:
         self.take, self.value, self.error = take, value, error

@@ -74,7 +74,7 @@ class ChangeRunner:
 
     @property
     def into(self) -> Into:
-        """The trash for deleted sessions: the system's, or in the demo one that is removed with the demo."""
+        """The trash for deleted sessions: the system's trash; in the demo, a folder that is removed with the demo."""
         return "own" if self._browser.options.demo is not None else "trash"
 
     @property
@@ -286,7 +286,7 @@ class ChangeRunner:
             if key == "own":
                 self.carry_out(_again(plan, failed, group, into="own"))
 
-        self._browser.push_screen(AskScreen("The trash does not take it", _reasons(failed), choices), answered)
+        self._browser.push_screen(AskScreen("The trash refused the file", _reasons(failed), choices), answered)
 
 
 def paths_of(change: Change) -> set[str]:

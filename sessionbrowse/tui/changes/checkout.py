@@ -43,8 +43,8 @@ def check_out(
 ) -> None:
     """Check out an entry, copy the user's text of that entry to the clipboard, then call `then`.
 
-    If the entry would separate a tool call from its result, a dialog offers the nearest safe entry; `verb` names that
-    answer, and `follow` moves the cursor to the safe entry.
+    If the path to the entry separates a tool call from its result, a dialog offers the nearest safe entry. `verb` is
+    the text of that answer, and `follow` moves the cursor to the safe entry.
     """
     browser = screen.browser
     target = browser.changes.target(summary)

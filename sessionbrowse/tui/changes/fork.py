@@ -49,9 +49,9 @@ def ask_directory(
     show: Callable[[Forked], None] | None = None,
     typed: str | None = None,
 ) -> None:
-    """Ask for the directory of the new sessions, then fork all of `chosen`, or one up to the entry `at`.
+    """Ask for the directory of the new sessions, then fork the `chosen` sessions, up to the entry `at` if it is given.
 
-    `typed` is a directory that does not exist, which the user can correct.
+    `typed` is the user's last answer, if that directory does not exist; the user can correct it.
     """
     browser = screen.browser
     own = chosen[0].cwd if len({summary.cwd for summary in chosen}) == 1 else ""

@@ -139,5 +139,5 @@ def relocation_parts(moved: Relocated, home: str) -> list[Part]:
     if len(by_directory) > _MOST_SHOWN:
         parts.append(LinePart([(f"… and {len(by_directory) - _MOST_SHOWN} more directories below it", "dim")]))
     if moved.mended:
-        parts.append(LinePart([(f"{len(moved.mended):,} more will name the new place of their parent.", "")]))
+        parts.append(LinePart([(f"{plural(len(moved.mended), 'fork')}: only the parent's path changes.", "")]))
     return parts

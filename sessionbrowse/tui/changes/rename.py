@@ -17,7 +17,7 @@ from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRu
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 NUMBER = "{n}"
-"""The placeholder in a name for several sessions that becomes each session's number."""
+"""The placeholder in a name typed for several sessions: each session gets its own number there."""
 
 
 def do_rename(screen: CommandScreen[None]) -> None:

@@ -36,7 +36,7 @@ def touched(changed: ChangeResult) -> set[str]:
 
 
 def read_again(paths: Iterable[str], known: Known) -> SessionUpdates:
-    """Read the sessions at these paths; a listed summary supplies the agent and the parent."""
+    """Read the sessions at these paths; `known` supplies the agents and parents of listed sessions."""
     summaries: list[Summary] = []
     gone: set[str] = set()
     for path in paths:

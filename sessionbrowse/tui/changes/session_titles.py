@@ -49,7 +49,7 @@ def _row(summary: Summary, home: str, width: int) -> Line:
 
 
 def title_of(change: Change, known: Known, *, opens: bool) -> str:
-    """Return the text for a change's session: the agent's letter and the title, or the file's name without a title."""
+    """Return the text for a change's session: the agent's letter and the title; without a title, the file's name."""
     found = known(change.path)
     if found is None and opens:
         path = _where(change)

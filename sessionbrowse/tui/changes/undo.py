@@ -91,7 +91,7 @@ def read_changes(run: ChangeRun, known: Known) -> list[UndoRow]:
 
 
 def describe(undone: Undone, other: str, everything: Sequence[Summary]) -> str:
-    """Return the toast after an undo; `everything` has the sessions before and after the undo, for their titles."""
+    """Return the toast after an undo; `everything` are the summaries among which it looks up the session's title."""
     what = _WHAT.get(undone.verb, undone.verb)
     of = plural(len(undone.paths), "session")
     if len(undone.paths) == 1:
@@ -101,7 +101,7 @@ def describe(undone: Undone, other: str, everything: Sequence[Summary]) -> str:
         of = f"“{named(found)}”" if found is not None else one_line(name, 80)
     sentence = f"Undone: {what} of {of}."
     if undone.left:
-        sentence += f" Stopped: {plural(len(undone.left), 'session')} are as they were; undo goes on there."
+        sentence += f" Stopped with {plural(len(undone.left), 'session')} left; undo again to continue."
     if not undone.failed:
         return sentence
     return f"{sentence} Not undone: {' '.join(undone.failed[:3])} {other} lists what is left."

@@ -18,7 +18,7 @@ GROUPS = (MOVE, OPEN, FIND, SHOW, TREE_GROUP, CHANGE, PROGRAM, CUSTOM)
 
 
 class CommandContext(Struct, frozen=True, kw_only=True):
-    """The state of a screen from which a command tells whether it is available there."""
+    """The state of a screen; each command decides from it whether it is available."""
 
     has_rows: bool = True
     has_session: bool = False

@@ -1,4 +1,4 @@
-"""The keys of commands: the defaults of the table, changed by the settings; also the search for clashes.
+"""The keys of commands: the defaults of the table, changed by the settings. Keys that clash are reported.
 
 Textual's own keymap hides clashes, so keys are looked up here.
 """
@@ -31,7 +31,7 @@ class Keys:
         self._keys = {command.id: chosen.get(command.id, command.keys) for command in self.commands}
         self._by_context: dict[str, dict[str, Command]] = {context: {} for context in CONTEXT_NAMES}
         clashes: list[str] = []
-        # The user's own choices come first, so that they win over the defaults of others.
+        # The user's own choices come first, so that they win over the defaults of other commands.
         for command in sorted(self.commands, key=lambda command: command.id not in chosen):
             for context in command.where:
                 for key in self._keys[command.id]:

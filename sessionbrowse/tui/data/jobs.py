@@ -1,7 +1,7 @@
 """Run background work in threads that never keep the program from quitting.
 
 A lane does one kind of work and only its newest request counts. Threads are daemons on purpose: a thread that hangs
-on a dead network mount must not hold up the end of the program, as a pool's would.
+on a dead network mount must not hold up the end of the program, as a thread of a pool would.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Job:
         self._stale.wait(seconds)
 
     def cancel(self) -> None:
-        """Wake a cancelled job that is in `pause`."""
+        """Wake the job if it is in `pause`; called after the job was cancelled."""
         self._stale.set()
 
     def emit(self, value: Any) -> None:
@@ -101,7 +101,7 @@ class Lane:
         return job.stamp
 
     def follow(self, work: Work) -> None:
-        """Run `work` after the running job, which is not cancelled; several calls run only the last `work`."""
+        """Run `work` after the running job, which is not cancelled; of several calls only the last one counts."""
         with self._lock:
             running = self._running
             if running is not None and not running.cancelled():

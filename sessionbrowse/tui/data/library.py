@@ -91,7 +91,7 @@ class SessionRow(Struct, frozen=True, gc=False):
 
 
 class Folding(Struct, frozen=True):
-    """The open families (groups of related sessions): all or none, except the families of sessions in `flipped`."""
+    """The families (related sessions) that are open: all or none; for sessions in `flipped`, the opposite."""
 
     all_open: bool = False
     flipped: frozenset[str] = frozenset()
@@ -118,7 +118,7 @@ class Library:
         self._unconfirmed: set[str] = set()
         self.is_complete = False
         """True if all sessions of the index, or of the disk, were added to the library."""
-        # The last requested list (project, named only, hidden too, archived), and its sessions.
+        # The last requested list: project, only named ones, with hidden ones, only archived ones; then its sessions.
         self._asked: tuple[str | None, bool, bool, bool] | None = None
         self._chosen: list[Summary] = []
         # The filter's text after each typed letter, with its hits.
@@ -127,7 +127,7 @@ class Library:
         self._held: list[PickerText] | None = None
         # The rows of the unfiltered list, and the order, folds, pins and ages that they were made for.
         self._unfiltered: tuple[tuple[str, Folding | None, Pins, AgeGroups | None], list[SessionRow]] | None = None
-        # The rows of the folder list and of its row "All folders", by (hidden too, archived).
+        # The folder list's rows, and its row "All folders"; the keys are (with hidden sessions, only archived ones).
         self._grouped: dict[tuple[bool, bool], tuple[list[ProjectRow], ProjectRow]] = {}
 
     def __len__(self) -> int:
@@ -141,7 +141,7 @@ class Library:
         self._forget_all()
 
     def open(self, opening: FirstRows) -> None:
-        """Show the first rows, and the counts of all sessions, until the other sessions are added."""
+        """Show the first rows, saved by the last run, and the saved counts until all sessions are added."""
         self.add(opening.summaries)
         self._unconfirmed = {summary.path for summary in opening.summaries}
         self._opening = opening
@@ -158,7 +158,7 @@ class Library:
         return self._opening is not None
 
     def first_rows(self, order: str) -> FirstRows | None:
-        """Return the first rows of the next start, computed anew if all sessions are in the library.
+        """Return the first rows to save for the next start, computed anew if all sessions are in the library.
 
         While sessions are still being added, return the first rows of this start; None if it had none, or if files are
         read without the index.

@@ -34,8 +34,8 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
 
     `roots` and `agents` are those of the command line; `environ`, `home`, `here` (the directory it was started in)
     and `now_ms` are parameters so that tests need no patching. `source` replaces the disk. `demo` is the directory of
-    the made-up store that is browsed; `context` replaces the change context of `environ`. `pick` is called with the
-    path of the session that the user chooses, which ends the browser.
+    the demo's made-up sessions. `context` replaces the change context that is made from `environ`. `pick` is called
+    with the path of the session that the user chooses; then the browser ends.
     """
 
     roots: Sequence[str] = ()

@@ -23,7 +23,7 @@ class SessionCache:
         self._kept: OrderedDict[tuple[str, str | None], tuple[tuple[int, int], Session]] = OrderedDict()
 
     def open(self, path: str, agent: str | None) -> Session:
-        """Return an opened session; read its file only if it changed since."""
+        """Return a session; read its file if it is not cached or has changed."""
         version = _version(path)
         with self._lock:
             known = self._kept.get((path, agent))

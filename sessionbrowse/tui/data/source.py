@@ -28,7 +28,7 @@ class Source(Struct, frozen=True, kw_only=True):
     """The functions that access the disk. All but `places` are called from background threads only."""
 
     scan: Callable[[Cancelled, bool], Iterator[Batch]]
-    """Reads all sessions, newest first. Arguments: tells if the scan is cancelled; True for hidden and archived too."""
+    """Reads all sessions, newest first. Arguments: tells if the scan is cancelled; True adds hidden, archived ones."""
     open_session: Callable[[str, str | None], Session]
     """Reads one session, by path and agent."""
     exists_many: Exists
@@ -42,8 +42,8 @@ class Source(Struct, frozen=True, kw_only=True):
     set_pin: Callable[[Summary, bool], None] = lambda _, __: None
     """Pins a session (True) or unpins it (False)."""
     plan_resume: Callable[[Summary, str | None], ResumeCommand]
-    """Returns the command that resumes a session, in another directory than its own if one is given; or raises with
-    the sentence why there is none."""
+    """Returns the command that resumes a session, in another directory than its own if one is given; or raises an
+    error that says why there is no command."""
     places: tuple[Place, ...] = ()
     """The directories that are scanned for sessions, each with its agent."""
     skipped: Callable[[], Sequence[Skipped]] = tuple

@@ -81,7 +81,7 @@ class Dialog(CommandScreen[Result]):
 
     @abstractmethod
     def lay_out_question(self, room: int, text: int) -> int:
-        """Set the height of a dialog's question and return it; `room` rows are shared with a text of `text` rows."""
+        """Set the height of the question and return it; the question and the text (`text` rows) share `room` rows."""
 
     def do_cancel(self) -> None:
         """Close the dialog without an answer."""

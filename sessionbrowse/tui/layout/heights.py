@@ -35,7 +35,7 @@ class DocumentLayout:
         opened: Mapping[Path, bool] | None = None,
     ) -> None:
         self.open_all = open_all
-        """After the user opened (True) or closed (False) all folds: the state of folds built later. None: no change."""
+        """True or False after the user opened or closed all folds; folds built later get this state. Else None."""
         self.opened: dict[Path, bool] = dict(opened or {})
         """The folds that the user opened or closed one by one."""
         self.width = max(1, width)
@@ -127,7 +127,7 @@ class DocumentLayout:
         return min(self.tops[first] + below, max(self.tops[first], self.tops[index] - 1))
 
     def number_of(self, part: Part) -> tuple[int, int] | None:
-        """Return the top-level part that a part was built from, and the part's number inside it; None if it is gone."""
+        """Return the top-level part from which a part was built, and the part's number in it; None if there is none."""
         index = next((index for index, other in enumerate(self.parts) if other is part), None)
         return (self._given[index], index - bisect_left(self._given, self._given[index])) if index is not None else None
 

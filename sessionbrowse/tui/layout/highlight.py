@@ -26,7 +26,7 @@ LONGEST_LINE = 1_000
 """Maximum number of characters in a line of code that gets colours."""
 
 FARTHEST_JUMP = 300
-"""Maximum number of invisible lines that are lexed only to reach a later line."""
+"""Maximum number of invisible lines that are lexed only to reach the visible lines below them."""
 
 LINES_OF_A_PART = 24
 LONGEST_LANGUAGE = 40
@@ -137,7 +137,7 @@ class Code:
 
 @cache
 def _role_of(kind: Any) -> str:
-    """Return the role of a kind of token, or of the nearest kind above it."""
+    """Return the role (style name) of a Pygments token type; if it has none, of its nearest ancestor type."""
     return next(_ROLES[above] for above in reversed(kind.split()) if above in _ROLES)
 
 

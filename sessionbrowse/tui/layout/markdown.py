@@ -148,7 +148,7 @@ class _Layout:
         self._rest.pop()
 
     def _before(self) -> tuple[Line, Line]:
-        """Return the prefixes of a block's first row and of its other rows; a list item's sign is used once."""
+        """Return the prefixes of a block's first row and of its other rows; the bullet of a list item is used once."""
         first: Line = [*self._prefix, *_clipped(self._first)]
         rest: Line = [*self._prefix, *_clipped(self._rest)]
         self._first = list(self._rest)
@@ -163,7 +163,7 @@ class _Layout:
         self._seen = max(self._seen, end)
 
     def _show_missed(self, start: int) -> None:
-        """Show the lines that no block covers: empty lines, and definitions as source."""
+        """Show the lines that no block covers: empty lines, and link definitions as source."""
         missed = self._lines[self._seen : start]
         words = [line for line in missed if letters(line)]
         if len(missed) > len(words) and self._parts and start < len(self._lines):

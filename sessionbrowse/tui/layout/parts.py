@@ -76,7 +76,7 @@ class RowPart:
 
 
 class FittedPart(RowPart):
-    """One row that depends on the pane's width: a rule, a bar, or a line with a right-aligned side."""
+    """One row that depends on the pane's width: a rule, a bar, or a line with a text at its right edge."""
 
     def __init__(self, make: Callable[[int], Line], plain: str = "") -> None:
         self._make = make
@@ -172,7 +172,7 @@ class LazyPart:
 
 
 def warm(parts: Iterable[Part]) -> None:
-    """Build the lazy parts among the first ones, so that painting does not wait for a disk."""
+    """Build the lazy parts at the top of the document, so that painting does not wait for a disk."""
     for part in islice(parts, SHOWN_FIRST):
         if isinstance(part, LazyPart):
             part.warm()
@@ -246,7 +246,7 @@ def slice_line(line: Line, start: int, end: int) -> Line:
 
 
 def overlay(line: Line, ranges: Iterable[tuple[int, int]], roles: str) -> Line:
-    """Return the line with more roles on some ranges of characters, given in order."""
+    """Return the line with further roles added on some ranges of characters; the ranges are in order."""
     total = sum([len(text) for text, _ in line])
     result: Line = []
     position = 0

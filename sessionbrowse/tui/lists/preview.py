@@ -56,8 +56,8 @@ class Preview:
         self._shown = None
         rested = self._resting.moved()
         if rested or not self._painted:
-            # The list rows are painted first: drawing the preview takes as long, and even longer if modules must be
-            # imported.
+            # The list rows are painted first, because the preview takes as long as they do, and longer if it must
+            # import modules.
             self._screen.after_frame(self._show_facts)
         if rested and self._screen.has_class("-preview-shown"):
             self._is_due = True

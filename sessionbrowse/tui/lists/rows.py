@@ -21,7 +21,7 @@ from sessionbrowse.tui.paint.words import agent_span, folder_name, one_line
 _DATE_CELLS: dict[str, int] = {"age": 5, "date": 13, "iso": 21}
 
 RECENT_MS = 300_000
-"""Age in milliseconds of a session's last change up to which the session may still be running."""
+"""A session that changed less than this many milliseconds ago may still be running."""
 
 
 class ListStyle(Struct, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ def session_title(summary: Summary) -> Line:
 
 
 def session_badges(summary: Summary) -> Line:
-    """Return the small signs after a title: fork, branches, labels, damaged lines, a newest message left behind."""
+    """Return the small signs after a title: fork, branches, labels, damaged lines, newest message on another branch."""
     badges: Line = []
     if summary.parent_session is not None:
         badges.append((" ↳", "branch"))

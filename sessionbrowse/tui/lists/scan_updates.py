@@ -28,7 +28,7 @@ from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.widgets.row_list import RowList
 
 REFRESH_DELAY = 0.08
-"""Seconds to wait for more sessions before the rows of the lists are computed again for all of them."""
+"""Seconds to wait for more sessions before the rows of the lists are computed again."""
 
 
 class ShownLists(Protocol):
@@ -139,7 +139,7 @@ class ScanUpdates:
     def _take_found(self, summaries: Sequence[Summary]) -> None:
         screen, library = self._screen, self._screen.state.library
         before = len(library)
-        # During a scan, new sessions are no news; after it, every screen must hear of them too.
+        # All screens are told of changed sessions; of new sessions only after the scan, which finds very many.
         same = (None,) if self.scanning else ()
         changed = [each for each in summaries if library.get(each.path) not in (*same, each)]
         library.add(summaries)

@@ -41,7 +41,7 @@ class BrowseScreen(PanedScreen):
 
     def __init__(self, library: Library) -> None:
         super().__init__(name="browse")
-        # Set the usual classes before the first layout, so that styles are computed only once.
+        # Set the usual CSS classes before the first layout, so that styles are computed only once.
         self.add_class("-preview-shown", "-at-sessions", update=False)
         self.state = ListState(library)
         self._sessions: Sequence[SessionRow] = ()
@@ -169,7 +169,7 @@ class BrowseScreen(PanedScreen):
     # -- rows ---------------------------------------------------------------------------------------------------
 
     def refresh_rows(self, *, top: bool = False) -> None:
-        """Compute the rows of both lists again; cursors stay on their rows, or go to the first one with `top`."""
+        """Compute the rows of both lists again; cursors stay on their rows; with `top` they go to the first row."""
         self.refresh_projects()
         self.refresh_sessions(top=top)
         self.refresh_header()
@@ -195,7 +195,7 @@ class BrowseScreen(PanedScreen):
         top = top or self._top_is_due
         self._top_is_due = top and rows is None
         if rows is None:
-            # The matches of the pattern are still being searched: the old rows stay until then.
+            # The matches of the pattern are not found yet; the old rows stay until then.
             self.say_found()
             return
         self._sessions = rows
@@ -249,7 +249,7 @@ class BrowseScreen(PanedScreen):
 
     @property
     def sized_pane(self) -> tuple[str, int]:
-        """The pane to resize, and the direction: 1 if the wider command enlarges it, -1 if it shrinks it."""
+        """The pane to resize, and 1 if the command "wider" enlarges it, or -1 if that command shrinks it."""
         return ("preview", 1) if self.pane == "preview" else ("projects", 1 if self.pane == "projects" else -1)
 
     def on_resize(self, event: events.Resize) -> None:

@@ -104,7 +104,7 @@ def no_sessions_sentence(state: ListState, scanning: bool, key_of: Callable[[str
     """Return the message of an empty session list: the reason, and the key that shows sessions."""
     if state.filter.problem is not None:
         return state.filter.problem
-    # With only the first rows here, a match or a name may still come.
+    # While only the first rows are loaded, a session that matches or has a name may still be added.
     if scanning and (state.library.is_opening or (state.filter.is_empty and not state.named)):
         return "Reading sessions …"
     if not state.filter.is_empty:

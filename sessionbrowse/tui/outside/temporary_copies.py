@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class TemporaryCopies:
-    """A temporary directory of copies, made with the first copy below `parent` (None: the system's default)."""
+    """A temporary directory of copies. The first copy makes it, below `parent` (None: the system's default)."""
 
     def __init__(self, parent: str | None = None) -> None:
         self._parent = parent

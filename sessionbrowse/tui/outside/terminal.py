@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def terminal_is_gone() -> bool:
     """True if the terminal was closed.
 
-    The signal for it may not arrive; Textual's input thread would then read nothing at full speed for ever.
+    The signal SIGHUP may not arrive; Textual's input thread would then read nothing at full speed for ever.
     """
     if not hasattr(select, "poll"):
         return False

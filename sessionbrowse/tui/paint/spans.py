@@ -34,7 +34,7 @@ def fit(line: Line, width: int) -> Line:
     room = width
     for text, roles in line:
         cells = cell_width(text)
-        # The ellipsis needs a cell of its own, unless this span is what overflows.
+        # Keep a whole span only if a cell is left for the ellipsis.
         if cells < room:
             kept.append((text, roles))
             room -= cells
@@ -115,7 +115,7 @@ def _wrap_graphemes(text: str, graphemes: list[tuple[int, int, int]], width: int
     rows: list[tuple[int, int]] = []
     row_start = 0
     used = 0
-    # The last possible break: the end of this row, the start of the next, and the cells before it.
+    # The last possible break: where this row would end, where the next would start, and the cells before that.
     break_end, break_next, break_used = -1, -1, 0
     slash_end, slash_used, in_path = -1, 0, False
     after_wide = False

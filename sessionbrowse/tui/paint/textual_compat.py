@@ -129,7 +129,7 @@ class CompatApp(App[int], inherit_bindings=False):
     """An app that can remove single toasts."""
 
     def remove_notifications(self, is_meant: Callable[[Notification], bool]) -> None:
-        """Remove the notifications that `is_meant` accepts; the screen shows that with the next notification."""
+        """Remove the notifications that `is_meant` accepts; they leave the screen when the next one is shown."""
         for notification in list(self._notifications):
             if is_meant(notification):
                 self._unnotify(notification, refresh=False)

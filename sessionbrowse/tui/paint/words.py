@@ -16,7 +16,7 @@ CRUMB: Line = [(" › ", "faint")]
 """The separator between two places of the path in the header."""
 
 TITLE_CHARACTERS = 400
-"""No row is wider than this; cleaning more of a first message would be wasted."""
+"""Maximum number of characters of a title. No row is wider, so cleaning more text would be wasted."""
 
 
 def agent_span(agent: str) -> tuple[str, str]:

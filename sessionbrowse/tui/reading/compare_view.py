@@ -67,7 +67,7 @@ def compare_parts(session: Session, comparison: Comparison, home: str, width: in
         if not ahead.entries:
             parts.append(LinePart([("Both are the same entry. Mark one with d, then go to another.", "dim italic")]))
             return parts
-        sentence = f"Nothing parts here: {name} lies on the way to {_name(session, ahead.index)}."
+        sentence = f"Both are on one branch: {name} lies on the path to {_name(session, ahead.index)}."
         parts += [LinePart([(sentence, "dim italic")]), LinePart([])]
         return [*parts, *_side_head(session, ahead, "▶"), LinePart([]), *_talk(session, ahead)]
     heads = _side_head(session, left, "◀"), _side_head(session, right, "▶")

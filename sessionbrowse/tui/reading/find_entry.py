@@ -8,7 +8,7 @@ ENTRY_IS_GONE = "The entry is not in the session any more: its file was changed 
 
 
 def find_again(session: Session, index: int | None, entry_id: str | None) -> int | None:
-    """Return the index of an entry that had this index and id when it was found; None if it is gone."""
+    """Return the current index of the entry that had this index and id earlier; None if the entry is gone."""
     if entry_id is None:
         return index if index is not None and index < len(session.ids) else None
     if index is not None and index < len(session.ids) and session.ids[index] == entry_id:

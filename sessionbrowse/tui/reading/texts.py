@@ -105,7 +105,7 @@ def _cut_parts(
 
 
 def _rest(detail: Detail, label: str, rest: Callable[[], Sequence[Part]], prefix: Line | None) -> Part:
-    """Return the rest of a text as a fold, or as a line that counts it."""
+    """Return the rest of a text as a fold, or as a line that names its length."""
     if detail.foldable:
         return Fold([(label, "dim")], rest, prefix=prefix)
     return LinePart([*(prefix or []), (f"… {label}", "faint")])

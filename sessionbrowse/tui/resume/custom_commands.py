@@ -55,7 +55,7 @@ def _reason(command: CustomCommand) -> Reason:
         if needed and not context.has_session:
             return "There is no session under the cursor."
         if "entry" in needed and not context.has_entry:
-            return "There is no entry with an id under the cursor: it is for a session's tree."
+            return "There is no entry with an id under the cursor: open a session's tree."
         return None
 
     return reason

@@ -113,7 +113,7 @@ def _plan(screen: CommandScreen[None], summary: Summary, way: ResumeIn, director
 def _ask_directory(screen: CommandScreen[None], summary: Summary, way: ResumeIn, error: DirectoryMissing) -> None:
     choices = [Choice("elsewhere", "Resume in another directory …")]
     if screen.find_handler("relocate") is not None:
-        choices.append(Choice("relocate", "It was moved: tell all sessions of it …"))
+        choices.append(Choice("relocate", "It was moved: update all its sessions …"))
     choices.append(Choice("fork", "Fork into another directory, and resume there …"))
     parts: list[Part] = [LinePart([(clean(screen.browser.in_short(error.sentence)), "warning")]), LinePart([])]
 

@@ -183,15 +183,15 @@ class CheckpointsScreen(ResultsScreen):
     # -- the filter ---------------------------------------------------------------------------------------------
 
     def do_found_line(self) -> None:
-        """Filter while typing."""
+        """Open the line in which a filter for the labels is typed."""
         self.line.open("/", self.query_text, "words of label, session, entry; project: branch: after: …")
 
     def do_filter(self) -> None:
-        """Filter while typing."""
+        """Open the line in which a filter for the labels is typed."""
         self.do_found_line()
 
     def text_changed(self, text: str) -> None:
-        """Filter while typing."""
+        """Filter the labels again after each typed letter."""
         if text == self.query_text:
             return
         self.query_text, self._problem = text, None

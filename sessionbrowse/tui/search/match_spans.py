@@ -56,7 +56,7 @@ def _places(single: SearchQuery, row: str) -> list[tuple[int, int]]:
     begin = 0
     while begin < len(row) and (spans := word_spans(single, row[begin:])):
         first, last = begin + spans[0][0], begin + spans[0][1]
-        # The rest of a matched word is not the beginning of another word.
+        # The slice may begin inside a word; a match there is not the beginning of a word, so it is left out.
         if first > begin or not begin or not row[begin - 1].isalnum():
             found.append((first, last))
         begin = max(last, begin + 1)

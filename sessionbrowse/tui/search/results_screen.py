@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.paint.spans import Line
 
 PREVIEW_DELAY = 0.12
-"""Delay after a cursor movement before the session is opened for the preview."""
+"""Seconds that the cursor rests on an entry before its session is opened for the preview."""
 
 ANSWER_FRAME_SECONDS = 0.002
-"""Delay before an answer is painted, together with the answers that follow at once."""
+"""Seconds to wait before an answer is painted, so that answers right after it are painted with it."""
 
 REFRESH_SECONDS = 0.5
-"""Delay after a change on the disk before the search is repeated, together with further changes."""
+"""Seconds to wait after a change on the disk before the search is repeated, in case more changes follow."""
 
 
 class FoundEntry(Struct, frozen=True):
@@ -117,7 +117,7 @@ class ResultsScreen(CommandScreen[None]):
     def _marks(self) -> MatchMarks:
         return MatchMarks(self, self.text_view)
 
-    # -- what a screen answers ----------------------------------------------------------------------------------
+    # -- what each screen defines -------------------------------------------------------------------------------
 
     @property
     @abstractmethod

@@ -299,7 +299,7 @@ class SearchScreen(ResultsScreen):
     def do_open_found(self) -> None:
         """Go to the entry in its session's tree, or search for the chosen example."""
         if self.typing and self._is_unanswered:
-            # The hits on the screen belong to another query: open the first hit of this one.
+            # The hits on the screen belong to the previous query. Open the first hit of the typed query once it comes.
             self._opens_first = True
             return
         if self._hits:

@@ -1,4 +1,4 @@
-"""Commands that compare the branch of an entry with another one."""
+"""Commands that compare the branch of an entry with another branch."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class SessionScreen(PanedScreen):
 
     @property
     def sized_pane(self) -> tuple[str, int]:
-        """The pane to resize, and the direction: 1 if the wider command enlarges it, -1 if it shrinks it."""
+        """The pane to resize, and 1 if the command "wider" enlarges it, or -1 if that command shrinks it."""
         return "tree", -1 if self.pane == "view" else 1
 
     def focus_changed(self) -> None:
@@ -134,7 +134,7 @@ class SessionScreen(PanedScreen):
 
     @property
     def entry_to_resume(self) -> str | None:
-        """The id of the entry under the cursor, unless the agent resumes there anyway."""
+        """The id of the entry under the cursor; None if it is the leaf, where the agent resumes anyway."""
         return self.tree_pane.entry_to_resume
 
     @property

@@ -15,7 +15,7 @@ def do_toggle_fold(screen: SessionScreen) -> None:
 
 
 def do_fold(screen: SessionScreen) -> None:
-    """Fold the branch, or jump to the start of the segment above."""
+    """Fold the branch; if that is not possible, jump up to the first row of a branch."""
     tree = screen.tree_pane
     row, session = tree.row, tree.session
     if row is None or session is None:
@@ -31,7 +31,7 @@ def do_fold(screen: SessionScreen) -> None:
 
 
 def do_unfold(screen: SessionScreen) -> None:
-    """Unfold the branch, or jump to the start of the next segment or the end of the branch."""
+    """Unfold the branch; if it is not folded, jump down to the next branch point or the branch's end."""
     tree = screen.tree_pane
     row, session = tree.row, tree.session
     if row is None or session is None:

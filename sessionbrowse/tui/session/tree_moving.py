@@ -28,32 +28,32 @@ def do_leaf(screen: SessionScreen) -> None:
 def do_next_branch(screen: SessionScreen) -> None:
     """Jump to the next branch point."""
     cursor, points = screen.tree_pane.row_list.cursor, screen.tree_pane.shown.branch_points
-    _jump(screen, next((position for position in points if position > cursor), None), "below")
+    _jump(screen, next((position for position in points if position > cursor), None), "branch point below")
 
 
 def do_previous_branch(screen: SessionScreen) -> None:
     """Jump to the previous branch point."""
     cursor, points = screen.tree_pane.row_list.cursor, screen.tree_pane.shown.branch_points
-    _jump(screen, next((position for position in reversed(points) if position < cursor), None), "above")
+    _jump(screen, next((position for position in reversed(points) if position < cursor), None), "branch point above")
 
 
 def do_next_turn(screen: SessionScreen) -> None:
     """Jump to the next message of the user or the assistant."""
     below = range(screen.tree_pane.row_list.cursor + 1, len(screen.tree_pane.rows))
-    _jump(screen, next(filter(partial(_is_turn, screen.tree_pane), below), None), "below")
+    _jump(screen, next(filter(partial(_is_turn, screen.tree_pane), below), None), "message below")
 
 
 def do_previous_turn(screen: SessionScreen) -> None:
     """Jump to the previous message of the user or the assistant."""
     above = range(screen.tree_pane.row_list.cursor - 1, -1, -1)
-    _jump(screen, next(filter(partial(_is_turn, screen.tree_pane), above), None), "above")
+    _jump(screen, next(filter(partial(_is_turn, screen.tree_pane), above), None), "message above")
 
 
-def _jump(screen: SessionScreen, position: int | None, direction: str) -> None:
+def _jump(screen: SessionScreen, position: int | None, wanted: str) -> None:
     if position is not None:
         screen.tree_pane.row_list.go(position)
     else:
-        screen.browser.say(f"There is no other one {direction}.")
+        screen.browser.say(f"There is no {wanted}.")
 
 
 def _is_turn(tree: TreePane, position: int) -> bool:

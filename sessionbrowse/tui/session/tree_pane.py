@@ -78,7 +78,7 @@ class TreePane:
 
     @property
     def entry_to_resume(self) -> str | None:
-        """The id of the entry under the cursor, unless the agent resumes there anyway."""
+        """The id of the entry under the cursor; None if it is the leaf, where the agent resumes anyway."""
         is_leaf = self.session is not None and self.index == self.session.leaf
         return None if is_leaf else self.entry_id
 
@@ -119,7 +119,7 @@ class TreePane:
     # -- other rows ---------------------------------------------------------------------------------------------
 
     def show(self, state: TreeState) -> None:
-        """Make the rows of a state in the background, then show them."""
+        """Compute the tree's rows for a filter, search and folds in the background, then show them."""
         self.state = state
         session, texts = self.session, self._texts
         if session is None or texts is None:
@@ -175,7 +175,7 @@ class TreePane:
 
     @property
     def _standing(self) -> int | None:
-        """The entry under the cursor, or the last such entry if there are no rows now."""
+        """The entry under the cursor; if there are no rows now, the entry that was under the cursor before."""
         return self._stood if self.index is None else self.index
 
     def _cursor_for(self, before: int | None) -> int | None:
@@ -257,6 +257,6 @@ class TreePane:
 
 
 def _cursor_entry(session: Session, shown: ShownTree, wanted: int | None) -> int | None:
-    """Return the entry, or for None the leaf, or its nearest ancestor with a row; without one, the last row's entry."""
+    """Return the `wanted` entry (None: the leaf) or its nearest ancestor with a row; else the entry of the last row."""
     nearest = shown.nearest(session.parents, session.leaf if wanted is None else wanted)
     return nearest if nearest is not None or not shown.rows else shown.rows[-1].index

@@ -22,8 +22,7 @@ MORE_SECONDS = 0.15
 FRAME_SECONDS = 0.03
 """Pause of the search while its hits are painted: two threads would slow each other down."""
 FIRST_ENTRIES, PART_ENTRIES = 25, 100
-"""Size of the first range searched on each side of the cursor; common words soon fill a screen.
-"""
+"""Entries in the first range searched on each side of the cursor, and in the largest; the ranges grow."""
 
 
 def make_rows(
@@ -37,9 +36,9 @@ def make_rows(
 ) -> TreeRows | None:
     """Return the rows of a state, and emit rows while a search runs; None if the job was cancelled.
 
-    `before` are the rows on the screen: a longer query finds only entries among them. The entries next to the entry
-    `cursor` are searched first, until the rows above and below it (`room`) are filled. `ready` is called with rows
-    before they are emitted or returned.
+    `before` are the rows on the screen: a longer query finds only entries among them. The entries near the entry
+    `cursor` are searched first, until `room` rows above and below it are filled. `ready` is called with rows before
+    they are emitted or returned.
     """
     before = _usable(session, state.query, before)
     made = _rows_without_search(session, state, before)
@@ -117,7 +116,7 @@ class _Screen:
         return all(room <= 0 or not unseen for room, unseen in zip(self._room, self._unseen, strict=True))
 
     def fill(self, part: range, hits: int) -> bool:
-        """Add the hits of a part; return whether the screen is full."""
+        """Count the hits of a searched range; return whether the screen is full."""
         side = int(part.start >= self._at)
         self._room[side] -= hits
         self._unseen[side] -= len(part)

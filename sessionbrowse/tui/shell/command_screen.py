@@ -40,7 +40,7 @@ HOPS = 6
 """Number of event loop turns until all messages after a key press are handled: list → screen → bars → screen."""
 
 ANSWER_SECONDS = 0.016
-"""Seconds that a frame waits for the background work of a key press, so that one frame shows both."""
+"""Seconds that a frame waits for the background work of a key press, in order to show its result too."""
 
 MOUNT_SECONDS = 2.0
 """Seconds that a key press waits until its screen is mounted."""
@@ -62,7 +62,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     """True for the browser's first screen; the styles of other screens are read after the first paint."""
 
     class Delivered(Message):
-        """A background job produced a value."""
+        """The message that a background job produced a value."""
 
         def __init__(self, outcome: Outcome) -> None:
             super().__init__()
@@ -79,7 +79,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         self._answer_came = asyncio.Event()
 
     def before_first_frame(self, app: App[Any]) -> None:
-        """Load the styles and set the class of the terminal's width, which Textual sets after the first frame only."""
+        """Load the styles and set the CSS class for the terminal's width; Textual sets it after the first frame."""
         if not self.IS_FIRST:
             self.browser.read_styles()
         fitting = [name for least, name in app.HORIZONTAL_BREAKPOINTS or [] if app.size.width >= least]

@@ -405,7 +405,7 @@ async def test_where_no_trash_takes_it_our_own_is_offered(store: Store, monkeypa
     async with hands_on(store) as browser:
         await browser.press("ctrl+d", "enter")
         assert path.exists()
-        assert "The trash does not take it" in browser.screen_text()
+        assert "The trash refused the file" in browser.screen_text()
         await browser.press("enter")
         assert not path.exists()
         assert "in sessionbrowse's own trash. u undoes." in browser.toasts()[-1]

@@ -147,7 +147,7 @@ async def test_an_entry_is_compared_with_the_leaf_at_once(tmp_path: Path) -> Non
         await browser.press("G", "D")
         assert "◀ a3 ← leaf │ ▶ a2" in browser.words("#view")
         await browser.press("g")
-        assert "Nothing parts here: u1 lies on the way to a3." in browser.words("#view")
+        assert "Both are on one branch: u1 lies on the path to a3." in browser.words("#view")
 
 
 async def test_a_comparison_takes_another_shape_when_the_room_changes(tmp_path: Path) -> None:
