@@ -189,8 +189,9 @@ def folder_for(session: Session, cwd: str, is_given: bool, place: Place | None, 
 def new_header(session: Session, session_id: str, timestamp: str, cwd: str, *, whole: bool) -> dict[str, Json]:
     """Return the header of a fork; atomic's marks of a workflow stage are not inherited.
 
-    pi, atomic, indusagi: `parentSession` is the source's path. omp: its id for a whole fork, its path for a branch; the
-    title, the workspace and the cache identity come along (omp 18.2.3).
+    In pi, atomic and indusagi `parentSession` is the source's path. In omp it is the source's id for a fork of the
+    whole session, and the source's path for a fork of one branch; omp's fork also keeps the source's title, workspace
+    and cache identity (omp 18.2.3).
     """
     header: dict[str, Json] = {"type": "session", "version": 3, "id": session_id, "timestamp": timestamp, "cwd": cwd}
     if session.agent != "omp":

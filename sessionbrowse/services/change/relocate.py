@@ -206,7 +206,7 @@ def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, 
 
 
 def _target(session: _Session, old: str, new: str, context: ChangeContext) -> str:
-    """Return a session's new path: if its store has a folder for each directory, in the folder of the new one."""
+    """Return the path of a relocated session: in its new directory's folder, if its store has such folders."""
     folder, name = os.path.split(session.file.path)
     cwd = moved_directory(session.header.cwd or "", old, new)
     assert cwd is not None
@@ -304,7 +304,7 @@ def carry_out(
     *,
     undoes: str | None = None,
 ) -> tuple[str, tuple[str, ...]]:
-    """Replace files and move folders, recorded in the journal; return the change's id and notes. Hold the lock.
+    """Replace files and move folders as one change in the journal; return its id and notes. The caller holds the lock.
 
     Raises:
         RefusedWrite: a target exists, or a file changed meanwhile; nothing was changed.

@@ -31,7 +31,7 @@ Json = Any
 
 
 def unpack(path: str, wanted: str, agent: str, context: ChangeContext, group: str | None) -> ChangeResult:
-    """Unpack a session to its old path; hold the lock. The packed file stays if no trash can take it.
+    """Unpack a session to its old path. The packed file stays if no trash takes it. The caller must hold the lock.
 
     Raises:
         RefusedWrite: a file with the unpacked name exists.
@@ -115,10 +115,10 @@ def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
 
 
 def is_unchanged(change: Change, name: str) -> bool:
-    """Tell whether a file is as a change left it.
+    """Return True if a file has not changed since sessionbrowse made this change of it.
 
     Raises:
-        CannotUndo: it is gone.
+        CannotUndo: the file is gone.
     """
     try:
         return change.left in (None, Fingerprint.of(os.lstat(change.path)))

@@ -36,7 +36,8 @@ class Located(Struct, frozen=True):
 def locate(reference: str, scope: Scope) -> Located:
     """Find the session that a path, an id or the beginning of an id names.
 
-    A path may be outside the places of the scope; if it is inside, the place provides the settings to resume it.
+    A path may be outside the places of the scope; if it is inside one, the session is resumed with the settings of that
+    place.
 
     Raises:
         NoSuchSession: no session matches.

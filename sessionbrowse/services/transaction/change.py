@@ -165,7 +165,7 @@ def append(
     before: dict[str, Json],
     after: dict[str, Json],
 ) -> tuple[Change, writer.Appended]:
-    """Append an entry and record it in the journal; the function `after` gets the id of the entry.
+    """Append an entry, and record it in the journal before and after; `after` is recorded with the entry's id.
 
     Raises:
         RefusedWrite: nothing was changed.
@@ -212,7 +212,7 @@ def begin(
 
 @contextmanager
 def recovering(context: ChangeContext, change: Change) -> Iterator[None]:
-    """Record the state of a change if the `with` block, which makes it, fails."""
+    """Make a change in the `with` block; if that fails, record in the journal whether it reached the file."""
     try:
         yield
     except SessionBrowseError as error:

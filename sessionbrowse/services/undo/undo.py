@@ -248,11 +248,11 @@ def _undo_checkout(change: Change, context: ChangeContext, force: bool) -> Chang
         session = file.session
         if not _stands_on(session, str(change.after.get("entry_id"))):
             raise CannotUndo(
-                f"{file.name} went on since. To go back to where it stood before, check out {older or 'its start'}."
+                f"{file.name} has new messages. To go back to where it stood before, check out {older or 'its start'}."
             )
         index = session.index_by_id.get(older, ROOT) if older is not None else ROOT
         if older is not None and index == ROOT:
-            raise CannotUndo(f"{file.name} has no entry {older} any more, at which it stood before.")
+            raise CannotUndo(f"{file.name} no longer has the entry {older}, at which it stood before.")
         origin = Origin(verb="undo", undoes=change.id)
         return write_checkout(file, older, CheckoutPoint(index, None), context, origin, force=force)
 

@@ -26,7 +26,7 @@ TakeBack = Callable[[Change, ChangeContext, bool], ChangeResult]
 def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
     name = f"The fork {shown_name(change.path)}"
     if not is_unchanged(change, name):
-        raise CannotUndo(f"{name} went on since. Delete it if you do not want it any more.")
+        raise CannotUndo(f"{name} has changed since. Delete it if you do not want it any more.")
     plan = plan_delete(Target(change.path, change.agent), context)
     into: Into = "trash"
     new = context.journal.begin(

@@ -66,10 +66,10 @@ def stamp_of(path: str, status: os.stat_result) -> FileStamp:
 class FoundFile(FileStamp, frozen=True, gc=False):
     """A file found in a place of sessions.
 
-    `places` are all places that lead to it, in the order of owners. `owner` is the agent of the file, unless entries
-    that only another agent writes (marks) are in it. `folder` is its project folder's name, "" in a flat directory.
-    `parent_path` is the session in whose folder a nested session was found. `problem` says why the agent itself does
-    not list it.
+    `places` are all places in which the file was found; those of pi come first, then omp, atomic and indusagi. `owner`
+    is the agent of the file, unless entries that only another agent writes (marks) are in it. `folder` is its project
+    folder's name, "" in a directory without project folders. `parent_path` is the session in whose folder a nested
+    session was found. `problem` says why the agent itself does not list it.
     """
 
     places: tuple[Place, ...]

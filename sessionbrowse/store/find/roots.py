@@ -125,7 +125,7 @@ def scan_passes(
 
 
 def own_places(around: Surroundings, agents: Iterable[str]) -> list[Place]:
-    """Return the places of these agents, in the order of owners."""
+    """Return the places of these agents; the places of pi come first, then omp, atomic and indusagi."""
     named = set(agents)
     return [place for name, agent in AGENTS.items() if name in named for place in agent.places(around)]
 

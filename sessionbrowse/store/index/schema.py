@@ -95,7 +95,7 @@ class IndexBusy(IndexUnavailable):
 def open_main(directory: Path, *, create: bool, report: Callable[[str], None]) -> sqlite3.Connection | None:
     """Open the index of a directory; make a new one if it is missing (with `create`) or cannot be used.
 
-    Returns None if there is none and `create` is false. `report` receives a sentence if an index is deleted.
+    Returns None if there is no index and `create` is false. `report` receives a sentence if an index is deleted.
 
     Raises:
         IndexUnavailable: the directory cannot be written to, the disk is full, or the index's path is no regular file.

@@ -18,7 +18,7 @@ from sessionbrowse.text import clean, size
 BLOCK_BYTES = 512 * 1024
 ALWAYS_UNPACKED_BYTES = 256 * 1024 * 1024
 MOST_TIMES = 100
-"""Packing reduces sessions to a fifth or a tenth; a file that unpacks to more than these limits is no session."""
+"""Limits of an unpacked session: 256 MiB, or 100 times the packed size if that is more (5 to 10 times is usual)."""
 
 _SESSIONS = "sessions"
 

@@ -96,7 +96,7 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
 
 
 def agent_of_file(path: str, agent_of: Callable[[Marks], str]) -> str:
-    """Return the agent of a session file, as the list names it: marks count anywhere in the file."""
+    """Return the agent that lists show for a session file; entries that only one agent writes decide it."""
     summary = summarise_path(path, agent_of)
     return summary.agent if summary is not None else agent_of(Marks())
 

@@ -87,7 +87,7 @@ def fork_map(
         for number in _drawn(tickets):
             done.add(number)
             yield work(chunks[number])
-        # Finish before reading the results of the other processes, which are complete only when those finish.
+        # This process finishes its own work before it waits for the results of the others, which arrive at their end.
         finish()
         for _, answers in children:
             for number, answer in _received(answers):

@@ -211,7 +211,7 @@ def _is_alive(pid: int, proc: str) -> bool:
 
 
 def _writes(proc: str, pid: int, number: str) -> bool:
-    """Tell whether a descriptor was opened for writing; one that cannot be read counts as such."""
+    """Tell whether a descriptor was opened for writing; if this cannot be read, the answer is True."""
     found = re.search(r"^flags:\s*([0-7]+)", _read(os.path.join(proc, str(pid), "fdinfo", number)), re.MULTILINE)
     return found is None or int(found[1], 8) & _ACCESS_MODE != os.O_RDONLY
 

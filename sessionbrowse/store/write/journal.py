@@ -40,10 +40,10 @@ class Fingerprint(Struct, frozen=True):
 class Change(Struct, frozen=True, kw_only=True):
     """One change of one file.
 
-    `before` holds what undoing it needs, `plan` the intended change (with a `kind`), `after` the change made. `group`
-    joins the changes that one command made. `undoes` is the change that this one undid. `left` is the file's state
-    after the change, `was_changed_ms` the time of the last change by another program, `lost` the reason why the change
-    cannot be undone any more.
+    `before` holds the values that undoing the change needs, `plan` the intended change (with a `kind`), `after` the
+    change made. `group` joins the changes that one command made. `undoes` is the change that this one undid. `left` is
+    the file's state after the change, `was_changed_ms` the time of the last change by another program, `lost` the
+    reason why the change cannot be undone any more.
     """
 
     id: str

@@ -204,7 +204,7 @@ def missing(trashed: Trashed) -> str | None:
 
 
 def take_back(trashed: Trashed, *, keep_info: bool = False) -> None:
-    """Move an item from the trash back to its original path, with its time; missing folders are made again.
+    """Move an item from the trash back to its original path; its time is kept, missing folders are created.
 
     Raises:
         RefusedWrite: the item cannot be restored; the sentence says why. WriteFailed: the disk refused; it is still in
@@ -228,7 +228,7 @@ def take_back(trashed: Trashed, *, keep_info: bool = False) -> None:
 
 
 def put_again(trashed: Trashed) -> None:
-    """Move a restored item back to its old path in the trash, if nobody replaced it."""
+    """Move a restored item back to its old path in the trash, unless another file has taken its place."""
     with suppress(OSError):
         if (
             trashed.item is not None

@@ -133,7 +133,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         return None
 
     def moving(self) -> RowList | TextView | None:
-        """Return the pane that the movement keys move; None if there is none."""
+        """Return the pane in which the movement keys act; None if there is none."""
         focused = self.focused
         return focused if isinstance(focused, RowList | TextView) else None
 
@@ -232,7 +232,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         self.update_footer()
 
     def find_handler(self, command_id: str) -> Callable[[], None] | None:
-        """Return the screen's own method `do_<id>` for a command, else its function in `handlers`; None for neither."""
+        """Return the screen's own method `do_<id>` for a command, else its function in `handlers`, else None."""
         own: Callable[[], None] | None = getattr(self, f"do_{command_id}", None)
         handler = self.browser.find_handler(self.name or "", command_id) if own is None else None
         return own if handler is None else partial(handler, self)

@@ -206,7 +206,7 @@ def test_undoing_a_fork_moves_it_to_the_trash_unless_it_went_on(store: Store, mo
     assert [one.verb for one in undoable(store.context)] == ["fork", "fork"]
     with open(second.path, "ab") as file:
         file.write(line(user("0000000b", "00000006", "on")))
-    with pytest.raises(RefusedWrite, match="went on since"):
+    with pytest.raises(RefusedWrite, match="has changed since"):
         undo(second.undo_id, context=store.context)
     undo(first.undo_id, context=store.context)
     assert not os.path.exists(first.path)

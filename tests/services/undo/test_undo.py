@@ -119,7 +119,7 @@ def test_what_somebody_changed_since_is_not_undone_and_the_sentence_says_what_to
         undo(context=store.context)
     checkout(target(path), "00000006", context=store.context)
     path.write_bytes(path.read_bytes() + line(user("0000000d", "00000006", "theirs")))
-    with pytest.raises(CannotUndo, match=r"went on since. To go back to where it stood before, check out 0000000e"):
+    with pytest.raises(CannotUndo, match=r"has new messages. To go back to where it stood before, check out 0000000e"):
         undo(context=store.context)
     assert path.read_bytes().startswith(before)
 
