@@ -265,7 +265,7 @@ def _own_dir(kind: str, env: Mapping[str, str], home: Path | None, system: str =
         import platformdirs
 
         return Path(getattr(platformdirs, f"user_{kind}_path")(APP, appauthor=False))
-    # The rule of platformdirs on Unix: the library takes 17 ms to import and does not accept `env` and `home`.
+    # platformdirs has the same rule on Unix, but takes 17 ms to import and does not accept `env` and `home`.
     variable, below_home = _XDG[kind]
     named = env.get(variable, "").strip()
     if Path(named).is_absolute():

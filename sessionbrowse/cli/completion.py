@@ -15,7 +15,7 @@ _DIRECTORIES = ("--root", "--cwd")
 
 
 class Option(Struct, frozen=True):
-    """One option: its names, its help, a flag for taking a value, and the possible values."""
+    """One option: its names, its help, whether it takes a value, and the possible values."""
 
     names: tuple[str, ...]
     help: str

@@ -400,7 +400,7 @@ class PlainEntry(EntryBase, frozen=True, kw_only=True):
 
 
 class UnknownEntry(EntryBase, frozen=True, kw_only=True):
-    """An entry of an unknown type, or any other JSON value; `raw` is the whole value."""
+    """An entry of an unknown type, or a JSON value that is no object; `raw` is the whole value."""
 
     type: str = ""
     raw: Json = None

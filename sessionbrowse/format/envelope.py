@@ -54,7 +54,7 @@ Fault = Literal["no message", "no content", "bad content", "bad name"]
 """A mistake in an entry on which an agent program fails (tried with pi 1.5.2 and omp 18.2.3).
 
 "no message": the message is missing or null. "no content": a user or assistant message has no content. "bad content":
-such content is neither text nor a list, or has a null block. "bad name": the session's name is not a text.
+its content is neither text nor a list, or has a null block. "bad name": the session's name is not a text.
 """
 
 
@@ -64,7 +64,7 @@ class Envelope(Struct, frozen=True, gc=False, array_like=True):
     `type` and `role` are as in the file, "" if absent. `text` is a label's text, a session's name, a title, or a
     compaction's strategy. `has_text`: an assistant's text is more than blanks; `has_words`: it is more than blanks and
     dots (omp's rule). `has_content`: a message other than a tool result has content. `timestamp` is ISO 8601, rarely a
-    number of milliseconds. `problem` is a sentence that says what is odd; `fault` names the mistake that makes the
+    number of milliseconds. `problem` is a sentence that says what is wrong; `fault` names the mistake that makes the
     agent programs fail. `schema` is the schema of an indusagi transcript's line.
     """
 

@@ -1,4 +1,4 @@
-"""Recognise files that are stored among sessions or look like sessions, but are none, by their first lines."""
+"""Recognise, by their first lines, files that are stored among sessions or look like sessions, but are none."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class BigLine:
         self._member_is_full = False
 
     def feed(self, piece: bytes | bytearray, end: int | None = None) -> None:
-        """Add the next bytes of the line, without its newline: those of `piece` up to `end`."""
+        """Add the next bytes of the line: the bytes of `piece` before position `end`, without the line's newline."""
         end = len(piece) if end is None else end
         self.size += end
         at = 0

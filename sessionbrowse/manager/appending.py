@@ -191,7 +191,7 @@ class SessionAppender(SessionReader):
         self._only("append_context_edit", "pi")
         content = replacement.get("content") if isinstance(replacement, dict) else None
         if replacement is not None and not isinstance(content, str | list):
-            raise RefusedWrite("A context edit replaces an entry by nothing, or by text or blocks as its content.")
+            raise RefusedWrite("A context edit's replacement is None, or an object with text or blocks as content.")
         target = self._memory.by_id[self._known(target_id)]
         if not any(entry is target for entry in self.get_branch()):
             raise NoSuchEntry(f"The entry {target_id!r} is not on the active branch.")

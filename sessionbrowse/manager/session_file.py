@@ -148,7 +148,7 @@ class SessionFile:
             return _header_of(file)
 
     def set_header(self, members: Iterable[tuple[str, bytes]]) -> None:
-        """Set members of the header to JSON values; all other bytes and the modification time stay.
+        """Set members of the header to JSON values; all other bytes and the modification time do not change.
 
         Raises:
             RefusedWrite, InUse: the file may not be changed.

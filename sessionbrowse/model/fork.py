@@ -1,4 +1,4 @@
-"""The lines of a fork as bytes: those of a whole session, or those of the path to one entry.
+"""The lines of a fork as bytes: all lines of the source session, or only the lines on the path to one entry.
 
 Kept lines are copied byte for byte from the source; only parents, a compaction's first kept entry, and keys that a
 migration to version 3 changes are replaced. Rules of pi 1.5.2: `forkFrom` and `createBranchedSession`.

@@ -83,7 +83,7 @@ def _is_frame(frame: Json) -> bool:
 
 
 def _pictures(archive: _Archive) -> list[Block]:
-    """Return the pictures that fit, preferring the newest, with a text in place of each gap."""
+    """Return the pictures that fit, newest preferred; a text replaces the pictures that are left out."""
     room = 0 if _is_risky(archive) else MAX_PAYLOAD
     used = 0
     slots: list[ImageBlock | int] = []

@@ -160,7 +160,7 @@ def _is_odd_text(line: bytes, cut_at_separators: bool) -> bool:
 
 
 class _Kinds(dict[type, int]):
-    """Maps the struct of a line's message to the kind of the line, by the struct's tag, which is the role."""
+    """Maps the class of a line's message to the kind of the line; the tag of the class is the message's role."""
 
     def __missing__(self, struct: type[Struct]) -> int:
         kind = self[struct] = _ROLES.index(struct.__struct_config__.tag)

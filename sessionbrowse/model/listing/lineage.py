@@ -32,7 +32,7 @@ class Lineage:
         self.is_message.append(is_message)
 
     def known(self, entry_ids: Collection[str]) -> list[str]:
-        """Return those of the given ids that belong to an entry."""
+        """Return the given ids that occur in the file, without the unknown ones."""
         return list(filter(self._by_id().__contains__, entry_ids)) if entry_ids else []
 
     def leaf_model(self, *, explicit_first: bool) -> str | None:

@@ -28,7 +28,7 @@ class PickerTexts:
         self._directories: dict[str, str] = {}
 
     def hold(self, summaries: Iterable[Summary]) -> list[PickerText]:
-        """Return the searched text of each session, made at the first call for it."""
+        """Return the searched text of each session; it is made once and then cached."""
         return [self._of(summary) for summary in summaries]
 
     def _of(self, summary: Summary) -> PickerText:

@@ -330,7 +330,7 @@ def milliseconds_of(nanoseconds: int) -> int:
 
 
 def _slot_title(reader: Reader) -> str | None:
-    """Return the title that omp's list shows: that of the slot, or without a slot that of the header."""
+    """Return the title that omp's list shows: the slot's title, or the header's title if there is no slot."""
     if reader.slot is not None:
         return reader.slot.title if trim(reader.slot.title or "") else None
     return reader.header.title or None if reader.header is not None else None

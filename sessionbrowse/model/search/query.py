@@ -25,7 +25,10 @@ class BadSearch(SessionBrowseError):
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True):
-    """A parsed query. Words and phrases are in lower case without diacritics. A match fits one value of each filter."""
+    """A parsed query. Words and phrases have lower case and no diacritics.
+
+    A matching entry fits at least one value of every filter.
+    """
 
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()

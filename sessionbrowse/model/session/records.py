@@ -79,7 +79,7 @@ class Reader:
         self.bytes_read = 0
         self.torn = False
         self.refusal: str | None = None
-        """The reason why the program would not open the file, as the end of a sentence that begins with its name."""
+        """The reason why the program would not open the file: a sentence without its first word, the program's name."""
         self.unlisted: str | None = None
         """The reason why the program's own list does not show the file, worded in the same way."""
         self._lines = 0
@@ -191,10 +191,10 @@ class Reader:
             self.refusal = (
                 "would overwrite this file: its header has no id"
                 if self.rules.overwrites_unreadable
-                else "refuses this file: its header has no text id"
+                else "refuses this file: its header has no valid id"
             )
             if agent == "omp":
-                self.unlisted = "does not list it: its header has no text id"
+                self.unlisted = "does not list it: its header has no valid id"
 
     def report(self, line: int, offset: int, reason: str) -> None:
         """Add a problem; after `MAX_PROBLEMS` of them, further ones are only counted."""
@@ -322,7 +322,7 @@ class Reader:
         if not first:
             self.report(self._lines, offset, "the session header is not the first record")
         if header.id is None:
-            self.report(self._lines, offset, "the session header has no text id")
+            self.report(self._lines, offset, "the session header has no valid id")
         if header.cwd is None:
             self.report(self._lines, offset, "the session header names no directory")
             if self.rules.refuses_odd_cwd and "cwd" in header.extra:

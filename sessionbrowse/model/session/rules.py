@@ -36,7 +36,7 @@ VERBATIM_STRATEGY = "verbatim-lines"
 class Rules(Struct, frozen=True, kw_only=True):
     """The rules by which one program reads a session file.
 
-    The defaults are those of pi 1.5.2; each field names a behaviour, its comment names the programs that differ.
+    The defaults are those of pi 1.5.2; the comments name the programs that differ.
     """
 
     agent: AgentName

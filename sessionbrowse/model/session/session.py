@@ -84,7 +84,7 @@ class Session:
 
     @property
     def id(self) -> str | None:
-        """The session's id: the header's; for a transcript the file name's, as a renamed file's head has the old id."""
+        """The id in the header; for a transcript the id in the file name, as a renamed file's head has the old id."""
         if self.is_transcript:
             return self.path.rpartition("/")[2].rpartition(".")[0]
         return self.header.id if self.header is not None else None
@@ -116,7 +116,7 @@ class Session:
 
     @property
     def index_by_id(self) -> dict[str, int]:
-        """The index of each entry by its id; if an id occurs twice, that of the last entry."""
+        """The index of each entry by its id; if an id occurs twice, the index of the last entry with this id."""
         if self._index_by_id is None:
             ids = self.columns.ids
             by_id = dict(zip(ids, range(len(ids)), strict=True))
@@ -219,7 +219,7 @@ class Session:
             yield run, self._read_bytes(start, self.offsets[last] + self.sizes[last] - start)
 
     def find(self, reference: str) -> list[int]:
-        """Return the entries with this id, beginning of an id, or exact label; several if it is not unique."""
+        """Return the entries that `reference` names: by id, by exact label, or by the beginning of an id."""
         exact = self.index_by_id.get(reference)
         if exact is not None:
             return [exact]
@@ -268,7 +268,7 @@ class Session:
                 # order.
                 if all(time is not None for time, _ in times):
                     siblings[:] = [index for _, index in sorted(times, key=itemgetter(0))]
-        # Threads share sessions: both lists become visible by one assignment.
+        # Threads share sessions, so both lists are set in one assignment: no thread sees only one of them.
         links = self._links = Links(roots, children)
         return links
 

@@ -6,7 +6,7 @@ from sessionbrowse.model.session.session import Session
 
 
 def display_order(session: Session, leaf: int | None) -> list[int]:
-    """Return all entries in the order of the tree's rows; without a leaf, siblings stand by their times."""
+    """Return all entries in the order of the tree's rows; without a leaf, siblings are ordered by time."""
     active = bytearray(len(session.parents))
     for index in session.branch(leaf):
         active[index] = 1

@@ -13,8 +13,8 @@ from sessionbrowse.format.json_value import Json
 Fields = dict[str, Json]
 """A JSON object as written in the file.
 
-Rows are made from these, not from structs, because the programs print a missing key otherwise than null, and print odd
-values too.
+Rows are made from these, not from structs, because the programs print a missing key otherwise than null, and also
+print values of a wrong type.
 """
 
 TEXT_UNITS = 200

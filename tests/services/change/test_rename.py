@@ -187,7 +187,7 @@ def test_what_pi_refuses_is_refused_for_the_same_reason(store: Store) -> None:
     cases = {
         "no header": (b'{"type":"message"}\n', "its first record is no session header"),
         "empty": (b"", "would write a new session into this empty file"),
-        "no id": (line({"type": "session", "version": 3, "cwd": "/a"}), "its header has no text id"),
+        "no id": (line({"type": "session", "version": 3, "cwd": "/a"}), "its header has no valid id"),
         "slot": (store.session("omp").read_bytes(), "omp's title slot"),
     }
     path = store.session("pi", name="x.jsonl")

@@ -215,8 +215,8 @@ JUDGED: list[tuple[str, bytes, dict[str, tuple[str | None, str | None]], list[st
         "header without text id",
         header(id=5) + A,
         {
-            "pi": (REFUSES + "its header has no text id", None),
-            "omp": (REFUSES + "its header has no text id", "does not list it: its header has no text id"),
+            "pi": (REFUSES + "its header has no valid id", None),
+            "omp": (REFUSES + "its header has no valid id", "does not list it: its header has no valid id"),
             "indusagi": (OVERWRITES + "its header has no id", None),
         },
         ["a"],
