@@ -26,7 +26,8 @@ SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the parsed command line; `command` is None if none is given. Like argparse, raise SystemExit on errors."""
-    return make_parser().parse_args(argv)
+    parser = make_parser(argv[0]) if argv else make_parser()
+    return parser.parse_args(argv)
 
 
 def scope_of(
@@ -77,8 +78,8 @@ def columns() -> int:
 _COLUMNS = 80
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
+def make_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of all commands, or much faster that of `only` one, if there is such a command."""
     parser = argparse.ArgumentParser(
         prog="sessionbrowse",
         description="Browse the sessions of pi, omp, atomic and indusagi. Without a command: the terminal interface.",
@@ -94,7 +95,9 @@ def make_parser() -> argparse.ArgumentParser:
     # Without `prog`, argparse would format the whole usage text to find the program's name.
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="sessionbrowse")
 
-    def add(name: str, help_text: str, *, json: bool = True, reads: bool = True) -> argparse.ArgumentParser:
+    def add(name: str, help_text: str, *, json: bool = True, reads: bool = True) -> argparse.ArgumentParser | None:
+        if only not in (None, name):
+            return None
         command = commands.add_parser(
             name,
             help=help_text,
@@ -108,133 +111,139 @@ def make_parser() -> argparse.ArgumentParser:
         command.set_defaults(command=name)
         return command
 
-    listing = add("list", "Sessions, newest first.")
-    listing.add_argument("query", nargs="*", metavar="QUERY", help='words, "phrases" or re:pattern, as in pi\'s picker')
-    listing.add_argument("--cwd", metavar="DIR", help="only sessions of this directory")
-    listing.add_argument("--named", action="store_true", help="only sessions with a name")
-    listing.add_argument("--hidden", action="store_true", help="workflow stages and subagents' sessions too")
-    listing.add_argument("--sort", choices=SORTS, help="recent; with a QUERY relevance")
-    listing.add_argument("--limit", type=_count, metavar="N", help="at most N")
+    if listing := add("list", "Sessions, newest first."):
+        listing.add_argument(
+            "query", nargs="*", metavar="QUERY", help='words, "phrases" or re:pattern, as in pi\'s picker'
+        )
+        listing.add_argument("--cwd", metavar="DIR", help="only sessions of this directory")
+        listing.add_argument("--named", action="store_true", help="only sessions with a name")
+        listing.add_argument("--hidden", action="store_true", help="workflow stages and subagents' sessions too")
+        listing.add_argument("--sort", choices=SORTS, help="recent; with a QUERY relevance")
+        listing.add_argument("--limit", type=_count, metavar="N", help="at most N")
 
     add("projects", "The directories sessions belong to: counts, last activity, whether they still exist.")
 
-    show = add("show", "Show the contents of a session file.")
-    _add_ref(show)
+    if show := add("show", "Show the contents of a session file."):
+        _add_ref(show)
 
-    tree = add("tree", "The branch tree of a session, as its agent shows it.")
-    _add_ref(tree)
-    tree.add_argument("--filter", choices=FILTERS, default="default", help="which entries to show")
+    if tree := add("tree", "The branch tree of a session, as its agent shows it."):
+        _add_ref(tree)
+        tree.add_argument("--filter", choices=FILTERS, default="default", help="which entries to show")
 
-    context = add("context", "Show the context that the model would receive.")
-    _add_ref(context)
-    context.add_argument("--at", metavar="ENTRY", help="from this entry instead of the leaf")
+    if context := add("context", "Show the context that the model would receive."):
+        _add_ref(context)
+        context.add_argument("--at", metavar="ENTRY", help="from this entry instead of the leaf")
 
-    diff = add("diff", "Compare two branches of a session below their last common entry.")
-    _add_ref(diff)
-    diff.add_argument("left", metavar="ENTRY", help="an entry: id, the beginning of one, or an exact label")
-    diff.add_argument("right", metavar="ENTRY", help="the other entry")
+    if diff := add("diff", "Compare two branches of a session below their last common entry."):
+        _add_ref(diff)
+        diff.add_argument("left", metavar="ENTRY", help="an entry: id, the beginning of one, or an exact label")
+        diff.add_argument("right", metavar="ENTRY", help="the other entry")
 
     add("labels", "Every checkpoint of every session.")
 
-    search = add(
+    if search := add(
         "search",
         'Entries in every branch of every session: words, "phrases", re:pattern, and the filters agent: project: name: '
         "label: role: tool: model: before: after: branch:",
-    )
-    search.add_argument("query", nargs="+", metavar="QUERY", help="the text to search for")
-    search.add_argument("--limit", type=_count, default=100, metavar="N", help="at most N hits (default 100)")
-    search.add_argument("--tools", action="store_true", help="in tool calls and results too")
-    search.add_argument(
-        "--branch", choices=("active", "abandoned", "any"), default="any", help="the branches to search"
-    )
+    ):
+        search.add_argument("query", nargs="+", metavar="QUERY", help="the text to search for")
+        search.add_argument("--limit", type=_count, default=100, metavar="N", help="at most N hits (default 100)")
+        search.add_argument("--tools", action="store_true", help="in tool calls and results too")
+        search.add_argument(
+            "--branch", choices=("active", "abandoned", "any"), default="any", help="the branches to search"
+        )
 
-    index = add(
+    if index := add(
         "index", "Read all sessions into the index, so that lists and searches need not. It can be deleted anytime."
-    )
-    how = index.add_mutually_exclusive_group()
-    how.add_argument("--rebuild", action="store_true", help="rebuild it completely")
-    how.add_argument("--status", action="store_true", help="print the state of the index")
-    how.add_argument("--clear", action="store_true", help="delete the index")
-    index.add_argument("--tools", action="store_true", help="make tool calls and results searchable too")
+    ):
+        how = index.add_mutually_exclusive_group()
+        how.add_argument("--rebuild", action="store_true", help="rebuild it completely")
+        how.add_argument("--status", action="store_true", help="print the state of the index")
+        how.add_argument("--clear", action="store_true", help="delete the index")
+        index.add_argument("--tools", action="store_true", help="make tool calls and results searchable too")
 
-    resume = add("resume", "Run the agent on a session, in the session's directory.")
-    _add_ref(resume)
-    resume.add_argument(
-        "--at", metavar="ENTRY", help="resume at this entry; it is checked out first, which adds one line"
-    )
-    resume.add_argument("--print", action="store_true", dest="only_print", help="print the commands, shell-quoted")
-    _add_force(resume)
+    if resume := add("resume", "Run the agent on a session, in the session's directory."):
+        _add_ref(resume)
+        resume.add_argument(
+            "--at", metavar="ENTRY", help="resume at this entry; it is checked out first, which adds one line"
+        )
+        resume.add_argument("--print", action="store_true", dest="only_print", help="print the commands, shell-quoted")
+        _add_force(resume)
 
-    rename = add("rename", "Give a session another name. For omp its first line changes, else one line is added.")
-    _add_ref(rename)
-    _add_text(rename, "name", "NAME", "the new name", "take the name away")
+    if rename := add("rename", "Give a session another name. For omp its first line changes, else one line is added."):
+        _add_ref(rename)
+        _add_text(rename, "name", "NAME", "the new name", "take the name away")
 
-    label = add("label", "Label an entry, as a checkpoint. Adds one line to the file.")
-    _add_ref(label)
-    _add_entry(label)
-    _add_text(label, "text", "TEXT", "the label", "take the label away")
+    if label := add("label", "Label an entry, as a checkpoint. Adds one line to the file."):
+        _add_ref(label)
+        _add_entry(label)
+        _add_text(label, "text", "TEXT", "the label", "take the label away")
 
-    checkout = add("checkout", "Let the agent resume at an entry, in the same file. Adds one line to the file.")
-    _add_ref(checkout)
-    _add_entry(checkout)
-    _add_force(checkout)
+    if checkout := add("checkout", "Let the agent resume at an entry, in the same file. Adds one line to the file."):
+        _add_ref(checkout)
+        _add_entry(checkout)
+        _add_force(checkout)
 
-    fork = add("fork", "Make a new session file from another; prints its path.")
-    _add_ref(fork)
-    fork.add_argument("--at", metavar="ENTRY", help="only the path up to this entry; at a user message, before it")
-    fork.add_argument("--cwd", metavar="DIR", help="the directory of the new session, instead of the source's")
+    if fork := add("fork", "Make a new session file from another; prints its path."):
+        _add_ref(fork)
+        fork.add_argument("--at", metavar="ENTRY", help="only the path up to this entry; at a user message, before it")
+        fork.add_argument("--cwd", metavar="DIR", help="the directory of the new session, instead of the source's")
 
-    delete = add("delete", "Move sessions to the trash, with all that belongs to them.")
-    _add_refs(delete)
-    delete.add_argument("--yes", action="store_true", help="do not ask")
-    where_to = delete.add_mutually_exclusive_group()
-    where_to.add_argument("--permanent", action="store_true", help="remove them for good, without trash")
-    where_to.add_argument(
-        "--own-trash",
-        action="store_true",
-        help="into sessionbrowse's own trash folder, if the system's does not work",
-    )
-    _add_force(delete)
+    if delete := add("delete", "Move sessions to the trash, with all that belongs to them."):
+        _add_refs(delete)
+        delete.add_argument("--yes", action="store_true", help="do not ask")
+        where_to = delete.add_mutually_exclusive_group()
+        where_to.add_argument("--permanent", action="store_true", help="remove them for good, without trash")
+        where_to.add_argument(
+            "--own-trash",
+            action="store_true",
+            help="into sessionbrowse's own trash folder, if the system's does not work",
+        )
+        _add_force(delete)
 
-    restore = add("restore", "Bring deleted sessions back from the trash; never over an existing file.", reads=False)
-    restore.add_argument(
-        "ids", nargs="*", metavar="ID", help="restore these instead of the one deleted last: undo id or path"
-    )
-    restore.add_argument("--list", action="store_true", help="list what can be restored, newest first")
+    if restore := add(
+        "restore", "Bring deleted sessions back from the trash; never over an existing file.", reads=False
+    ):
+        restore.add_argument(
+            "ids", nargs="*", metavar="ID", help="restore these instead of the one deleted last: undo id or path"
+        )
+        restore.add_argument("--list", action="store_true", help="list what can be restored, newest first")
 
-    archive = add("archive", "Take sessions out of the agents' lists; they stay readable and searchable here.")
-    _add_refs(archive)
-    _add_force(archive)
+    if archive := add("archive", "Take sessions out of the agents' lists; they stay readable and searchable here."):
+        _add_refs(archive)
+        _add_force(archive)
 
-    unarchive = add("unarchive", "Bring archived sessions back into the agents' lists.")
-    _add_refs(unarchive)
+    if unarchive := add("unarchive", "Bring archived sessions back into the agents' lists."):
+        _add_refs(unarchive)
 
-    relocate = add("relocate", "Move the sessions of a project whose directory was moved or renamed: all, or none.")
-    relocate.add_argument("old", metavar="OLD", help="the directory that the sessions name now")
-    relocate.add_argument(
-        "new",
-        metavar="NEW",
-        nargs="?",
-        help="the directory that they name from now on; without NEW: print where OLD may have been moved",
-    )
-    relocate.add_argument("--dry-run", action="store_true", help="only print the sessions that would be moved")
-    _add_force(relocate)
+    if relocate := add(
+        "relocate", "Move the sessions of a project whose directory was moved or renamed: all, or none."
+    ):
+        relocate.add_argument("old", metavar="OLD", help="the directory that the sessions name now")
+        relocate.add_argument(
+            "new",
+            metavar="NEW",
+            nargs="?",
+            help="the directory that they name from now on; without NEW: print where OLD may have been moved",
+        )
+        relocate.add_argument("--dry-run", action="store_true", help="only print the sessions that would be moved")
+        _add_force(relocate)
 
-    undo = add("undo", "Take back the last change that sessionbrowse made.", reads=False)
-    undo.add_argument("id", nargs="?", metavar="ID", help="this change instead of the last one")
-    undo.add_argument("--list", action="store_true", help="list the changes that can be undone, newest first")
-    _add_force(undo)
+    if undo := add("undo", "Take back the last change that sessionbrowse made.", reads=False):
+        undo.add_argument("id", nargs="?", metavar="ID", help="this change instead of the last one")
+        undo.add_argument("--list", action="store_true", help="list the changes that can be undone, newest first")
+        _add_force(undo)
 
     choose = "The terminal interface, to choose a session: Enter prints its path. Nothing chosen: exit status 1."
     add("pick", choose, json=False)
 
-    config = add("config", "Show the path and the problems of the settings file.", reads=False)
-    what = config.add_mutually_exclusive_group()
-    what.add_argument("--example", action="store_true", help="print an example of all settings")
-    what.add_argument("--keys", action="store_true", help="print the interface's commands with their keys")
+    if config := add("config", "Show the path and the problems of the settings file.", reads=False):
+        what = config.add_mutually_exclusive_group()
+        what.add_argument("--example", action="store_true", help="print an example of all settings")
+        what.add_argument("--keys", action="store_true", help="print the interface's commands with their keys")
 
-    completion = add("completion", "Print a completion script for a shell.", json=False, reads=False)
-    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
+    if completion := add("completion", "Print a completion script for a shell.", json=False, reads=False):
+        completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
 
     add(
         "demo",
@@ -242,7 +251,7 @@ def make_parser() -> argparse.ArgumentParser:
         json=False,
         reads=False,
     )
-    return parser
+    return parser if commands.choices else make_parser()
 
 
 def _where() -> argparse.ArgumentParser:
