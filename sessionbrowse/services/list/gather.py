@@ -134,9 +134,9 @@ def gather_into(
     override = scope.override
     rows = _rows_by_path(index)
     for places, found in scan_passes(scope, sessions.values, cancelled=cancelled, skipped=skipped):
-        found = newest_first(found)
-        files.update({file.path: file for file in found})
-        changed = _take_unchanged(rows, found, sessions, scope)
+        # Files are compared in the order in which they were found, which is that of the rows in memory.
+        changed = newest_first(_take_unchanged(rows, found, sessions, scope))
+        files.update({file.path: file for file in newest_first(found)})
         gone = _gone(rows, files, [place.root for place in places])
         if index is not None and (changed or gone) and _unread(rows, changed) <= MAX_UPDATE_BYTES:
             try:
@@ -147,7 +147,7 @@ def gather_into(
             except IndexUnavailable as error:
                 note(error.sentence)
             rows = _rows_by_path(index)
-            changed = _take_unchanged(rows, found, sessions, scope)
+            changed = newest_first(_take_unchanged(rows, found, sessions, scope))
         for summary in _read(changed, override, summarise, processes):
             if cancelled():
                 return

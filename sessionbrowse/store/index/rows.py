@@ -55,9 +55,11 @@ class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
 
     def is_current(self, file: FoundFile, override: str | None) -> bool:
         """Tell whether the file is the version that was read, and still belongs to the same agent."""
-        return self.has_stamp_of(file) and (
-            self.kind == TRANSCRIPT or self.agent == file.agent(self.found_marks(), override)
-        )
+        if not self.has_stamp_of(file):
+            return False
+        # Most files have no marks, so most comparisons need no further call.
+        agent = file.agent(self.found_marks(), override) if self.marks or override else file.owner
+        return self.agent == agent or self.kind == TRANSCRIPT
 
     def found_marks(self) -> Marks | None:
         """Return the marks of agents that the file contains, None if there are none."""
