@@ -147,7 +147,7 @@ class DiskMonitor:
         return bool(rows)
 
     def _wait_for_paint(self) -> None:
-        """Wait until the browser has painted, to leave it the processor."""
+        """Wait until the browser has painted, so that the browser has the processor to itself meanwhile."""
         end = time.monotonic() + PAINT_SECONDS
         others: list[Message] = []
         with suppress(queue.Empty):
@@ -244,8 +244,8 @@ class DiskMonitor:
         self._send_changed(known)
         done = len(files) - len(stale)
         pending: list[Summary] = []
-        # The browser needs this long to lay out its screen anyway, so the first batch can wait until it fills the
-        # screen.
+        # The browser needs this long to lay out its screen anyway, so the first batch waits until it has enough rows to
+        # fill the screen.
         deadline = time.monotonic() + BATCH_SECONDS
         before_long = {file.path for file, following in pairwise(stale) if following.size >= LONG_BYTES}
         for file, summary in self._summaries.read(stale):

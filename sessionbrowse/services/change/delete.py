@@ -1,4 +1,4 @@
-"""Delete a session: move it to the trash with all files that belong to it, so that they come back together.
+"""Delete a session: move it to the trash with all files that belong to it, so that one restore brings all back.
 
 The session file is moved last: if the move fails halfway, it is still in its place, and the other files are moved back.
 """

@@ -48,7 +48,7 @@ class Forked(ChangeResult, frozen=True, kw_only=True):
 
 
 class ForkPoint(Struct, frozen=True):
-    """The end of a fork: the index of the last entry to copy (`ROOT`: no entry), and the text to send again."""
+    """The point at which a fork ends: the index of the last entry to copy (`ROOT`: none), the text to send again."""
 
     index: int
     text: str | None

@@ -1,4 +1,4 @@
-"""Relocate the sessions of a project whose directory was moved or renamed, so that their headers name the new one.
+"""Relocate the sessions of a project whose directory was moved or renamed, so that their headers name the new path.
 
 Sessions are chosen by the directory in their header, because several directories can share one session folder. All
 sessions are moved or none (see `replace_many`). In each file only the header line changes.
@@ -80,8 +80,8 @@ def relocate(
 ) -> Relocated:
     """Relocate the sessions of the directory `old`, and of every directory below it, to `new`.
 
-    Sessions forked from them get the parent's new path, in any store. Files that belong to a session are moved with it.
-    Modification times are kept.
+    Forks of a relocated session, in any store, get the new path of their parent session. Files that belong to a session
+    are moved with it. Modification times are kept.
 
     Raises:
         RefusedWrite: there are no such sessions, or a target file exists; nothing was changed.

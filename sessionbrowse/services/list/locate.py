@@ -1,4 +1,4 @@
-"""Find a session by path, id or the beginning of an id; find an entry by id, the beginning of one, or label."""
+"""Find a session by path, id or the beginning of an id; find an entry by id, beginning of an id, or label."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from sessionbrowse.store.index.rows import FileRow
 class Snapshot(Struct, frozen=True):
     """The sessions of a scope at one moment, with their index rows by path.
 
-    Files without a row are searched line by line. `generation` is the generation of the index; a different one means
-    that the rows are outdated. If the summaries have no first messages, `first_messages` returns those of the index, by
-    path.
+    Files without a row are searched line by line. `generation` is the generation of the index; if the index has another
+    generation now, the rows are outdated. If the summaries have no first messages, `first_messages` returns those of
+    the index, by path.
     """
 
     summaries: list[Summary]

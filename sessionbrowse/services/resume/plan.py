@@ -75,7 +75,7 @@ def resume_command(
     """Return the command for a session file, without any check.
 
     Args:
-        path: absolute path of the file. The agents also take ids, but look them up in one project only.
+        path: absolute path of the file. The agents also accept ids, but look for them in one project only.
         place: the store in which the file was found; the agent may need a variable or profile to use that store.
         settings_command: the user's own command in place of the program's name (words, or a shell-quoted line).
     """

@@ -30,8 +30,8 @@ class WordIndex:
         if not tokens:
             return None
         terms = ['"' + word + '"' + ("*" if is_open else "") for word, is_open in tokens]
-        # With tools each word is looked up alone: one word may be in the text of an entry, and another in the arguments
-        # of its tool call, which are in another row.
+        # If tool calls are searched too, each word is looked up alone: one word may be in the text of an entry, and
+        # another in the arguments of its tool call, which are in another row.
         asked = terms if tools else [" AND ".join(terms)]
         found: list[list[_RowsWithTerm]] = []
         try:

@@ -36,7 +36,7 @@ class Hit(Struct, frozen=True):
 
 
 class Checkpoint(Struct, frozen=True):
-    """A label and its entry; `time_ms` is the time of labelling, `preview` the entry's text in the tree."""
+    """A label and its entry; `time_ms` is when the label was set, `preview` is the entry's text in the tree."""
 
     path: str
     id: str | None

@@ -1,4 +1,4 @@
-"""Recover the journal after a crash: check whether each pending change reached its file, and record that."""
+"""Recover the journal after a crash: check whether each pending change reached its file; record the answer."""
 
 from __future__ import annotations
 

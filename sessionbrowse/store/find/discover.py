@@ -25,7 +25,7 @@ PACKED_SUFFIX = ".jsonl.gz"
 SUFFIXES = (SUFFIX, TRANSCRIPT_SUFFIX, PACKED_SUFFIX)
 """Suffixes of the names that session files may have."""
 ARCHIVE_FOLDER = "archive"
-"""Name of the folder in a project's folder to which archivers move sessions; agents do not list those."""
+"""Name of the folder, in a project's folder, for archived sessions; agents do not list the sessions in it."""
 
 # Event logs and tool output that all sessions of a folder share (atomic).
 NO_SESSION_FOLDERS = frozenset({"subagent-artifacts", "tool-results"})
@@ -67,9 +67,9 @@ class FoundFile(FileStamp, frozen=True, gc=False):
     """A file found in a place of sessions.
 
     `places` are all places in which the file was found; those of pi come first, then omp, atomic and indusagi. `owner`
-    is the agent of the file, unless entries that only another agent writes (marks) are in it. `folder` is its project
-    folder's name, "" in a directory without project folders. `parent_path` is the session in whose folder a nested
-    session was found. `problem` says why the agent itself does not list it.
+    is the agent of the file, unless it contains marks (content that only one agent writes) of another agent. `folder`
+    is its project folder's name, "" in a directory without project folders. `parent_path` is the session in whose
+    folder a nested session was found. `problem` says why the agent itself does not list it.
     """
 
     places: tuple[Place, ...]
@@ -121,7 +121,7 @@ def discover(
 
 def newest_first(files: Iterable[FoundFile]) -> list[FoundFile]:
     """Sort files by time of change, newest first; files of equal time by path, descending, as in pi's scan."""
-    # Two sorts are faster than one by pairs, because the files are almost in the order of their paths.
+    # Two sorts are faster than one sort by pairs of time and path, because the files are almost sorted by path already.
     by_path = sorted(files, key=attrgetter("path"), reverse=True)
     return sorted(by_path, key=attrgetter("mtime_ns"), reverse=True)
 

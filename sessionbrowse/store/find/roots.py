@@ -257,7 +257,7 @@ def _agent_directory(directory: str, kind: str) -> str:
 
 
 def _owner_by_files(directory: str, kind: str) -> str:
-    """Return the agent whose marks are in more than half of the first files, else pi, which leaves no marks."""
+    """Return the agent that wrote more than half of the first files, judged by content that only it writes; else pi."""
     probe = Place("pi", directory, kind, ROOT_SOURCE)  # type: ignore[arg-type]
     files = list(islice(discover([probe]), _SAMPLED_FILES))
     owners = [file.agent(_marks(file.path)) for file in files]

@@ -54,7 +54,7 @@ class Collector(SummaryBuilder):
             self.end = self._reader.bytes_read
 
     def close(self) -> None:
-        """Record the reading progress at the end of the last whole line; a torn line may follow."""
+        """Record the reading progress at the end of the last whole line; an unfinished line may follow."""
         if self._closed:
             return
         self._closed = True

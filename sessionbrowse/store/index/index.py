@@ -382,14 +382,14 @@ class Index:
             self._remove_stray_shards()
 
     def _forget(self, row: FileRow) -> None:
-        """Delete a file's row and entries; its text rows stay in the index, without a file, until it is built anew."""
+        """Delete a file's row and entries; its text rows stay, unused, until the index is built anew."""
         run = self.connection.execute
         facts.reserve_ids_below(self.connection, row.row + 1)
         run("DELETE FROM files WHERE id = ?", (row.row,))
         run("DELETE FROM entries WHERE file = ?", (row.row,))
 
     def _remove_stray_shards(self) -> None:
-        """Delete shard files that the index does not name: dropped ones, and those of a process that was killed."""
+        """Delete shard files that the index does not use: emptied shards, and leftovers of a killed process."""
         known = {name for _, name in self.shards()}
         for name in self._open_shards.keys() - known:
             self._open_shards.pop(name).close()

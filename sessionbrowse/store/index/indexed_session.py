@@ -39,7 +39,7 @@ def session_from_index(index: Index, path: str, agent: str | None = None) -> Ses
             return None
         state = _decode_state(blob)
         if state.end != row.size:
-            # The file ends in a torn line, which is not in the index.
+            # The file ends in an unfinished line, which is not in the index.
             return None
         entries = unpack(index.entry_parts(row))
     except (sqlite3.Error, msgspec.MsgspecError, ValueError):

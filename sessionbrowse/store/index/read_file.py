@@ -80,7 +80,7 @@ def read_for_index(
                     summary = summarise_transcript(descriptor, path, status)
                     kept, at = _cut_first(summary, collector.progress().first_at)
                     return IndexedFile(status, "indusagi", (), TRANSCRIPT, kept, at, None, collector.columns)
-                # Each round adds another agent's mark, so this loop ends.
+                # Each round finds the mark of one more agent (content that only it writes), so this loop ends.
                 marks = Marks(marks.agents | reader.marks)
                 decided = agent_of(marks)
                 if decided == agent:

@@ -62,7 +62,7 @@ class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
         return self.agent == agent or self.kind == TRANSCRIPT
 
     def found_marks(self) -> Marks | None:
-        """Return the marks of agents that the file contains, None if there are none."""
+        """Return the marks in the file (content that only one agent writes); None if there are none."""
         return Marks(frozenset(self.marks.split())) if self.marks else None
 
 

@@ -42,8 +42,8 @@ def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Sess
                 raise UnsupportedFormat(f"{os.path.basename(place)}: {foreign}")
             marks = marks_of_head(head)
             session = _read(descriptor, place, agent or agent_of_path(place, marks))
-            # A mark deep in the file may belong to another program; then the file is read again by that program's
-            # rules.
+            # Content deep in the file may show that another program wrote it; then the file is read again by that
+            # program's rules.
             named = agent or agent_of_path(place, Marks(marks.agents | session.marks))
             if session.is_transcript:
                 named = "indusagi"

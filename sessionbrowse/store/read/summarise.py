@@ -61,7 +61,7 @@ def summarise_file(file: FoundFile, override: str | None = None, *, texts: list[
 
 
 def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[str] | None = None) -> Summary | None:
-    """Read the file at `path` into its summary, as the agent that `agent_of` names from the marks in it."""
+    """Read a file into its summary, by the rules of the agent that `agent_of` returns for the marks in the file."""
     try:
         descriptor = open_content(path)
     except Unreadable as error:
@@ -83,7 +83,7 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
                 reader.finish()
                 if reader.is_transcript:
                     return summarise_transcript(descriptor, path, status)
-                # Each round adds another agent's mark, so this loop ends.
+                # Each round finds the mark of one more agent (content that only it writes), so this loop ends.
                 marks = Marks(marks.agents | reader.marks)
                 decided = agent_of(marks)
                 if decided == agent:
@@ -96,7 +96,7 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
 
 
 def agent_of_file(path: str, agent_of: Callable[[Marks], str]) -> str:
-    """Return the agent that lists show for a session file; entries that only one agent writes decide it."""
+    """Return the agent that lists show for a session file, judged by its path and by marks in the whole file."""
     summary = summarise_path(path, agent_of)
     return summary.agent if summary is not None else agent_of(Marks())
 

@@ -187,7 +187,7 @@ class Journal:
             try:
                 records.append(loads(line))
             except BadJson:
-                continue  # a record cut off by a crash, or the empty text after the last newline
+                continue  # This is a record that a crash cut off, or the empty text after the last newline.
         return records
 
     def _take(self, record: Json, found: dict[str, Change]) -> None:

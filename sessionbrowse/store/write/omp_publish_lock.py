@@ -15,7 +15,7 @@ from sessionbrowse.store.read.content import closing
 WAIT_S = 0.5
 """Seconds that omp waits for the lock before its own write fails; no program may hold the lock longer."""
 _POLL_S = 0.002
-# Attempts to remove the lock: a lock file left behind would keep omp from saving while this process lives.
+# Number of attempts to remove the lock: a lock file left behind would keep omp from saving while this process lives.
 _REMOVALS = 3
 _RECORD = re.compile(rb"(\d+):(\d+)\s*")
 

@@ -31,7 +31,7 @@ from sessionbrowse.text import size as shown_size
 MAX_ATTEMPTS = 50
 """Maximum number of times a line is appended again after another program wrote first; each attempt adds a line."""
 LINE_LOOKS, LINE_LOOK_S = 5, 0.01
-"""Number of times, and pause in seconds, for reading an unfinished last line again before it counts as torn."""
+"""Number of times, and pause in seconds, for reading an unfinished last line again before it counts as cut off."""
 OMP_TICK_NS = 1_000_000
 """omp's caches identify a file by size and time, so overwriting a title slot must change the time too (omp 18)."""
 

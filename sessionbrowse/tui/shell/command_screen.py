@@ -177,7 +177,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
                 waiting, self._after_frame = self._after_frame, []
                 for callback in waiting:
                     self.call_after_refresh(callback)
-            # Textual tells only the app that the batch ended; the screen must paint.
+            # After a batch Textual notifies only the app, so the screen must be painted here.
             self.app.screen.check_idle()
 
     def after_frame(self, callback: Callable[[], object]) -> None:

@@ -46,7 +46,7 @@ class PatternAnswers:
         return bool(self._missing) and self.problem is None
 
     def is_in(self, pattern: str, text: str) -> bool:
-        """Return True if the pattern is known to match in a text (a `PatternIsIn`)."""
+        """Return True if the worker has found a match of the pattern in this text."""
         return bool(self.spans(text))
 
     def spans(self, text: str) -> list[MatchSpan]:

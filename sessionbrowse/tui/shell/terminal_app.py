@@ -68,19 +68,19 @@ class TerminalApp(CompatApp, inherit_bindings=False):
             await super().on_event(key)
 
     def hold_keys(self) -> None:
-        """Hold the next key presses back for a dialog that is being prepared, because they answer the dialog.
+        """Keep the next key presses for a dialog that is being prepared, because they answer the dialog.
 
         `release_keys` must follow.
         """
         self._key_queue.hold()
 
     def release_keys(self) -> None:
-        """Give the key presses that were held back to the screen on top."""
+        """Pass the waiting key presses to the topmost screen."""
         if self._key_queue.let_go():
             self.call_later(self._key_queue.give)
 
     async def run_binding(self, key: str) -> bool:
-        """Run the focused widget's own binding for a key, such as moving and deleting in a text field."""
+        """Run the focused widget's own action for a key, such as deleting a letter in a text field."""
         bound = self.screen.active_bindings.get(key)
         return bound is not None and await self.run_action(bound.binding.action, bound.node)
 
@@ -157,7 +157,7 @@ class KeyQueue:
         return held
 
     async def give(self) -> None:
-        """Handle the waiting key presses on the screen on top."""
+        """Let the topmost screen handle the waiting key presses."""
         # A key may open another dialog, which holds keys back again: the rest of the keys answers that dialog.
         while self._waiting and not self._holding:
             await self._carry_out(self._waiting.popleft())
