@@ -123,8 +123,8 @@ class SessionManager(SessionMover, SessionLists):
         """Start a session in a working directory; the file is written with its first message.
 
         Args:
-            session_dir: the folder for its file; None for the program's own folder for `cwd`. id: the session's id,
-            None for a generated one (pi 0.76 and atomic allow this): letters, digits, `.`, `_`, `-`. parent_session:
+            session_dir: the folder for its file; None for the program's own folder for `cwd`. id: the session's id
+            of letters, digits, `.`, `_`, `-` (pi 0.76 and atomic accept one); None generates an id. parent_session:
             path of the session that the header names as the parent session. internal, workflow: atomic's marks of a
             workflow stage; `workflow` has `runId`, `stageId`, `stageName`.
 

@@ -19,7 +19,7 @@ class Marks(Struct, frozen=True):
     agents: frozenset[str] = frozenset()
 
     def agent(self) -> str | None:
-        """Return the program whose marks the file has, None without marks; omp's marks outrank the others."""
+        """Return the program that wrote the marks, None if there are none; of several programs' marks, omp's win."""
         return next((name for name in ("omp", "atomic", "indusagi") if name in self.agents), None)
 
 

@@ -34,7 +34,7 @@ MAX_SETTINGS_BYTES = 4 * 1024 * 1024
 class Place(Struct, frozen=True):
     """A directory in which an agent keeps sessions, and the reason why it is scanned.
 
-    `env` holds the variables that the agent needs to use this store; empty if it does so by default.
+    `env` holds the variables with which the agent uses this store; it is empty if the agent uses the store by default.
     `agent_dir` holds the agent's settings and login, `blobs` omp's images.
     """
 

@@ -84,8 +84,8 @@ def checkout_entry(wanted_id: str | None, parent_id: str | None) -> AppendLine:
 def line_name(text: str) -> str:
     """Clean a name as pi does: runs of line ends become one space, ends are trimmed.
 
-    Unlike in pi, other control characters become spaces too, so that no terminal obeys them, and so do U+2028 and
-    U+2029, at which pi's own list would cut the line in two and lose the name.
+    Unlike in pi, two more kinds of characters become spaces: all control characters, so that no terminal obeys them,
+    and U+2028 and U+2029, at which pi's own list would cut the line in two and lose the name.
     """
     text = _SEPARATORS.sub(" ", _CONTROL.sub(" ", _LINE_ENDS.sub(" ", whole_characters(text))))
     return trim(text)

@@ -85,7 +85,7 @@ class SessionFile:
         self._is_ours = False
 
     def append(self, plan: AppendLine, entry_id: str, timestamp_ms: float) -> Placed:
-        """Append one entry; its parent is the file's last entry at that moment, unless the plan names one.
+        """Append one entry; its parent is the file's last entry at that moment, unless the plan names a parent.
 
         Raises:
             RefusedWrite, InUse: the file may not be changed.

@@ -47,7 +47,7 @@ class ModelRef(Struct, frozen=True):
 class ContextMessage(Struct, frozen=True, kw_only=True):
     """One message that the model receives.
 
-    `index` is the entry (in file order) that it comes from. `text` is what `context --json` prints: text blocks joined
+    `index` is the index of its entry in the session. `text` is what `context --json` prints: text blocks joined
     by newlines, the summary, the command, the code, or the paths. `message` is the message after all edits, or the
     entry of a summary; images over 4 KiB come without their data. `blocks` is the content as blocks, or the blocks
     that are sent with a summary. `sent` is False if the program drops the message only when it sends the context.

@@ -121,7 +121,7 @@ def last_moment(entries: Sequence[Any], messages: Sequence[Any]) -> float:
 
 
 def tokens_of(used: Sequence[OrdinaryUsage]) -> int:
-    """Return the total tokens of each call of a model, added up as pi does."""
+    """Return the tokens of all these model calls together, added up as pi does."""
     sums = [usage.input + usage.output + usage.cacheRead + usage.cacheWrite for usage in used]
     try:
         return sum(map(int, sums))

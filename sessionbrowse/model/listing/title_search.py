@@ -19,7 +19,7 @@ TITLE_CHARACTERS = 200
 class Titles:
     """Searches the names of sessions for words, and their titles for words that nearly match.
 
-    `first_messages` returns first messages by path; it is called for sessions whose summary lacks it.
+    `first_messages` returns first messages by path; it is called for sessions whose summary has none.
     """
 
     def __init__(

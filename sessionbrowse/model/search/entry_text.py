@@ -9,7 +9,7 @@ _SAYING_TYPES = {"compaction": "summary", "branch_summary": "summary", "session_
 
 
 def may_have_text(kind: str, raw: bytes) -> bool:
-    """Tell, without decoding it, whether a line of an entry type may hold searched text."""
+    """Tell, without decoding the line `raw`, whether its entry of type `kind` may contain searched text."""
     return kind in _SAYING_TYPES or kind == "custom_message" or b'"message"' in raw or b"\\u" in raw
 
 

@@ -24,7 +24,7 @@ _ODD = (rb"\u", "\u0130".encode(), "\u212a".encode())
 def search_session(
     session: Session, query: str, among: Sequence[int], cancelled: Callable[[], bool] = lambda: False
 ) -> Iterator[tuple[int, list[int]]]:
-    """Search the entries `among`, in file order; after each block yield the number searched so far and its hits.
+    """Search the entries `among`, in file order; after each block yield how many were searched, and the new hits.
 
     Raises:
         Unreadable: the file is gone or cannot be read.

@@ -75,7 +75,7 @@ class Reader:
         self.problem_count = 0
         self.marks: set[str] = set()
         self.generation = 3
-        """The version as the programs compare it: 1, 2, or 3, also for newer versions, no number, or no header."""
+        """The format version: 1, 2 or 3. A newer version, one that is no number, and a missing header count as 3."""
         self.bytes_read = 0
         self.torn = False
         self.refusal: str | None = None
