@@ -385,7 +385,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self.pop_screen()
 
     def _keep_view(self) -> None:
-        """Save the state of all screens and the first session rows for the next start; if that fails, go on."""
+        """Save the views of all screens and the first session rows for the next start; errors are ignored."""
         from sessionbrowse.services.background.first_rows import first_order, save_first_rows
         from sessionbrowse.tui.lists.screen import BrowseScreen
 

@@ -119,7 +119,7 @@ def _delete(
 
 
 def _children(chosen: Sequence[Summary], everything: Sequence[Summary]) -> dict[str, list[Summary]]:
-    """Return for each chosen session, by its path, the sessions that were forked from it."""
+    """Return a map from each chosen session's path to the sessions that were forked from it."""
     by_parent: dict[str, list[Summary]] = {}
     for summary in everything:
         if summary.parent_session is not None:

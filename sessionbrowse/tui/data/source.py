@@ -28,7 +28,7 @@ class Source(Struct, frozen=True, kw_only=True):
     """The functions that access the disk. All but `places` are called from background threads only."""
 
     scan: Callable[[Cancelled, bool], Iterator[Batch]]
-    """Reads all sessions, newest first. Arguments: tells if the scan is cancelled; True adds hidden, archived ones."""
+    """Reads all sessions, newest first, until the first argument returns True. The second adds hidden and archived."""
     open_session: Callable[[str, str | None], Session]
     """Reads one session, by path and agent."""
     exists_many: Exists

@@ -13,7 +13,7 @@ NARROWEST = 5
 
 BETWEEN = (" │ ", "rule")
 MOST_ROWS = 400
-"""Maximum size of a table that is laid out, because the widths of all rows are measured at once."""
+"""Maximum number of rows of a table that is laid out, because the widths of all rows are measured at once."""
 
 
 class TablePart:

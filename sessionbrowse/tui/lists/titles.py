@@ -57,7 +57,7 @@ def folder_title(folder: str, home: str) -> str:
 
 
 def sessions_title(state: ListState, home: str, selected: tuple[int, int]) -> Content:
-    """Return the title of the session list; `selected` counts selected sessions that are shown and hidden."""
+    """Return the session list's title; `selected` are the numbers of selected sessions shown and not shown."""
     shown, hidden = selected
     title: list[tuple[str, str]] = []
     if shown or hidden:

@@ -76,7 +76,7 @@ def wrap_words(text: str, width: int) -> list[str]:
 
 
 def wrap_offsets(text: str, width: int) -> list[tuple[int, int]]:
-    """Return start and end of each row of `wrap_words` in the text."""
+    """Return the offsets in the text at which each row of `wrap_words` starts and ends."""
     width = max(1, width)
     if text.isascii():
         return _wrap_ascii(text, width)

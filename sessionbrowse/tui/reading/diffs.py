@@ -12,7 +12,7 @@ from sessionbrowse.tui.paint.spans import Line
 
 CONTEXT_LINES = 3
 MOST_COMPARED = 2_000
-"""Maximum number of lines of both texts for a comparison, whose time grows with their square."""
+"""Maximum number of lines of both texts that are compared; the time grows with the square of that number."""
 
 _NUMBERED = re.compile(r"([+\- ])( *\d+)( .*|)$", re.DOTALL)
 _GAP = "⋯"

@@ -112,7 +112,7 @@ def _rest(detail: Detail, label: str, rest: Callable[[], Sequence[Part]], prefix
 
 
 def parts_and_rest(parts: list[Part], detail: Detail, *, prefix: Line | None = None) -> list[Part]:
-    """Return parts, with the parts after `output_lines` lines in a fold."""
+    """Return the parts; those after the first `output_lines` lines are hidden in a fold."""
     if detail.output_lines is None:
         return parts
     kept, lines = 0, 0

@@ -253,7 +253,7 @@ class ResultsScreen(CommandScreen[None]):
         self.lane("preview", self._take_preview).ask(load)
 
     def _take_preview(self, outcome: Outcome) -> None:
-        """Show the entry from its first match."""
+        """Show the entry in the preview, scrolled to its first match."""
         if outcome.error is not None:
             self.text_view.show([], empty=one_line(outcome.sentence))
             return
@@ -282,11 +282,11 @@ class ResultsScreen(CommandScreen[None]):
         self.set_focus(self.line.input)
 
     def do_found_rows(self) -> None:
-        """Focus the list."""
+        """Focus the list of the entries that were found."""
         self.set_focus(self.rows_list)
 
     def do_pane_left(self) -> None:
-        """Focus the list."""
+        """Focus the list of the entries that were found."""
         self.do_found_rows()
 
     def do_found_view(self) -> None:

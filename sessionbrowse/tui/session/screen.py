@@ -90,7 +90,7 @@ class SessionScreen(PanedScreen):
         """Return the focused pane; the tree while a search is typed."""
         return self.tree_pane.row_list if self.typing else super().moving()
 
-    # -- what commands ask --------------------------------------------------------------------------------------
+    # -- state that commands use --------------------------------------------------------------------------------
 
     def contexts(self) -> tuple[str, ...]:
         """Return the key contexts: the pane's, then the screen's."""

@@ -31,7 +31,7 @@ def do_fold(screen: SessionScreen) -> None:
 
 
 def do_unfold(screen: SessionScreen) -> None:
-    """Unfold the branch; if it is not folded, jump down to the next branch point or the branch's end."""
+    """Unfold the branch; if it is not folded, jump down to the next branch or to this branch's end."""
     tree = screen.tree_pane
     row, session = tree.row, tree.session
     if row is None or session is None:
