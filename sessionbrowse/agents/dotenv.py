@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-_LINE = re.compile(
-    r"""^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*
-        (?: "(?P<double>[^"]*)" | '(?P<single>[^']*)' | `(?P<tick>[^`]*)` | (?P<bare>[^\r\n]*) )""",
-    re.MULTILINE | re.VERBOSE,
-)
-_REFERENCE = re.compile(r"(\\)?\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+# Patterns are compiled at their first use, because few people have such files.
+_LINE = r"""(?mx)^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*
+        (?: "(?P<double>[^"]*)" | '(?P<single>[^']*)' | `(?P<tick>[^`]*)` | (?P<bare>[^\r\n]*) )"""
+_REFERENCE = r"(\\)?\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))"
 
 
 def parse(content: bytes | None) -> dict[str, str]:
     """Return the variables of a `.env` file; a variable `OMP_X` also sets `PI_X`, even if the file has a `PI_X`."""
     values: dict[str, str] = {}
-    for line in _LINE.finditer((content or b"").decode("utf-8", "replace")):
+    for line in re.finditer(_LINE, content.decode("utf-8", "replace")) if content else ():
         values[line[1]] = _value(line)
     mirrored = {"PI_" + name[4:]: value for name, value in values.items() if name.startswith("OMP_")}
     return {name: value for name, value in {**values, **mirrored}.items() if "\0" not in value}
@@ -33,7 +31,7 @@ def expand(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, s
         return environ.get(name, expanded.get(name, ""))
 
     for name, value in values.items():
-        expanded[name] = _REFERENCE.sub(replace, value)
+        expanded[name] = re.sub(_REFERENCE, replace, value)
     return expanded
 
 

@@ -6,7 +6,7 @@ import re
 
 from sessionbrowse.format.json_value import Json
 
-_HALF_PAIR = re.compile("[\ud800-\udfff]")
+_HALF_PAIR = "[\ud800-\udfff]"
 
 
 def json_line(value: Json) -> bytes:
@@ -20,5 +20,5 @@ def json_line(value: Json) -> bytes:
     import json  # imported here: it takes 1 ms, and only code that writes needs it
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    text = _HALF_PAIR.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+    text = re.sub(_HALF_PAIR, lambda half: f"\\u{ord(half[0]):04x}", text)
     return text.encode() + b"\n"
