@@ -38,7 +38,7 @@ class Watcher:
         self._stop = threading.Event()
 
     def watch(self, roots: Iterable[str]) -> None:
-        """Watch those of the directories that exist, instead of the earlier ones; do nothing if they are the same."""
+        """Watch the given directories that exist, and no others; do nothing if they are watched already."""
         wanted = _outermost([os.path.abspath(root) for root in roots])
         existing = tuple([root for root in wanted if os.path.isdir(root)])
         self._missing = tuple([root for root in wanted if root not in existing])

@@ -155,7 +155,7 @@ def _finished(
     columns, end = collector.columns, collector.end
     state = None
     if collector.resumable is not None:
-        # No entry was appended, so the last line of the index is still the last one.
+        # No entry was appended, so the last line that the index knows is still the last entry's line.
         last = columns.offsets[-1] if len(columns) else last_before
         state = State(end, last, *_hashes(descriptor, last, end), *collector.resumable)
     summary, at = _cut_first(collector.finish(path, status.st_size, status.st_mtime_ns), collector.first_at)

@@ -19,7 +19,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.find.discover import FileStamp, FoundFile
 
 ORDINARY, TRANSCRIPT, FOREIGN = 0, 1, 2
-"""The kinds of files: sessions, indusagi's transcripts, and other programs' sessions, of which only names are kept."""
+"""The kinds of files: sessions, indusagi's transcripts, and other programs' sessions (only their names are stored)."""
 
 STAMP_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, device"
 FILE_COLUMNS = f"{STAMP_COLUMNS}, id, agent, marks, kind, shard, has_tools"

@@ -47,7 +47,7 @@ class Writer:
         self._texts = [TextRows(connection, table) for table in TEXT_TABLES]
 
     def whole(self, file: FoundFile, override: str | None, identity: int) -> Row | None:
-        """Read a file from its beginning and return its row; None if it cannot be read or kept."""
+        """Read a file from its beginning and return its row; None if it cannot be read, or not be stored."""
         found = read_for_index(
             file.path, agent_of(file, override), self._take_text, tools=self._tools, restart=self._restart
         )

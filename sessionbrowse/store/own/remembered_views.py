@@ -1,4 +1,4 @@
-"""The state of the interface that is kept between runs: one small file, replaced whole; a damaged one is ignored."""
+"""The state of the interface that is kept between runs, in one small file; a damaged file is ignored."""
 
 from __future__ import annotations
 

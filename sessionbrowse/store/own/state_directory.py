@@ -73,7 +73,7 @@ def only_one(
     sleep: Callable[[float], None] = time.sleep,
     wait_s: float = LOCK_WAIT_S,
 ) -> Iterator[None]:
-    """Hold the lock for changing sessions, of which a user has only one; the kernel frees it when the process ends.
+    """Hold the user's only lock for changing sessions; the kernel releases it when the process ends.
 
     Raises:
         InUse: another process held it for longer than `wait_s` seconds.

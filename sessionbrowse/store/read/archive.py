@@ -48,7 +48,7 @@ def archived_path(path: str, agent: str) -> str:
 
 
 def original_path(path: str) -> str:
-    """Return the path of an archived session before it was archived.
+    """Return the path that an archived session had before it was archived.
 
     Raises:
         RefusedWrite: it is not archived.

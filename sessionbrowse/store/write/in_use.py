@@ -1,7 +1,7 @@
 """Signs that a program may be writing a session file: open descriptors, omp's own files, processes, recent changes.
 
-None of them is certain: pi, atomic and indusagi open, append and close for every line, and omp opens a file with its
-first append. So "free" means that there is no sign of a writer.
+None of these signs is certain: pi, atomic and indusagi open and close the file for every line that they append, and omp
+opens it only at its first append. So "free" means that there is no sign of a writer.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ def _by_traces(
             lines = (read(os.path.join(terminals, name)) or b"").decode("utf-8", "surrogateescape").split("\n")
             if lines[1:2] != [path] and (len(lines) < 2 or _real(lines[1]) != path):
                 continue
-            # The file with a terminal's last session stays after the program ends, so it counts only while the program
-            # runs there.
+            # The agent's file that names a terminal's last session stays after the agent ends, so it counts only while
+            # the program runs there.
             pid = next((p.pid for p in processes if p.terminal in (name, "")), None)
             if pid is not None:
                 yield f"{agent.name} (process {pid}) last opened this session in its terminal"

@@ -1,4 +1,4 @@
-"""Give many session files another header line and another path, all of them or none.
+"""Replace the header lines and the paths of many session files: of all of them or of none.
 
 Five steps: write every new version beside its final path, move every old version into a hidden folder on its own disk,
 give the new versions their names, move folders, remove the old versions. Until the last step everything can be put

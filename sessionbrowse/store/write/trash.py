@@ -93,7 +93,7 @@ def put(path: str, homes: tuple[str, ...], to_trash: Callable[[str], None] = sys
 def put_in_own(path: str, directory: str, *, name: str, deleted_at: str) -> Trashed:
     """Move a file or folder into a trash directory of ours, which has the system's form.
 
-    From another disk it is copied, compared by size, flushed, and then removed where it was.
+    An item on another disk is copied, compared by size and flushed, and then removed from its old place.
 
     Args:
         name: the name of the item there, which must be unused.

@@ -99,7 +99,7 @@ def opened(target: Target) -> Iterator[OpenedFile]:
 
 
 def unused_id(taken: set[str], new_id: Callable[[], str]) -> str:
-    """Return 8 hex digits that no entry of the file has, as the programs make them."""
+    """Return an entry id that the file does not have: 8 hex digits, as the programs make them."""
     while (made := new_id()) in taken:
         pass
     return made
