@@ -76,7 +76,7 @@ def refuse_unwritable(session: Session) -> None:
 
 
 def refuse_old_version(session: Session) -> None:
-    """Raise `RefusedWrite` for format versions 1 and 2, whose entries have no ids or other type names."""
+    """Raise `RefusedWrite` for format versions 1 and 2, whose entries lack ids or have other type names."""
     try:
         is_old = float(session.version) < 3
     except (TypeError, ValueError):

@@ -66,7 +66,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def can_be_tried(self) -> bool:
-        """True if undoing the change can be tried: it was made, is not undone, and is no undo itself."""
+        """True if undoing the change can be tried: it was made, is not undone, and is not itself an undo."""
         return self.state == "done" and self.undone_by is None and self.undoes is None
 
 
