@@ -33,7 +33,9 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 450
 MOST_METHODS_IN_A_CLASS = 40
-MOST_CODE_LINES = 28_800
+MOST_CODE_LINES = 30_600
+"""A commit that adds a feature may raise this and says in its body what for: 28,800 were enough before the next
+guarantees about moved files, damaged own files and shortages."""
 
 LONG_FOR_A_REASON: Mapping[str, str] = {
     "tui/commands/table.py": "one table of rows, the single source of footer, palette, help and README",
@@ -208,7 +210,7 @@ def names_that_stand_for_two_classes() -> list[str]:
 
 
 def too_much_code() -> list[str]:
-    """The package has at most 28,800 lines of code."""
+    """The package has at most MOST_CODE_LINES lines of code."""
     from tests.count_lines import code_lines
 
     total = sum(code_lines(path.read_text()) for path in modules().values())
