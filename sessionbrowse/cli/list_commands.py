@@ -51,7 +51,7 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 
 def run_projects(arguments: argparse.Namespace) -> int:
-    """Run `projects`: print the working directories, and if they exist; threads with a time limit check that."""
+    """Run `projects`: print the working directories and whether each exists; a check of a dead disk times out."""
     scope = scope_of(arguments)
     with open_listing(scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True) as listing:
         sessions = listing.sessions

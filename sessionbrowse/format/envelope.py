@@ -43,7 +43,7 @@ class Spending(Struct, frozen=True, gc=False, array_like=True):
 
 
 def whole(amount: float) -> int:
-    """Return a sum as an integer, 0 for an infinite sum."""
+    """Return a sum of token counts as an integer; 0 if it is infinite."""
     return int(amount) if abs(amount) <= LARGEST else 0
 
 

@@ -95,10 +95,10 @@ class SessionAppender(SessionReader):
     ) -> str:
         """Record a compaction and return the entry's id; token counts are estimates of the context before and after.
 
-        `first_kept_entry_id` None keeps no earlier entry; then pi 0.87 stores the entry's own id, and atomic null. pi
-        adds a system message with the current prompt and tools (0.86). The keyword arguments belong to omp, which
-        writes `from_hook` as `fromExtension`. atomic ignores compactions whose `details.strategy` is not
-        `verbatim-lines`.
+        If `first_kept_entry_id` is None, no earlier entry is kept. In the file, pi 0.87 then stores the new entry's own
+        id and atomic stores null. Like pi (0.86), a pi session also gets a system message with prompt and tools. The
+        keyword arguments are omp's, which writes `from_hook` as `fromExtension`. atomic ignores a compaction whose
+        `details.strategy` is not `verbatim-lines`.
         """
         entry_id = self._new_id()
         now = self._environment.now_ms()

@@ -156,5 +156,5 @@ def _fold_character(character: str) -> str:
 
 
 def _parts(character: str) -> str:
-    # `casefold` alone makes capitals of Cherokee letters.
+    # `casefold` turns small Cherokee letters into capitals, so `lower` comes after it.
     return unicodedata.normalize("NFD", unicodedata.normalize("NFD", character).casefold().lower())

@@ -121,7 +121,7 @@ def candidates(old: str, state: str, known: Sequence[str] = ()) -> list[Candidat
 
 
 def _around(old: str, known: Sequence[str]) -> Iterator[str]:
-    """Yield a limited number of existing directories near a missing path and near known ones, each once."""
+    """Yield existing directories near a missing path and near known projects: each once, and a limited number."""
     above = os.path.dirname(old.rstrip("/"))
     while above != os.path.dirname(above) and not os.path.isdir(above):
         above = os.path.dirname(above)

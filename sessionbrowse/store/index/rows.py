@@ -35,7 +35,7 @@ CREATE TRIGGER overview_on_delete AFTER DELETE ON files BEGIN DELETE FROM overvi
 """
 
 PackedSummary = tuple[Summary, tuple[int, int] | None]
-"""A summary, and the first message's offset and size in the file if the summary has only its beginning."""
+"""A summary; if it holds only the beginning of the first message, also that message's offset and size."""
 
 
 class FileRow(FileStamp, frozen=True, array_like=True, gc=False):

@@ -134,7 +134,7 @@ def holders(path: str, pids: Iterable[int], proc: str = PROC) -> Iterator[int]:
             continue
         for number in numbers:
             link = os.path.join(folder, number)
-            # Only links with the file's name are followed, because others may lead to a disk that never answers.
+            # Only links in /proc/PID/fd that end in this file's name are followed: others may lead to a dead disk.
             if os.path.basename(_link(link)) != name or not _writes(proc, pid, number):
                 continue
             with suppress(OSError):

@@ -80,7 +80,7 @@ class ChangeQueue:
 
 
 class _Turn:
-    """A result for the interface's thread, which then sets `goes_on` to True if more work waits."""
+    """A finished change, handed to the interface's thread; that thread sets `goes_on` if another change waits."""
 
     def __init__(self, take: Take, value: Any, error: Exception | None) -> None:
         self.take, self.value, self.error = take, value, error

@@ -102,7 +102,7 @@ def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> No
 
 
 def noting_projects(exists_many: Exists, state: str) -> Exists:
-    """Return `exists_many`, which also records existing repositories in the background.
+    """Return a function that works like `exists_many` and also records, in the background, which repositories exist.
 
     The records help to recognise a repository that is moved later.
     """

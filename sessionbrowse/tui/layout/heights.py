@@ -170,7 +170,7 @@ class DocumentLayout:
 
     def _flatten(self, parts: Sequence[Part], above: Path, given: int | None, depth: int, into: _Flat) -> None:
         if given is None and not any(issubclass(kind, Fold) for kind in set(map(type, parts))):
-            # Documents with 100,000 entries have no folds at first, so this path is fast.
+            # Without folds the answer is quick: a document with 100,000 entries has none at first.
             into.parts.extend(parts)
             into.given.extend(range(len(parts)))
             into.depths.extend(repeat(depth, len(parts)))

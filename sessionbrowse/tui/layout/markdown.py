@@ -229,7 +229,7 @@ class _Layout:
 
 
 def _cells(row: list[str], roles: str) -> list[Line]:
-    """Return the cells of a row without those that are too long to parse; their table is then shown as source."""
+    """Return the cells of a table row. Cells too long to parse are left out; the table is then shown as source."""
     return [inline_lines(cell, roles)[0] for cell in row if len(cell) <= LONGEST_INLINE]
 
 

@@ -51,7 +51,7 @@ class LinePart:
         self._indent = indent
 
     def estimate(self, width: int) -> int:
-        """Return the number of rows, estimated from the length of the line."""
+        """Return the number of screen rows of this part, estimated from the length of its line in the file."""
         return 1 + sum([len(text) for text, _ in self._line]) // max(1, width)
 
     def rows(self, width: int) -> list[Line]:

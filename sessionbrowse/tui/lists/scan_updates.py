@@ -139,7 +139,7 @@ class ScanUpdates:
     def _take_found(self, summaries: Sequence[Summary]) -> None:
         screen, library = self._screen, self._screen.state.library
         before = len(library)
-        # All screens are told of changed sessions; of new sessions only after the scan, which finds very many.
+        # Screens are told of changed sessions at once, but of new ones only after the scan: there may be thousands.
         same = (None,) if self.scanning else ()
         changed = [each for each in summaries if library.get(each.path) not in (*same, each)]
         library.add(summaries)

@@ -56,7 +56,7 @@ class CheckpointsScreen(ResultsScreen):
         self.update_footer()
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the key contexts: the pane's, then the one of all panes."""
+        """Return the contexts in which keys are looked up: this pane's first, then that of all panes."""
         return (RESULTS_VIEW if self.focused is self.text_view else CHECKPOINTS, FOUND)
 
     def command_context(self) -> CommandContext:

@@ -79,7 +79,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         self._answer_came = asyncio.Event()
 
     def before_first_frame(self, app: App[Any]) -> None:
-        """Load the styles and set the CSS class for the terminal's width; Textual sets it after the first frame."""
+        """Load the styles and set the CSS class for the terminal's width, which Textual sets after the first frame."""
         if not self.IS_FIRST:
             self.browser.read_styles()
         fitting = [name for least, name in app.HORIZONTAL_BREAKPOINTS or [] if app.size.width >= least]

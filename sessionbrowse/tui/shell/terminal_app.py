@@ -148,7 +148,7 @@ class KeyQueue:
             await self._carry_out(key)
 
     def hold(self) -> None:
-        """Hold key presses back from now on; `let_go` and `give` must follow."""
+        """Hold key presses back until `let_go` and then `give` are called."""
         self._holding = True
 
     def let_go(self) -> bool:
