@@ -271,24 +271,21 @@ def _short(value: float) -> str:
 
 
 def shell_quote(text: str) -> str:
-    """Return `text` quoted as one shell word; control characters are escaped, as in `$'\\x1b'`.
+    """Return `text` quoted as one word for dash, bash, zsh, fish and busybox; control characters stay as they are.
 
-    Bytes of a path that are not UTF-8 are escaped as bytes; other lone surrogates, which no path has, become U+FFFD.
+    Backslashes and quotes are escaped outside the single quotes: fish reads escapes inside them. Bytes of a path that
+    are not UTF-8 stay surrogates. NUL and other lone surrogates, which no path has, become U+FFFD.
     """
-    import shlex
-
-    if clean(text) == text:
-        return shlex.quote(text)
-    written = []
-    for byte in text.encode("utf-8", "surrogateescape" if _ESCAPED_BYTES_ONLY.fullmatch(text) else "replace"):
-        character = chr(byte)
-        if character in "'\\":
-            written.append("\\" + character)
-        else:
-            written.append(character if " " <= character <= "~" else f"\\x{byte:02x}")
-    return "$'" + "".join(written) + "'"
+    if _SHELL_WORD.fullmatch(text):
+        return text
+    if not _ESCAPED_BYTES_ONLY.fullmatch(text):
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return "'" + _QUOTE_OR_BACKSLASH.sub(r"'\\\g<0>'", text.replace("\0", "\ufffd")) + "'"
 
 
+# zsh expands a leading "=", fish "%self": they are quoted, although `shlex` takes them for harmless.
+_SHELL_WORD = _Pattern("[A-Za-z0-9_@+:,./-]+")
+_QUOTE_OR_BACKSLASH = _Pattern(r"['\\]")
 _ESCAPED_BYTES_ONLY = _Pattern("[^\ud800-\udfff]*(?:[\udc80-\udcff][^\ud800-\udfff]*)*")
 
 

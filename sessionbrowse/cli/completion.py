@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
-from shlex import quote
 
 from msgspec import Struct
+
+from sessionbrowse.text import shell_quote as quote
 
 SHELLS = ("bash", "zsh", "fish")
 

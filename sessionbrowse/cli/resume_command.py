@@ -41,8 +41,7 @@ def run_resume(arguments: argparse.Namespace) -> int:
         output.print_json(_document(command, located.path, arguments.at))
         return 0
     if arguments.only_print:
-        for line in _lines(command, located.path, arguments.at):
-            print(line)
+        _print_line(_line(command, located.path, arguments.at), arguments.ref)
         return 0
     if before.warning is not None and not arguments.force and not _goes_on(before.warning):
         raise InUse(f"{before.warning} On a terminal you are asked; --force does it anyway.")
@@ -79,9 +78,25 @@ def _document(command: ResumeCommand, path: str, at: str | None) -> dict[str, ob
     return document
 
 
-def _lines(command: ResumeCommand, path: str, at: str | None) -> list[str]:
-    first = [" ".join(map(shell_quote, _first(path, at)))] if at is not None else []
-    return [*first, command.shell_line()]
+def _line(command: ResumeCommand, path: str, at: str | None) -> str:
+    # Joined: the agent must not start on another branch if the check out failed.
+    first = " ".join(map(shell_quote, _first(path, at))) + " && " if at is not None else ""
+    return first + command.shell_line()
+
+
+def _print_line(line: str, reference: str) -> None:
+    """Print a shell line, byte for byte; on a terminal only if it has no control characters.
+
+    Raises:
+        CannotResume: standard output is a terminal, which would obey the control characters.
+    """
+    if sys.stdout.isatty() and clean(line) != line:
+        shown = shell_quote(reference) if clean(reference) == reference else "REF"
+        raise CannotResume(
+            f"The command has control characters, which a terminal would obey. Run it: sessionbrowse resume {shown}"
+        )
+    sys.stdout.flush()
+    sys.stdout.buffer.write(os.fsencode(line) + b"\n")
 
 
 def _first(path: str, at: str) -> list[str]:

@@ -332,7 +332,11 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
                 except Exception as error:
                     failure = f"{command.argv[0]} could not be started: {error}"
         except SuspendNotSupported:
-            failure = f"This terminal cannot run {command.agent}. Run in another one: {command.shell_line()}"
+            from sessionbrowse.services.resume.plan import if_shown
+
+            failure = (
+                f"This terminal cannot run {command.agent}.{if_shown(' Run in another one: ', command.shell_line())}"
+            )
         self._session_cache.forget()
         if failure is not None:
             self.say(failure, "error")

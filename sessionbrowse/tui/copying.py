@@ -59,7 +59,7 @@ def _offers(screen: CommandScreen[None], viewed: ViewedEntry) -> dict[str, tuple
     if summary.cwd:
         offers["cwd"] = ("Directory of the session", lambda: summary.cwd or "")
     source = screen.browser.source
-    offers["resume"] = ("Command that resumes the session", lambda: source.plan_resume(summary, None).shell_line())
+    offers["resume"] = ("Command that resumes the session", lambda: source.plan_resume(summary, None).line_to_copy())
     return offers
 
 

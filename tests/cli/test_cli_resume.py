@@ -63,17 +63,58 @@ def test_printing_writes_nothing_and_gives_the_commands_that_do_the_same(
     path = session(store)
     before = path.read_bytes()
     assert main(["resume", str(path), "--at", "00000006", "--print"]) == 0
-    first, second = capfd.readouterr().out.splitlines()
+    line = capfd.readouterr().out
+    first = line.partition(" && ")[0]
     assert main(["resume", str(path), "--at", "00000006", "--print", "--json"]) == 0
     document = json.loads(capfd.readouterr().out)
     assert document["first"] == shlex.split(first) == ["sessionbrowse", "checkout", str(path), "--", "00000006"]
     assert path.read_bytes() == before
     assert not (store.folder / "ran").exists()
-    assert main(shlex.split(first)[1:]) == 0
-    subprocess.run(["bash", "-c", second], check=True, timeout=60)
+    program = store.folder / "bin" / "sessionbrowse"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m sessionbrowse "$@"\n')
+    program.chmod(0o755)
+    subprocess.run(["sh", "-c", line], check=True, timeout=60)
     assert (store.folder / "ran").read_text() == str(path)
     opened = open_session(path)
     assert opened.envelopes[opened.active_branch()[-2]].id == "00000006"
+
+
+def test_the_agent_does_not_start_where_the_check_out_failed(store: Store, capfd: pytest.CaptureFixture[str]) -> None:
+    path = session(store)
+    assert main(["resume", str(path), "--at", "no-such-entry", "--print"]) == 0
+    line = capfd.readouterr().out
+    program = store.folder / "bin" / "sessionbrowse"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    assert subprocess.run(["sh", "-c", line], check=False, timeout=60).returncode == 1
+    assert not (store.folder / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["a\x1b'; touch PWNED; #", "\x1b['; touch PWNED; '", "\udcff\\\n"])
+def test_no_directory_name_runs_as_a_command(
+    store: Store, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    directory = store.folder / name
+    directory.mkdir()
+    path = store.session(entries=CONVERSATION, head=[header(cwd=str(directory))])
+    monkeypatch.chdir(store.folder)
+    assert main(["resume", str(path), "--print"]) == 0
+    subprocess.run(["dash", "-c", capfdbinary.readouterr().out], check=False, timeout=60)
+    assert not list(store.folder.rglob("PWNED"))
+    if "\udcff" not in name:  # A header is UTF-8, so an agent cannot have written this one.
+        assert (store.folder / "ran").read_text() == str(path)
+
+
+def test_a_terminal_is_not_given_control_characters(
+    store: Store, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = store.session(entries=CONVERSATION, head=[header(cwd="/gone/\x1b[2J")])
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert main(["resume", str(path), "--print"]) == 1
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert f"Run it: sessionbrowse resume {path}" in said.err
+    assert "\x1b" not in said.err
 
 
 def test_a_newest_message_that_would_be_left_behind_is_told_with_the_way_to_it(

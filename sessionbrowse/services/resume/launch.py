@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 
 from sessionbrowse.errors import CannotResume
-from sessionbrowse.services.resume.plan import ResumeCommand
+from sessionbrowse.services.resume.plan import ResumeCommand, if_shown
 from sessionbrowse.text import clean, clean_lines, shell_quote
 
 TMUX_SECONDS = 10.0
@@ -55,7 +55,7 @@ def tmux_argv(command: ResumeCommand, environ: Mapping[str, str], *, split: bool
     """
     reason = why_no_tmux(environ)
     if reason is not None:
-        raise CannotResume(f"{reason} Run it elsewhere: {command.shell_line()}")
+        raise CannotResume(f"{reason}{if_shown(' Run it elsewhere: ', command.shell_line())}")
     if split:
         pane = environ.get("TMUX_PANE")
         where = ["split-window", "-h", *(["-t", pane] if pane else [])]

@@ -52,8 +52,19 @@ class ResumeCommand(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     def shell_line(self) -> str:
-        """Return a line with `cd` for a POSIX.1-2024 shell (bash, zsh, ksh); control characters become `$'\\x1b'`."""
+        """Return a line with `cd` for any shell; control characters stay in it."""
         return f"cd {shell_quote(self.cwd)} && {self.bare_line()}"
+
+    def line_to_copy(self) -> str:
+        """Return the shell line for the clipboard.
+
+        Raises:
+            CannotResume: it has control characters: whoever pastes it would type them, cleaned it would be another.
+        """
+        line = self.shell_line()
+        if clean(line) != line:
+            raise CannotResume("The command has control characters, so it cannot be copied.")
+        return line
 
     def bare_line(self) -> str:
         """Return the command as one shell line without `cd`."""
@@ -63,6 +74,14 @@ class ResumeCommand(Struct, frozen=True):
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the environment for the command."""
         return {**environ, **self.env}
+
+
+def if_shown(before: str, line: str) -> str:
+    """Return a shell line after the words `before`, but "" if it has control characters.
+
+    Such a line is never cleaned and shown: a quote might then end at another place.
+    """
+    return before + line if clean(line) == line else ""
 
 
 def resume_command(
@@ -231,8 +250,8 @@ def _check_program(command: ResumeCommand, around: Surroundings, *, custom: bool
         raise AgentMissing(f"The command {clean(program)!r} that the settings name for {command.agent} is not found.")
     install = AGENTS[command.agent].install
     raise AgentMissing(
-        f"{program} is not installed here. Install it (`{install}`), or run this where it is: "
-        f"{clean(command.shell_line())}"
+        f"{program} is not installed here. Install it (`{install}`)"
+        f"{if_shown(', or run this where it is: ', command.shell_line()) or '.'}"
     )
 
 
@@ -247,6 +266,6 @@ def _check_directory(command: ResumeCommand, timeout_s: float) -> None:
         )
     elsewhere = _WHAT_HAPPENS_ELSEWHERE[command.agent]
     raise DirectoryMissing(
-        f"The session's directory {shown} does not exist. Make it again, or run this in another directory "
-        f"({elsewhere}): {clean(command.bare_line())}"
+        f"The session's directory {shown} does not exist. Make it again"
+        f"{if_shown(f', or run this in another directory ({elsewhere}): ', command.bare_line()) or '.'}"
     )

@@ -218,6 +218,6 @@ def reload(screen: CommandScreen[None]) -> None:
 def _copy(screen: CommandScreen[None], summary: Summary) -> None:
     browser = screen.browser
     browser.changes.run(
-        lambda context: browser.source.plan_resume(summary, None),
-        lambda command: browser.copy(command.shell_line(), "the command that resumes the session"),
+        lambda context: browser.source.plan_resume(summary, None).line_to_copy(),
+        lambda line: browser.copy(line, "the command that resumes the session"),
     )

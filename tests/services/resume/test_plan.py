@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from sessionbrowse.agents import AGENTS, Place, Surroundings
 from sessionbrowse.errors import AgentMissing, CannotResume, DirectoryMissing
-from sessionbrowse.services.resume.plan import ResumeCommand, plan, resume_command
+from sessionbrowse.services.resume.plan import plan, resume_command
 from sessionbrowse.store.find.roots import find_places
 
 TITLE = '{"type":"title","v":1,"title":"t","updatedAt":"2026-01-01T00:00:00.000Z","pad":" "}\n'
@@ -98,21 +97,6 @@ def test_the_variable_a_store_was_found_by_goes_along(tmp_path: Path, project: P
 def test_a_command_of_the_users_own_takes_the_programs_place(own: str | list[str] | None, words: tuple[str, ...]):
     command = resume_command("pi", "/s.jsonl", "/p", settings_command=own)
     assert command.argv == (*words, "--session", "/s.jsonl")
-
-
-def test_the_shell_line_survives_a_real_shell(tmp_path: Path):
-    odd = "it's $HOME; `x` *\n"
-    (tmp_path / odd).mkdir()
-    printed = "import json,os,sys; print(json.dumps([sys.argv[1:], os.getcwd(), os.environ['A']]))"
-    command = ResumeCommand("pi", ("python3", "-c", printed, odd, "-x"), str(tmp_path / odd), {"A": odd})
-    output = subprocess.run(
-        ["bash", "-c", command.shell_line()],
-        capture_output=True,
-        check=True,
-        env={"PATH": os.environ["PATH"]},
-        timeout=60,
-    )
-    assert json.loads(output.stdout) == [[odd, "-x"], str(tmp_path / odd), odd]
 
 
 def test_a_session_without_directory_runs_in_the_current_one_and_says_so(tmp_path: Path, around: Surroundings):
