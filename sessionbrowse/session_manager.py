@@ -276,7 +276,7 @@ class SessionManager(SessionMover, SessionLists):
         header = forking.new_header(source, begun["id"], begun["timestamp"], cwd, whole=True)
         header |= {mark: begun[mark] for mark in ("internal", "workflow") if mark in begun}
         path = os.path.join(directory, ids.file_name(header["timestamp"], header["id"]))
-        forking.make_folder(directory)
+        forking.make_folder(directory, os.path.dirname(source.path))
         forking.write_fork(source, path, header, None, header["timestamp"], cls._ids(environment))
         return cls.open(path, directory, cwd, agent=source.agent, force=True, environment=environment)
 
@@ -340,7 +340,11 @@ class SessionManager(SessionMover, SessionLists):
         path = os.path.join(self._dir, ids.file_name(header["timestamp"], header["id"]))
         kept = b"".join(path_lines(source, source.index_by_id[leaf_id], read, self._ids(self._environment)))
         memory = MemorySession(self._memory.rules, header, parse_session_entries(kept))
-        file = SessionFile(path, self.agent, self._environment, exists=False) if self._file is not None else None
+        file = (
+            SessionFile(path, self.agent, self._environment, exists=False, like=before)
+            if self._file is not None
+            else None
+        )
         if file is not None and (memory.has_conversation() or self.agent == "omp"):
             file.create([*first_lines(memory, header["timestamp"]), kept])
         self._memory, self._file, self._title_updated_at = memory, file, header["timestamp"]

@@ -138,7 +138,7 @@ def run_archive(arguments: argparse.Namespace) -> int:
 
     def move(target: Target, context: ChangeContext, group: str | None) -> Archived:
         if arguments.command == "unarchive":
-            return unarchive(target, context=context, group=group)
+            return unarchive(target, force=arguments.force, context=context, group=group)
         return archive(target, force=arguments.force, context=context, group=group)
 
     return _each(arguments, targets, move, lambda moved: f"{moved.done}d: {clean(moved.path)}")

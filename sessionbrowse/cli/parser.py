@@ -215,6 +215,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
 
     if unarchive := add("unarchive", "Bring archived sessions back into the agents' lists."):
         _add_refs(unarchive)
+        _add_force(unarchive)
 
     if relocate := add(
         "relocate", "Move the sessions of a project whose directory was moved or renamed: all, or none."

@@ -109,7 +109,7 @@ class SessionMover(SessionAppender):
         stamp = iso_ms(self._environment.now_ms()).replace(":", "-").replace(".", "-")
         path = f"{file.path}.{stamp}.{re.sub('[^a-z0-9_-]', '-', label)}.bak"
         with closing(open_regular(file.path)) as descriptor:
-            whole_files.create_file(path, file_blocks(descriptor))
+            whole_files.create_file(path, file_blocks(descriptor), like=descriptor)
         return path
 
     def _move_file(self, file: SessionFile, target: str, cwd: str) -> None:

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.agents.change_plans import AppendLine
-from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
+from sessionbrowse.errors import ChangedMeanwhile, NotASession, RefusedWrite, WriteFailed
 from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.format.title_slot import Source, parse_slot, slot_line
@@ -39,8 +39,18 @@ class Placed(Struct, frozen=True):
 class SessionFile:
     """One session file that a manager writes; `exists` is True once the file has been written."""
 
-    def __init__(self, path: str, agent: str, environment: Environment, *, exists: bool, force: bool = False) -> None:
+    def __init__(
+        self,
+        path: str,
+        agent: str,
+        environment: Environment,
+        *,
+        exists: bool,
+        force: bool = False,
+        like: str | None = None,
+    ) -> None:
         self.path = path
+        self._like = like
         self.exists = exists
         self.force = force
         self._agent = AGENTS[agent]
@@ -64,9 +74,20 @@ class SessionFile:
         if os.path.isfile(self.path) and os.path.getsize(self.path) == 0:
             self._fill(pieces)
         else:
-            self._left = whole_files.create_file(self.path, pieces)
+            self._left = self._create(pieces)
         self.exists = self._is_ours = True
         self._opened = None
+
+    def _create(self, pieces: Iterable[bytes]) -> Fingerprint:
+        """Create the file; a branch of a private session is private too."""
+        try:
+            source = open_regular(self._like) if self._like is not None else None
+        except NotASession:
+            source = None
+        if source is None:
+            return whole_files.create_file(self.path, pieces)
+        with closing(source):
+            return whole_files.create_file(self.path, pieces, like=source, may_be_ours=True)
 
     def changed(self) -> bool:
         """Return True if another program changed or replaced the file since this process read or wrote it."""
@@ -131,7 +152,7 @@ class SessionFile:
                 writer.overwrite_slot(file, file.first_bytes(), new)
             else:
                 pieces = _before(new, file.descriptor)
-                whole_files.rewrite_file(file, pieces, whole_files.temporary_beside(self.path), under_lock=True)
+                self._rewrite(file, pieces, under_lock=True)
             self._opened = None
             self._left = Fingerprint.of(os.stat(self.path))
 
@@ -162,7 +183,7 @@ class SessionFile:
                 new_line = with_member(new_line, name, value)
             rest = file_blocks(file.descriptor, offset + len(line))
             pieces = chain(file_blocks(file.descriptor, 0, offset), [new_line], rest)
-            whole_files.rewrite_file(file, pieces, whole_files.temporary_beside(self.path))
+            self._rewrite(file, pieces)
             self._opened = None
             self._left = Fingerprint.of(os.stat(self.path))
 
@@ -183,7 +204,15 @@ class SessionFile:
     def _fill(self, pieces: Iterable[bytes]) -> None:
         with closing(open_regular(self.path)) as descriptor:
             file = writer.OpenedFile(self.path, descriptor, open_session(self.path, self._agent.name))
-            self._left = whole_files.rewrite_file(file, pieces, whole_files.temporary_beside(self.path))
+            self._left = self._rewrite(file, pieces)
+
+    def _rewrite(
+        self, file: writer.OpenedFile, pieces: Iterable[bytes], *, under_lock: bool = False
+    ) -> Fingerprint | None:
+        keep = self._environment.context.journal.keep
+        return whole_files.rewrite_file(
+            file, pieces, whole_files.temporary_beside(self.path), keep, under_lock=under_lock
+        )
 
 
 def _header_of(file: writer.OpenedFile) -> tuple[bytes, int]:

@@ -189,7 +189,15 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self._start_monitor()
         elif self.monitor is not None:
             self._listen_to_monitor(self.monitor)
-        threading.Thread(target=_import_the_rest, name="sessionbrowse-imports", daemon=True).start()
+        threading.Thread(target=self._prepare, name="sessionbrowse-imports", daemon=True).start()
+
+    def _prepare(self) -> None:
+        """Import the modules that the first key may need, and go on with changes that were cut off."""
+        for name in ("changes.change_runner", "data.sources", "reading.documents", "session.screen"):
+            import_module(f"sessionbrowse.tui.{name}")
+        from sessionbrowse.tui.changes.change_runner import recover_at_start
+
+        recover_at_start(self)
 
     def read_styles(self) -> None:
         """Read the style sheet of all screens except the first."""
@@ -420,9 +428,3 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self._keep_view()
         if not self._has_picked:
             self.exit(0, return_code=0 if self.options.pick is None else 1)
-
-
-def _import_the_rest() -> None:
-    """Import in the background the modules that the user's first key press may need."""
-    for name in ("changes.change_runner", "data.sources", "reading.documents", "session.screen"):
-        import_module(f"sessionbrowse.tui.{name}")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sessionbrowse.store.write import whole_files
+from sessionbrowse.store.write import atomic_rename
 
 Action = Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 """What happens at the chosen call: gets its name, the real function and the arguments."""
@@ -39,8 +39,8 @@ def failing_disk(at: int | None = None, action: Action | None = None) -> Iterato
     """Count every call that changes the disk; at the `at`-th (from 1) do `action` in its place."""
     disk = Disk()
     places: dict[str, Any] = dict.fromkeys((*_CHANGING, "open"), os) | {
-        "exchange": whole_files,
-        "rename_to_free": whole_files,
+        "exchange": atomic_rename,
+        "rename_to_free": atomic_rename,
         "file": builtins,
     }
     attributes = {name: "open" if name == "file" else name for name in places}

@@ -15,7 +15,7 @@ from _pytest.mark import ParameterSet
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.services.transaction.change import changing
 from sessionbrowse.services.undo.undo import undo
-from sessionbrowse.store.write import whole_files
+from sessionbrowse.store.write import atomic_rename
 from tests.faults.fault_injection import Action, after, failing_disk, in_child
 from tests.faults.fault_table import FAULTS, survived
 from tests.faults.fault_worlds import FILE_VERBS, THEIRS, Looks, World, kept
@@ -175,7 +175,7 @@ def difference(now: Looks, expected: Looks) -> dict[str, str]:
 def test_a_disk_that_cannot_rename_to_a_free_name_in_one_step_loses_nothing_either(
     tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch, verb: str, fault: str
 ) -> None:
-    monkeypatch.setattr(whole_files, "rename_to_free", lambda source, target: False)
+    monkeypatch.setattr(atomic_rename, "rename_to_free", lambda source, target: False)
     own_system_trash()
     case = Case(tmp_path, verb, fault, own_home / ".local" / "share")
     assert "link" in case.calls

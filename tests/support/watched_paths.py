@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.store.write import whole_files
+from sessionbrowse.store.write import atomic_rename
 
 # What each event's path arguments are, and where its `dir_fd` stands if it has one.
 _CHANGES = {
@@ -60,7 +60,7 @@ def watched() -> Iterator[set[str]]:
     _watched.append(set())
     patch = pytest.MonkeyPatch()
     for name in ("exchange", "rename_to_free"):
-        patch.setattr(whole_files, name, _told(getattr(whole_files, name)))
+        patch.setattr(atomic_rename, name, _told(getattr(atomic_rename, name)))
     try:
         yield _watched[-1]
     finally:

@@ -9,17 +9,18 @@ import os
 from contextlib import suppress
 
 from sessionbrowse.agents import AGENTS
-from sessionbrowse.errors import InUse, RefusedWrite
+from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.services.change.delete import agent_of, is_lock
 from sessionbrowse.services.change.unpack import unpack
 from sessionbrowse.services.list.locate import header_of
-from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering, usage_at
+from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering, refuse_taken, usage_at
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.move_together import Move, move_all
 from sessionbrowse.store.find.discover import ARCHIVE_FOLDER, is_packed
 from sessionbrowse.store.read import archive as places
-from sessionbrowse.store.write.admission import Target, admitted, shown_name
+from sessionbrowse.store.write.admission import Target, admitted
 from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.text import clean
 
 
@@ -45,19 +46,17 @@ def archive(
         agent = agent_of(path, target)
         wanted = places.archived_path(path, agent.name)
         _refuse_link(wanted)
-        used = usage_at(path, agent.name, header_of(path).cwd or "", context)
-        if used.in_use and not force:
-            raise InUse(
-                f"{shown_name(path)} may be in use: {'; '.join(used.reasons)}. {agent.name} would go on "
-                f"writing to its old path, into a file that is no session. Quit {agent.name} first."
-            )
+        _refuse_in_use(path, agent.name, context, force)
         return _moved("archive", path, wanted, agent.name, context, group)
 
 
-def unarchive(target: Target, *, context: ChangeContext | None = None, group: str | None = None) -> Archived:
+def unarchive(
+    target: Target, *, force: bool = False, context: ChangeContext | None = None, group: str | None = None
+) -> Archived:
     """Move an archived session back, so that its program lists it again; a session that omp packed is unpacked.
 
     Raises:
+        InUse: a program may have it open, and `force` is False.
         RefusedWrite: the session is not archived, or another file has its old name.
         WriteFailed: an I/O error occurred; the session is still in the archive.
     """
@@ -70,16 +69,22 @@ def unarchive(target: Target, *, context: ChangeContext | None = None, group: st
         if is_packed(path):
             made = unpack(path, wanted, agent, context, group)
             return Archived(done=made.done, path=made.path, undo_id=made.undo_id, notes=made.notes, was=path)
+        _refuse_in_use(path, agent, context, force)
         return _moved("unarchive", path, wanted, agent, context, group)
 
 
-def take_back(change: Change, context: ChangeContext) -> Archived:
+def take_back(change: Change, context: ChangeContext, force: bool = False) -> Archived:
     """Undo an archiving: move its files back. The caller must hold the lock."""
     moves = [(target, source) for source, target in change.plan["moves"]]
     source, target = moves[-1]
     if not os.path.lexists(source):
         raise RefusedWrite(f"{clean(source)} is not there any more.")
+    _refuse_in_use(source, change.agent, context, force)
     return _carry_out("undo", moves, change.agent, context, change.group, undoes=change.id, was=source, path=target)
+
+
+def _refuse_in_use(path: str, agent: str, context: ChangeContext, force: bool) -> None:
+    refuse_taken(path, agent, usage_at(path, agent, header_of(path).cwd or "", context), force=force)
 
 
 def _refuse_link(wanted: str) -> None:
@@ -119,11 +124,12 @@ def _carry_out(
         group=group,
         undoes=undoes,
         before={"path": was},
-        plan={"kind": "moves", "moves": [list(move) for move in moves]},
+        plan={"kind": "moves", "moves": [list(move) for move in moves], "inode": os.lstat(was).st_ino},
     )
+    made = Moves(change.id)
     with recovering(context, change):
-        move_all(moves)
-    notes = noted(context, change, {"path": path}, None)
+        move_all(moves, made)
+    notes = noted(context, change, {"path": path}, None, made)
     # The archive folder stays if it contains other sessions.
     with suppress(OSError):
         if os.path.basename(os.path.dirname(was)) == ARCHIVE_FOLDER:

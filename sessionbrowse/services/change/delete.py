@@ -14,10 +14,18 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Agent
-from sessionbrowse.errors import InUse, LostForGood, RefusedWrite, WriteFailed
+from sessionbrowse.errors import LostForGood, RefusedWrite, WriteFailed
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list.locate import header_of
-from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering, usage_at
+from sessionbrowse.services.transaction.change import (
+    ChangeResult,
+    changing,
+    is_taken,
+    noted,
+    recovering,
+    refuse_taken,
+    usage_at,
+)
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.trash_directories import deleted_at, homes, items_of, own_name, own_trash
 from sessionbrowse.store.find.agent_of_path import agent_of_path
@@ -25,6 +33,7 @@ from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import Target, admitted, shown_name
 from sessionbrowse.store.write.in_use import FileUsage
 from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.trash import NoTrash, Trashed
 from sessionbrowse.text import clean
 
@@ -56,6 +65,11 @@ class DeletePlan(Struct, frozen=True, kw_only=True):
     size: int
     used: FileUsage
     children: tuple[str, ...] = ()
+
+    @property
+    def is_taken(self) -> bool:
+        """True if only `force` deletes it: its program may have it open."""
+        return is_taken(self.used, self.agent)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -101,12 +115,7 @@ def delete(
     context = context or ChangeContext.real()
     with changing(context):
         plan = plan_delete(target, context)
-        if plan.used.in_use and not force:
-            reasons = "; ".join(plan.used.reasons)
-            raise InUse(
-                f"{shown_name(plan.path)} may be in use: {reasons}. {plan.agent} would go on writing, "
-                f"into a file that is no session any more. Quit {plan.agent} first."
-            )
+        refuse_taken(plan.path, plan.agent, plan.used, force=force)
         change = context.journal.begin(
             "delete",
             plan.agent,
@@ -118,10 +127,11 @@ def delete(
                 "items": [trash.identity(path) for path in (*plan.companions, plan.path)],
             },
         )
+        moves = Moves(change.id)
         with recovering(context, change):
-            trashed = take_away(plan, into, change, context, to_trash)
+            trashed = take_away(plan, into, moves, change, context, to_trash)
         after = {"into": into, "items": [msgspec.to_builtins(item) for item in trashed]}
-        notes = noted(context, change, after, None)
+        notes = noted(context, change, after, None, moves)
     if any(item.item is None for item in trashed):
         notes += ("The trash did not say where it put the session; to get it back, restore it from there.",)
     return Deleted(
@@ -151,7 +161,9 @@ def is_lock(path: str) -> bool:
     return path.endswith((".lock", ".lock.os"))
 
 
-def take_away(plan: DeletePlan, into: Into, change: Change, context: ChangeContext, to_trash: ToTrash) -> list[Trashed]:
+def take_away(
+    plan: DeletePlan, into: Into, moves: Moves, change: Change, context: ChangeContext, to_trash: ToTrash
+) -> list[Trashed]:
     """Move all files of a session to a trash, or none of them; return the trashed items, the session last."""
     gone: list[Trashed] = []
     for path in (*plan.companions, plan.path):
@@ -159,12 +171,12 @@ def take_away(plan: DeletePlan, into: Into, change: Change, context: ChangeConte
             if into == "nowhere":
                 trash.remove_for_good(path)
             elif into == "own":
-                name = own_name(change, path)
-                gone.append(trash.put_in_own(path, own_trash(context), name=name, deleted_at=deleted_at(context)))
+                name, now = own_name(change, path), deleted_at(context)
+                gone.append(trash.put_in_own(path, own_trash(context), moves, name=name, deleted_at=now))
             else:
-                gone.append(trash.put(path, homes(context), to_trash))
+                gone.append(trash.put(path, homes(context), moves, to_trash))
         except (RefusedWrite, WriteFailed) as error:
-            left = _bring_back(gone)
+            left = _bring_back(gone, moves)
             if left:
                 raise WriteFailed(f"{error.sentence} {' '.join(left)}") from error
             if isinstance(error, NoTrash) and into == "trash":
@@ -173,11 +185,11 @@ def take_away(plan: DeletePlan, into: Into, change: Change, context: ChangeConte
     return gone
 
 
-def _bring_back(gone: list[Trashed]) -> list[str]:
+def _bring_back(gone: list[Trashed], moves: Moves) -> list[str]:
     sentences = []
     for item in reversed(gone):
         try:
-            trash.take_back(item)
+            trash.take_back(item, moves)
         except (RefusedWrite, WriteFailed) as error:
             sentences.append(error.sentence)
     return sentences

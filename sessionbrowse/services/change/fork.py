@@ -24,6 +24,7 @@ from sessionbrowse.services.transaction.change import ChangeResult, changing, no
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write import copies
 from sessionbrowse.store.write.admission import is_path, refuse_outside, shown_name
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.whole_files import create_file, temporary_beside
@@ -109,7 +110,7 @@ def fork(
         header = new_header(session, session_id, now, directory, whole=cut is None)
         new_entry_id = partial(ids.entry_id, random_bytes=random_bytes)
         with recovering(context, change):
-            make_folder(folder)
+            make_folder(folder, os.path.dirname(session.path))
             left = write_fork(session, path, header, cut, now, new_entry_id, temporary=temporary)
         notes = noted(context, change, {"source": session.path}, left)
     return Forked(
@@ -239,7 +240,7 @@ def write_fork(
         if cut is None and session.agent == "omp":
             _copy_artifacts(session, path)
         try:
-            return create_file(path, pieces(), temporary=temporary)
+            return create_file(path, pieces(), temporary=temporary, like=descriptor, may_be_ours=True)
         except (RefusedWrite, WriteFailed):
             shutil.rmtree(artifacts_of(path), ignore_errors=True)
             raise
@@ -268,14 +269,14 @@ def _new_session_id(agent: str, now_ms: int, random_bytes: RandomBytes) -> str:
     return ids.uuid4(random_bytes) if agent == "indusagi" else ids.uuid7(now_ms, random_bytes)
 
 
-def make_folder(folder: str) -> None:
-    """Make the folder for a new session, and its parent folders.
+def make_folder(folder: str, like: str) -> None:
+    """Make the folder for a new session, and its parent folders, open to nobody whom the folder `like` shuts out.
 
     Raises:
         WriteFailed: the folder cannot be made.
     """
     try:
-        os.makedirs(folder, exist_ok=True)
+        copies.make_folder(folder, like)
     except OSError as error:
         raise WriteFailed(f"{clean(folder)} cannot be made ({error.strerror}); there is no new file.") from error
 

@@ -22,11 +22,13 @@ from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.services.change.delete import is_lock
-from sessionbrowse.services.list.locate import all_files
-from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, usage_at
+from sessionbrowse.services.list.locate import all_files, header_of
+from sessionbrowse.services.transaction.change import ChangeResult, changing, finish_notes, is_taken, noted, usage_at
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover import recover_change
+from sessionbrowse.services.transaction.unfinished import sentence_of
 from sessionbrowse.store.find import moved_projects
+from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.moved_projects import Candidate
 from sessionbrowse.store.find.roots import Scope
@@ -34,6 +36,7 @@ from sessionbrowse.store.read.summarise import agent_of_file
 from sessionbrowse.store.write import replace_many
 from sessionbrowse.store.write.admission import Target, admitted, is_path, refuse_outside
 from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.replace_many import Replacement
 from sessionbrowse.text import clean
 
@@ -92,21 +95,51 @@ def relocate(
     old, new = (os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(path))) for path in (old, new))
     if old == new:
         raise RefusedWrite("The old and the new directory are the same.")
-    sessions = list(_sessions(scope))
+    # A relocation that was cut off changes the plan of this one; a dry run repairs nothing.
+    recovered = [] if dry_run else finish_notes(context)
+    unreadable: list[str] = []
+    sessions = list(_sessions(scope, unreadable))
     moving = [session for session in sessions if moved_directory(session.header.cwd or "", old, new) is not None]
+    finished = next((one for one in recovered if _is_done(one, old, new)), None)
+    if not moving and finished is not None:
+        return Relocated(
+            done="relocate",
+            path=new,
+            undo_id=finished.id,
+            notes=(sentence_of(finished),),
+            sessions=(),
+            mended=(),
+            dry_run=False,
+        )
     if not moving:
         raise RefusedWrite(f"No session names {clean(old)} or a directory below it. Nothing was changed.")
     plan = _plan(moving, sessions, old, new, context)
     touched = [one for one in sessions if one.file.path in plan.touched]
     _refuse_links(touched)
     if not force:
-        _refuse_in_use(touched, context)
-    answer = Relocated(done="relocate", path=new, sessions=plan.relocations, mended=plan.mended, dry_run=dry_run)
+        _refuse_in_use([(one.file.path, one.agent, one.header.cwd or "") for one in touched], context)
+    left_out = _left_out(unreadable)
+    answer = Relocated(
+        done="relocate", path=new, notes=left_out, sessions=plan.relocations, mended=plan.mended, dry_run=dry_run
+    )
     if dry_run:
         return answer
     with changing(context):
         change_id, notes = carry_out(plan.replacements, plan.folders, old, new, context, "relocate", moving[0].agent)
-    return replace(answer, undo_id=change_id, notes=notes)
+    return replace(answer, undo_id=change_id, notes=(*left_out, *notes))
+
+
+def _left_out(unreadable: list[str]) -> tuple[str, ...]:
+    if not unreadable:
+        return ()
+    others = f" and {len(unreadable) - 1} more" if len(unreadable) > 1 else ""
+    one = "it stays" if len(unreadable) == 1 else "they stay"
+    return (f"{clean(unreadable[0])}{others} cannot be read; {one} in place.",)
+
+
+def _is_done(change: Change, old: str, new: str) -> bool:
+    made = (change.after.get("old"), change.after.get("new"))
+    return change.verb == "relocate" and change.state == "done" and made == (old, new)
 
 
 def candidates(old: str, directories: Sequence[str], context: ChangeContext | None = None) -> list[Candidate]:
@@ -120,13 +153,16 @@ def candidates(old: str, directories: Sequence[str], context: ChangeContext | No
     return moved_projects.candidates(old, context.state, directories)
 
 
-def take_back(change: Change, context: ChangeContext) -> ChangeResult:
+def take_back(change: Change, context: ChangeContext, force: bool = False) -> ChangeResult:
     """Undo a relocation: move every session back and restore its header. The caller must hold the lock."""
     moved = [(source, target) for source, target in change.plan["folders"]]
     replacements = [replacement.inverse(moved) for replacement in replace_many.replacements_of(change.plan)]
     for replacement in replacements:
         if not os.path.lexists(replacement.source):
             raise CannotUndo(f"{clean(replacement.source)} is not there any more, so not all can be moved back.")
+    if not force:
+        found = [one.source for one in replacements]
+        _refuse_in_use([(path, agent_of_path(path), header_of(path).cwd or "") for path in found], context)
     folders = [(target, source) for source, target in moved]
     old, new = change.after["new"], change.after["old"]
     _, notes = carry_out(replacements, folders, old, new, context, "undo", change.agent, undoes=change.id)
@@ -152,11 +188,16 @@ class _Plan(Struct, frozen=True, kw_only=True):
     touched: frozenset[str]
 
 
-def _sessions(scope: Scope) -> Iterator[_Session]:
+def _sessions(scope: Scope, unreadable: list[str]) -> Iterator[_Session]:
+    """Yield the sessions of a scope; add the files that cannot be read to `unreadable`."""
     for file in all_files(scope):
         if not file.path.endswith(".jsonl"):
             continue
-        found = _header_line(file.path)
+        try:
+            found = _header_line(file.path)
+        except OSError:
+            unreadable.append(file.path)
+            continue
         if found is not None:
             header, offset, line = found
             agent = agent_of_file(file.path, partial(_owner, file, scope.override))
@@ -258,12 +299,13 @@ def _refuse_links(sessions: list[_Session]) -> None:
             raise RefusedWrite(f"{clean(one.file.path)} is a link. Nothing was changed.")
 
 
-def _refuse_in_use(sessions: list[_Session], context: ChangeContext) -> None:
+def _refuse_in_use(sessions: Iterable[tuple[str, str, str]], context: ChangeContext) -> None:
+    """Raise `InUse` if one of several sessions, each a path, an agent and a directory, may be in use."""
     names = []
-    for one in sessions:
-        used = usage_at(one.file.path, one.agent, one.header.cwd or "", context)
-        if used.in_use or (used.state == "recent" and not AGENTS[one.agent].bears_appends):
-            names.append(f"{clean(os.path.basename(one.file.path))} ({'; '.join(used.reasons)})")
+    for path, agent, cwd in sessions:
+        used = usage_at(path, agent, cwd, context)
+        if is_taken(used, agent):
+            names.append(f"{clean(os.path.basename(path))} ({'; '.join(used.reasons)})")
     if names:
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         raise InUse(f"These sessions seem to be in use: {', '.join(names[:_MOST_NAMED])}{more}. Nothing was changed.")
@@ -271,11 +313,8 @@ def _refuse_in_use(sessions: list[_Session], context: ChangeContext) -> None:
 
 def _header_line(path: str) -> tuple[Header, int, bytes] | None:
     """Return a file's header, the offset of its line, and the line without newline."""
-    try:
-        with open(path, "rb") as file:
-            head = file.read(HEADER_LIMIT)
-    except OSError:
-        return None
+    with open(path, "rb") as file:
+        head = file.read(HEADER_LIMIT)
     offset = 0
     for line in head.split(b"\n"):
         if b'"session"' in line:
@@ -320,18 +359,17 @@ def carry_out(
         "after": {"old": old, "new": new},
     }
     change = context.journal.begin(verb, agent, new, undoes=undoes, before={"path": old}, plan=plan)
+    moves = Moves(change.id)
     try:
-        left = replace_many.carry_out(replacements, folders, change.id)
+        replace_many.carry_out(replacements, folders, moves)
     except SessionBrowseError as error:
         recover_change(context, change, error.sentence)
         raise
     except OSError as error:
         recover_change(context, change, str(error))
         raise WriteFailed(f"The sessions could not be moved ({error.strerror or error}).") from error
+    notes = noted(context, change, {"old": old, "new": new}, None, moves)
     for folder in dict.fromkeys(os.path.dirname(one.source) for one in replacements):
         with suppress(OSError):
             os.rmdir(folder)  # removes a folder only if it is empty
-    if left:
-        # The change stays pending: the next change finds it complete and tries again to remove the old versions.
-        return change.id, (f"Hidden older versions could not be removed, {clean(left[0])} among them.",)
-    return change.id, noted(context, change, {"old": old, "new": new}, None)
+    return change.id, notes

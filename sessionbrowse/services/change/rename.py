@@ -175,7 +175,7 @@ def _insert_slot(file: OpenedFile, plan: InsertSlot, context: ChangeContext, ori
     )
     pieces = chain([new], file_blocks(file.descriptor))
     with recovering(context, change):
-        left = rewrite_file(file, pieces, temporary, under_lock=True, tick_ns=OMP_TICK_NS)
+        left = rewrite_file(file, pieces, temporary, context.journal.keep, under_lock=True, tick_ns=OMP_TICK_NS)
     notes += noted(context, change, after, left)
     return Renamed(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, name=_title(new))
 

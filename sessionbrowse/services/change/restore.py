@@ -11,6 +11,7 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.trash_directories import items_of
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.trash import Trashed
 from sessionbrowse.text import clean
 
@@ -57,24 +58,25 @@ def take_back(change: Change, context: ChangeContext) -> Restored:
         "restore", change.agent, change.path, session_id=change.session_id, undoes=change.id, plan={"kind": "restore"}
     )
     back = [*wanted, session]
+    moves = Moves(new.id)
     with recovering(context, new):
-        _bring_back(back)
-    notes += noted(context, new, {"paths": [item.original for item in back]}, None)
+        _bring_back(back, moves)
+    notes += noted(context, new, {"paths": [item.original for item in back]}, None, moves)
     paths = tuple(item.original for item in reversed(back))
     return Restored(done="restore", path=change.path, undo_id=new.id, notes=tuple(notes), paths=paths)
 
 
-def _bring_back(items: list[Trashed]) -> None:
+def _bring_back(items: list[Trashed], moves: Moves) -> None:
     """Restore all trashed items, or none of them."""
     done: list[Trashed] = []
     try:
         for item in items:
-            trash.take_back(item, keep_info=True)
+            trash.take_back(item, moves, keep_info=True)
             done.append(item)
     except (RefusedWrite, WriteFailed):
         for item in reversed(done):
             assert item.item is not None
-            trash.move(item.original, item.item)
+            moves.move_back(item.item, item.original)
         raise
     for item in items:
         trash.forget(item)

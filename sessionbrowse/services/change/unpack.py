@@ -22,7 +22,9 @@ from sessionbrowse.store.read import archive as places
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import shown_name
+from sessionbrowse.store.write.copies import make_folder
 from sessionbrowse.store.write.journal import Change, Fingerprint
+from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.trash import Trashed
 from sessionbrowse.store.write.whole_files import create_file, temporary_beside
 from sessionbrowse.text import clean
@@ -57,10 +59,12 @@ def unpack(path: str, wanted: str, agent: str, context: ChangeContext, group: st
             "temporary": temporary,
         },
     )
+    moves = Moves(change.id)
     try:
-        os.makedirs(os.path.dirname(wanted), exist_ok=True)
-        move_all(folder)
-        left = create_file(wanted, places.unpacked(path), mtime_ns=mtime_ns, temporary=temporary)
+        make_folder(os.path.dirname(wanted), os.path.dirname(path))
+        move_all(folder, moves)
+        with closing(open_regular(path)) as like:
+            left = create_file(wanted, places.unpacked(path), mtime_ns=mtime_ns, temporary=temporary, like=like)
     except (SessionBrowseError, OSError) as error:
         sentence = error.sentence if isinstance(error, SessionBrowseError) else f"{error.strerror or error}."
         recover_change(context, change, sentence)
@@ -68,10 +72,10 @@ def unpack(path: str, wanted: str, agent: str, context: ChangeContext, group: st
     packed: Trashed | None = None
     notes: tuple[str, ...] = ()
     try:
-        packed = put_aside(path, change, context)
+        packed = put_aside(path, change, context, moves)
     except (RefusedWrite, WriteFailed):
         notes = (f"The packed file {clean(path)} stays beside it, because no trash takes it.",)
-    notes += noted(context, change, {"path": wanted, "packed": msgspec.to_builtins(packed)}, left)
+    notes += noted(context, change, {"path": wanted, "packed": msgspec.to_builtins(packed)}, left, moves)
     return ChangeResult(done="unarchive", path=wanted, undo_id=change.id, notes=notes)
 
 
@@ -103,14 +107,15 @@ def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
             "unpacked": trash.identity(change.path),
         },
     )
+    made = Moves(new.id)
     with recovering(context, new):
         if packed is not None:
-            trash.take_back(packed, keep_info=True)
-        move_all(moves)
-        gone = put_aside(change.path, new, context)
+            trash.take_back(packed, made, keep_info=True)
+        move_all(moves, made)
+        gone = put_aside(change.path, new, context, made)
     if packed is not None:
         trash.forget(packed)
-    notes = noted(context, new, {"path": original, "unpacked": msgspec.to_builtins(gone)}, None)
+    notes = noted(context, new, {"path": original, "unpacked": msgspec.to_builtins(gone)}, None, made)
     return ChangeResult(done="undo", path=original, undo_id=new.id, notes=notes)
 
 

@@ -287,6 +287,11 @@ def unpack(listing: Listing, chosen: Sequence[Listed], *, whole: bool = False) -
     if any(summary.parent_session and summary.parent_path is None for summary in found.values()):
         linked = link_parents(found.values(), listing.everyone)
         found.update({summary.path: summary for summary in linked})
+    if any(summary.id is None and summary.problem for summary in found.values()):
+        # Nearly no list has a file without a header.
+        from sessionbrowse.services.list.stray_lines import explained
+
+        return explained(list(found.values()), listing.scope.around)
     return list(found.values())
 
 

@@ -19,12 +19,13 @@ from sessionbrowse.agents.change_plans import AppendLine
 from sessionbrowse.errors import ChangedMeanwhile, InUse, SessionBrowseError, WriteFailed
 from sessionbrowse.services.list.locate import Located, looks_like_path
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.transaction.recover import recover_change
+from sessionbrowse.services.transaction.recover import let_old_go, recover_all, recover_change
 from sessionbrowse.store.own.state_directory import only_one
 from sessionbrowse.store.write import writer
-from sessionbrowse.store.write.admission import Target
-from sessionbrowse.store.write.in_use import FileUsage, file_usage
+from sessionbrowse.store.write.admission import Target, shown_name
+from sessionbrowse.store.write.in_use import FileUsage, file_usage, has_exited
 from sessionbrowse.store.write.journal import Change, Fingerprint
+from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.writer import OpenedFile
 from sessionbrowse.text import clean
 
@@ -75,8 +76,7 @@ def changing(context: ChangeContext) -> Iterator[None]:
         WriteFailed: an I/O error that the change itself does not handle.
     """
     with only_one(context.state):
-        for change in context.journal.pending():
-            recover_change(context, change)
+        recover_all(context)
         try:
             yield
         except OSError as error:
@@ -87,11 +87,14 @@ def changing(context: ChangeContext) -> Iterator[None]:
             ) from error
 
 
-def finish_notes(context: ChangeContext) -> None:
-    """Recover interrupted changes, unless there are none or another sessionbrowse process holds the lock."""
-    if context.journal.pending():
+def finish_notes(context: ChangeContext) -> list[Change]:
+    """Recover interrupted changes and return them as they are now; none if another sessionbrowse holds the lock."""
+    ids = [change.id for change in context.journal.pending()]
+    if ids or context.journal.kept():
         with suppress(SessionBrowseError), changing(context):
-            pass
+            changes = context.journal.changes()
+            return [changes[one] for one in ids]
+    return []
 
 
 def retried(attempt: Callable[[], T]) -> T:
@@ -108,21 +111,49 @@ def retried(attempt: Callable[[], T]) -> T:
 def usage_of(file: OpenedFile, context: ChangeContext) -> FileUsage:
     """Return the signs that a program may be writing this file; sessionbrowse's own changes do not count."""
     session = file.session
-    return usage_at(file.path, session.agent, session.cwd, context, _changed_ms(file, context))
+    return _usage(file.path, session.agent, session.cwd, context, file.found)
 
 
-def usage_at(path: str, agent: str, cwd: str, context: ChangeContext, changed_ms: float | None = None) -> FileUsage:
-    """Return the signs that a program may be writing the session at a path; see `file_usage`."""
+def usage_at(path: str, agent: str, cwd: str, context: ChangeContext) -> FileUsage:
+    """Return the signs that a program may be writing the session at a path; see `usage_of`."""
+    found: Fingerprint | None = None
+    with suppress(OSError):
+        found = Fingerprint.of(os.stat(path))
+    return _usage(path, agent, cwd, context, found)
+
+
+def _usage(path: str, agent: str, cwd: str, context: ChangeContext, found: Fingerprint | None) -> FileUsage:
+    changed_ms = 0.0 if found is None else _changed_ms(path, found, context)
+    if not AGENTS[agent].bears_appends and has_exited(path):
+        changed_ms = 0.0
     now_ms = context.now_ms()
     return file_usage(path, AGENTS[agent], cwd, context.around, now_ms=now_ms, proc=context.proc, changed_ms=changed_ms)
 
 
-def _changed_ms(file: OpenedFile, context: ChangeContext) -> float:
+def is_taken(used: FileUsage, agent: str) -> bool:
+    """Tell whether a whole file may not be moved: its program may have it open, or omp changed it lately."""
+    return used.in_use or (used.state == "recent" and not AGENTS[agent].bears_appends)
+
+
+def refuse_taken(path: str, agent: str, used: FileUsage, *, force: bool) -> None:
+    """Raise `InUse` for a session file that may not be moved now, unless it is forced."""
+    if not is_taken(used, agent) or force:
+        return
+    wait = "" if AGENTS[agent].bears_appends else ", and wait ten minutes"
+    raise InUse(
+        f"{shown_name(path)} may be in use: {'; '.join(used.reasons)}. {agent} would go on writing to its old path, "
+        f"into a file that is no session. Quit {agent} first{wait}."
+    )
+
+
+def _changed_ms(path: str, found: Fingerprint, context: ChangeContext) -> float:
     """Return the time at which another program last changed the file, in milliseconds."""
-    own = context.journal.own_change(file.path, file.found)
+    own = context.journal.own_change(path, found)
     if own is not None and own.was_changed_ms is not None:
         return own.was_changed_ms
-    return file.found.mtime_ns / 1_000_000
+    if own is not None and own.plan.get("kind") == "create":
+        return 0.0
+    return found.mtime_ns / 1_000_000
 
 
 def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: bool, force: bool) -> tuple[str, ...]:
@@ -206,7 +237,7 @@ def begin(
         undoes=origin.undoes,
         before=before,
         plan=plan,
-        was_changed_ms=_changed_ms(file, context),
+        was_changed_ms=_changed_ms(file.path, file.found, context),
     )
 
 
@@ -223,8 +254,17 @@ def recovering(context: ChangeContext, change: Change) -> Iterator[None]:
         raise
 
 
-def noted(context: ChangeContext, change: Change, after: dict[str, Json], left: Fingerprint | None) -> tuple[str, ...]:
-    """Record in the journal that a change was made; return a note for the user if that record fails."""
-    if context.journal.done(change, after, left):
+def noted(
+    context: ChangeContext,
+    change: Change,
+    after: dict[str, Json],
+    left: Fingerprint | None,
+    moves: Moves | None = None,
+) -> tuple[str, ...]:
+    """Record in the journal that a change was made; return a note for the user if that record fails.
+
+    First let go of the old versions of moved files, and record those that have to stay for now.
+    """
+    if let_old_go(context, moves) and context.journal.done(change, after, left):
         return ()
     return ("The change is made, but the journal could not record that; the next change finds it out by itself.",)

@@ -5,45 +5,47 @@ from __future__ import annotations
 import os
 
 from sessionbrowse.errors import RefusedWrite, WriteFailed
-from sessionbrowse.store.write import trash
+from sessionbrowse.store.write.copies import make_folder
+from sessionbrowse.store.write.moves import Moves, in_the_way
 from sessionbrowse.text import clean
 
 Move = tuple[str, str]
 """Source and target path."""
 
 
-def move_all(moves: list[Move]) -> None:
-    """Move all files or none of them; the session file is moved last.
+def move_all(pairs: list[Move], moves: Moves) -> None:
+    """Move all files or none of them; the session file is moved last, and `moves` gets the originals of copies.
 
     Raises:
-        RefusedWrite: a target file exists; nothing was moved.
+        RefusedWrite: a target file exists, or an owner cannot be kept; nothing was moved.
         WriteFailed: an I/O error occurred; nothing was moved, or the error names the files that were.
     """
-    for _, target in moves:
+    for _, target in pairs:
         if os.path.lexists(target):
-            raise RefusedWrite(f"There is a {clean(target)} already, which is never overwritten. Nothing was changed.")
+            raise in_the_way(target)
     done: list[Move] = []
     try:
-        for source, target in moves:
+        for source, target in pairs:
             done.append((source, target))
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            trash.move(source, target)
-    except OSError as error:
-        left = bring_back(done)
+            make_folder(os.path.dirname(target), os.path.dirname(source))
+            moves.move(source, target)
+    except (OSError, RefusedWrite) as error:
+        left = bring_back(done, moves)
+        if isinstance(error, RefusedWrite) and not left:
+            raise
         told = f" {' '.join(left)}" if left else " Everything is where it was."
-        raise WriteFailed(f"{clean(moves[-1][0])} could not be moved ({error.strerror or error}).{told}") from error
+        reason = error.sentence if isinstance(error, RefusedWrite) else error.strerror or error
+        raise WriteFailed(f"{clean(pairs[-1][0])} could not be moved ({reason}).{told}") from error
 
 
-def bring_back(moves: list[Move]) -> list[str]:
+def bring_back(pairs: list[Move], moves: Moves) -> list[str]:
     """Undo moves in reverse order; return a sentence for each file that could not be moved back."""
     sentences = []
-    for source, target in reversed(moves):
+    for source, target in reversed(pairs):
         try:
-            if trash.drop_second_name(source, target):
-                continue
-            if os.path.lexists(target) and not os.path.lexists(source):
-                os.makedirs(os.path.dirname(source), exist_ok=True)
-                trash.move(target, source)
-        except OSError as error:
-            sentences.append(f"{clean(target)} could not be moved back ({error.strerror or error}).")
+            make_folder(os.path.dirname(source), os.path.dirname(target))
+            moves.move_back(source, target)
+        except (OSError, RefusedWrite) as error:
+            reason = error.sentence if isinstance(error, RefusedWrite) else error.strerror or error
+            sentences.append(f"{clean(target)} could not be moved back ({reason}).")
     return sentences

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 
 import msgspec
 from msgspec import UNSET
@@ -15,9 +14,30 @@ from sessionbrowse.format.title_slot import SLOT_BYTES
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover_files import FILE_LOOKS
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write import writer
+from sessionbrowse.store.write import let_go, writer
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.let_go import OldVersion, is_hidden_name
+from sessionbrowse.store.write.moves import Moves
+from sessionbrowse.store.write.trash import drop_second_name
+from sessionbrowse.store.write.whereabouts import now_at
+from sessionbrowse.store.write.whole_files import second_name
+
+
+def recover_all(context: ChangeContext) -> None:
+    """Complete or take back the changes that were interrupted, and let go of old versions; hold the lock."""
+    for change in context.journal.pending():
+        recover_change(context, change)
+    for old in context.journal.kept():
+        heir = now_at(context.journal, old.heir)
+        if is_hidden_name(old.hidden) and let_go.let_go(msgspec.structs.replace(old, heir=heir), 0.0):
+            context.journal.let_go(old)
+
+
+def let_old_go(context: ChangeContext, moves: Moves | None) -> bool:
+    """Let go of the old versions of moved files; return False if those that stay could not be recorded."""
+    recorded = [context.journal.keep(old) for old in moves.let_go()] if moves is not None else []
+    return all(recorded)
 
 
 def recover_change(
@@ -30,19 +50,22 @@ def recover_change(
     look = LOOKS.get(str(change.plan.get("kind")))
     if look is None:
         return
+    moves = Moves(change.id)
     try:
-        reached = look(context, change)
+        reached = look(context, change, moves)
     except (OSError, SessionBrowseError) as error:
         if os.path.lexists(change.path) and not isinstance(error, NotASession):
             return
         reached = False
+    if not let_old_go(context, moves):
+        return
     if reached:
         context.journal.done(change, change.plan.get("after"))
     else:
         context.journal.failed(change, reason)
 
 
-def _append_reached(context: ChangeContext, change: Change) -> bool:
+def _append_reached(context: ChangeContext, change: Change, _: Moves) -> bool:
     session = open_session(change.path, change.agent)
     index = session.index_by_id.get(change.plan["entry_id"])
     if index is None:
@@ -58,7 +81,7 @@ def _append_reached(context: ChangeContext, change: Change) -> bool:
     return True
 
 
-def _slot_reached(_: ChangeContext, change: Change) -> bool:
+def _slot_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
     old, new = (change.plan[key].encode("latin-1") for key in ("old", "new"))
     with open(change.path, "rb") as file:
         first = file.read(SLOT_BYTES)
@@ -70,18 +93,20 @@ def _slot_reached(_: ChangeContext, change: Change) -> bool:
     return False
 
 
-def _insert_reached(_: ChangeContext, change: Change) -> bool:
+def _insert_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
     with open(change.path, "rb") as file:
         reached = bool(file.read(SLOT_BYTES) == change.plan["new"].encode("latin-1"))
-    temporary = change.plan["temporary"]
-    with suppress(FileNotFoundError):
-        # After the swap the old version has the temporary name. Another program may just have added lines to it.
-        if not reached or os.stat(temporary).st_size == change.plan["size"]:
-            os.unlink(temporary)
+    old, temporary = int(change.plan["size"]), change.plan["temporary"]
+    new = old + SLOT_BYTES
+    for hidden in (temporary, second_name(temporary)):
+        # After the exchange the temporary name is the old version, to which another program may have added lines.
+        if not drop_second_name(change.path, hidden) and os.path.lexists(hidden):
+            sizes = (old, new) if reached else (new, old)
+            moves.old_versions.append(OldVersion(hidden, change.path, *sizes))
     return reached
 
 
-Look = Callable[[ChangeContext, Change], bool]
+Look = Callable[[ChangeContext, Change, Moves], bool]
 
 LOOKS: dict[str, Look] = {
     "append": _append_reached,

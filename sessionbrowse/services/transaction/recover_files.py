@@ -14,9 +14,12 @@ from sessionbrowse.services.transaction.move_together import Move, bring_back
 from sessionbrowse.services.transaction.trash_directories import homes, items_of, own_name, own_trash, put_aside
 from sessionbrowse.store.write import replace_many, trash
 from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.let_go import OldVersion
+from sessionbrowse.store.write.moves import Moves, is_copy, is_same_file, rename
+from sessionbrowse.store.write.trash import Trashed
 
 
-def create_reached(_: ChangeContext, change: Change) -> bool:
+def create_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
     """Tell whether a new file got its final name, which means that it is complete; else remove its new folder."""
     reached = os.path.lexists(change.path)
     if change.plan.get("temporary"):
@@ -31,122 +34,160 @@ def create_reached(_: ChangeContext, change: Change) -> bool:
     return reached
 
 
-def trash_reached(context: ChangeContext, change: Change) -> bool:
+def trash_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
     """Tell whether a session was moved to a trash; if not, move the files that belong to it back."""
-    places = homes(context)
     gone = []
     for item in change.plan["items"]:
-        found = trash.find(item["original"], item["inode"], item["size"], places)
-        found = found or trash.find_in_own(item["original"], own_trash(context), own_name(change, item["original"]))
-        if not trash.is_where_it_was(item["original"], item["inode"]):
-            gone.append(found or trash.Trashed(**item, item=None, info=None))
-        else:
-            _forget_trashing(item["original"], found, context)
+        wanted = trash.Trashed(**item, item=None, info=None)
+        found = _trashed(wanted, context, change, moves)
+        if found is not None:
+            gone.append(found)
     if gone and gone[-1].original == change.path:
         change.plan["after"] = {"into": "trash", "items": [msgspec.to_builtins(item) for item in gone]}
         return True
-    for item in gone:
+    for one in gone:
         try:
-            trash.take_back(item)
+            trash.take_back(one, moves)
         except (RefusedWrite, WriteFailed):
             continue  # the file stays in the trash, where the user can find it by its name
     return False
 
 
-def remove_reached(_: ChangeContext, change: Change) -> bool:
+def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Moves) -> Trashed | None:
+    """Return an item with its place in a trash; None if it is still where it was, and an unfinished copy is removed."""
+    original, second = wanted.original, moves.aside(wanted.original)
+    own_place = os.path.join(own_trash(context), "files", own_name(change, original))
+    found = trash.find(wanted, homes(context))
+    found = found or trash.find_in_own(wanted, own_trash(context), own_name(change, original))
+    if found is None and not os.path.lexists(original) and os.path.lexists(second) and os.lstat(second).st_nlink == 1:
+        rename(second, original)
+    if trash.is_where_it_was(original, wanted.inode):
+        trash.drop_second_name(original, second)
+        moves.move_back(original, own_place)
+        if found is not None and found.item != own_place:
+            trash.forget_second(found)
+        elif found is not None:
+            trash.forget(found)
+        trash.forget_stray(original, homes(context))
+        return None
+    if found is not None and found.item is not None and not trash.drop_second_name(found.item, second):
+        if os.path.lexists(second):
+            moves.old_versions.append(OldVersion(second, found.item))
+    elif found is None and os.path.lexists(second):
+        os.unlink(second)  # the item has another name, which its trash did not tell
+    return found or wanted
+
+
+def remove_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
     """Tell whether a session was deleted permanently."""
     change.plan["after"] = {"into": "nowhere", "items": []}
     return not os.path.lexists(change.path)
 
 
-def restore_reached(context: ChangeContext, change: Change) -> bool:
+def restore_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
     """Tell whether a session was restored; if not, put the files that belong to it into the trash again."""
     deleted = context.journal.changes().get(change.undoes or "")
     if deleted is None:
         return False
-    *companions, session = items_of(deleted)
-    assert session.item is not None
-    if os.path.lexists(session.original):
-        if trash.drop_second_name(session.original, session.item) or not os.path.lexists(session.item):
-            for item in (*companions, session):
+    items = [item for item in items_of(deleted) if item.item is not None]
+    session = items[-1]
+    if _is_moved(session.item or "", session.original, session.inode):
+        for item in items:
+            if _is_moved(item.item or "", item.original, item.inode):
+                moves.finish(item.item or "", item.original)
+            if not os.path.lexists(item.item or ""):
                 trash.forget(item)
         change.plan["after"] = {"paths": [change.path]}
         return True
-    for item in companions:
-        if item.item is not None and not trash.drop_second_name(item.item, item.original):
-            trash.put_again(item)
+    for item in items:
+        _move_back(item, moves)
     return False
 
 
-def moves_reached(_: ChangeContext, change: Change) -> bool:
-    """Tell whether a session was moved; if not, move the files that belong to it back."""
-    moves = _moves(change)
-    source, target = moves[-1]
-    if os.path.lexists(target) and not os.path.lexists(source):
-        change.plan["after"] = {"path": target}
+def _is_moved(source: str, target: str, inode: int | None) -> bool:
+    """Tell whether a file has its new name, if its old one may still be there too.
+
+    A file at the old path that is no copy was begun there by an agent, if the new path has the inode that was moved.
+    """
+    if not os.path.lexists(target):
+        return False
+    if not os.path.lexists(source) or is_same_file(source, target) or is_copy(source, target):
         return True
-    bring_back(moves)
-    return False
+    return inode is not None and trash.is_where_it_was(target, inode)
 
 
-def unpack_reached(context: ChangeContext, change: Change) -> bool:
+def _move_back(item: Trashed, moves: Moves) -> None:
+    assert item.item is not None
+    with suppress(OSError, RefusedWrite):
+        if _is_moved(item.item, item.original, item.inode) or not os.path.lexists(item.original):
+            moves.move_back(item.item, item.original)
+
+
+def moves_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
+    """Tell whether a session was moved; if not, move the files that belong to it back."""
+    pairs = _pairs(change)
+    if not _is_moved(*pairs[-1], change.plan.get("inode")):
+        bring_back(pairs, moves)
+        return False
+    for source, target in pairs:
+        moves.finish(source, target)
+    change.plan["after"] = {"path": pairs[-1][1]}
+    return True
+
+
+def unpack_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
     """Tell whether a session was unpacked; if not, move the files that belong to it back beside the packed file."""
     reached = os.path.lexists(change.path)
     if os.path.lexists(change.plan["temporary"]):
         os.unlink(change.plan["temporary"])
-    packed = change.plan["packed"]
     if not reached:
-        bring_back(_moves(change))
+        bring_back(_pairs(change), moves)
         return False
-    found = trash.find(packed["original"], packed["inode"], packed["size"], homes(context))
-    found = found or trash.find_in_own(packed["original"], own_trash(context), own_name(change, packed["original"]))
-    if trash.is_where_it_was(packed["original"], packed["inode"]):
-        _forget_trashing(packed["original"], found, context)
+    for source, target in _pairs(change):
+        moves.finish(source, target)
+    wanted = trash.Trashed(**change.plan["packed"], item=None, info=None)
+    packed = _trashed(wanted, context, change, moves)
+    if packed is None:
         try:
-            found = put_aside(packed["original"], change, context)
+            packed = put_aside(wanted.original, change, context, moves)
         except (RefusedWrite, WriteFailed):
-            found = None  # the packed file stays beside the unpacked one
-    change.plan["after"] = {"path": change.path, "packed": msgspec.to_builtins(found)}
+            packed = None  # the packed file stays beside the unpacked one
+    change.plan["after"] = {"path": change.path, "packed": msgspec.to_builtins(packed)}
     return True
 
 
-def pack_again_reached(context: ChangeContext, change: Change) -> bool:
+def pack_again_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
     """Tell whether an unpacking was undone; if not, move every file back to where it was before the undo."""
     packed = msgspec.convert(change.plan["packed"], trash.Trashed | None)
-    unpacked = change.plan["unpacked"]
-    found = trash.find(unpacked["original"], unpacked["inode"], unpacked["size"], homes(context))
-    found = found or trash.find_in_own(unpacked["original"], own_trash(context), own_name(change, unpacked["original"]))
-    if not trash.is_where_it_was(unpacked["original"], unpacked["inode"]):
+    wanted = trash.Trashed(**change.plan["unpacked"], item=None, info=None)
+    unpacked = _trashed(wanted, context, change, moves)
+    if unpacked is not None:
+        for source, target in _pairs(change):
+            moves.finish(source, target)
         if packed is not None:
+            moves.finish(packed.item or "", packed.original)
             trash.forget(packed)
-        change.plan["after"] = {"path": change.path, "unpacked": msgspec.to_builtins(found)}
+        change.plan["after"] = {"path": change.path, "unpacked": msgspec.to_builtins(unpacked)}
         return True
-    _forget_trashing(unpacked["original"], found, context)
-    bring_back(_moves(change))
-    if packed is not None and packed.item is not None and not trash.drop_second_name(packed.item, packed.original):
-        trash.put_again(packed)
+    bring_back(_pairs(change), moves)
+    if packed is not None and packed.item is not None:
+        _move_back(packed, moves)
     return False
 
 
-def relocate_reached(_: ChangeContext, change: Change) -> bool:
+def relocate_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
     """Tell whether every session of a relocated project is in its new place; if not, put all of them back."""
     replacements = replace_many.replacements_of(change.plan)
     folders = [(str(source), str(target)) for source, target in change.plan["folders"]]
-    if replace_many.is_complete(replacements, folders, change.id):
-        replace_many.finish(replacements, folders, change.id)
+    replace_many.adopt(replacements, moves)
+    if replace_many.is_complete(replacements, folders):
+        replace_many.finish(replacements, folders, moves)
         return True
-    replace_many.put_back(replacements, folders, change.id)
+    replace_many.put_back(replacements, folders, moves)
     return False
 
 
-def _forget_trashing(original: str, found: trash.Trashed | None, context: ChangeContext) -> None:
-    """Remove the incomplete trash record of an item that is still at its original path."""
-    if found is not None:
-        trash.forget_second(found)
-    trash.forget_stray(original, homes(context))
-
-
-def _moves(change: Change) -> list[Move]:
+def _pairs(change: Change) -> list[Move]:
     return [(str(source), str(target)) for source, target in change.plan["moves"]]
 
 

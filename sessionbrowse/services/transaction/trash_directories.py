@@ -12,7 +12,10 @@ from sessionbrowse.config import data_dir
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.trash import NoTrash, Trashed
+
+_LONGEST_NAME = 255
 
 
 def items_of(change: Change) -> list[Trashed]:
@@ -26,8 +29,9 @@ def own_trash(context: ChangeContext) -> str:
 
 
 def own_name(change: Change, path: str) -> str:
-    """Return the name of a deleted item in sessionbrowse's own trash folder."""
-    return f"{change.id}-{os.path.basename(path)}"
+    """Return the name of a deleted item in sessionbrowse's own trash folder; of a long one only the end is kept."""
+    most = _LONGEST_NAME - len(trash.INFO_SUFFIX) - len(change.id) - 1
+    return f"{change.id}-{os.fsdecode(os.fsencode(os.path.basename(path))[-most:])}"
 
 
 def homes(context: ChangeContext) -> tuple[str, ...]:
@@ -37,7 +41,7 @@ def homes(context: ChangeContext) -> tuple[str, ...]:
     return (*trash.homes_of(data_home), own_trash(context))
 
 
-def put_aside(path: str, change: Change, context: ChangeContext) -> Trashed:
+def put_aside(path: str, change: Change, context: ChangeContext, moves: Moves) -> Trashed:
     """Move a file that can be recreated to the system's trash, or else to sessionbrowse's own trash.
 
     Raises:
@@ -45,9 +49,10 @@ def put_aside(path: str, change: Change, context: ChangeContext) -> Trashed:
         WriteFailed: the disk failed; the message says where each file is.
     """
     try:
-        return trash.put(path, homes(context))
+        return trash.put(path, homes(context), moves)
     except NoTrash:
-        return trash.put_in_own(path, own_trash(context), name=own_name(change, path), deleted_at=deleted_at(context))
+        name = own_name(change, path)
+        return trash.put_in_own(path, own_trash(context), moves, name=name, deleted_at=deleted_at(context))
 
 
 def deleted_at(context: ChangeContext) -> str:

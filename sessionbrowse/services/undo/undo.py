@@ -19,7 +19,7 @@ from sessionbrowse.services.change.checkout import CheckoutPoint, write_checkout
 from sessionbrowse.services.change.label import label_of, write_label
 from sessionbrowse.services.change.rename import write_name, write_slot
 from sessionbrowse.services.transaction.bulk import Cancelled, FailedItem, ReportProgress, in_bulk
-from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, finish_notes, retried
+from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, retried
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo.undo_files import FILE_UNDOERS, TakeBack
 from sessionbrowse.store.write.admission import Target
@@ -136,9 +136,8 @@ def _sentences(failed: Sequence[FailedItem[Change]]) -> tuple[str, ...]:
 
 
 def undoable(context: ChangeContext | None = None) -> list[Undoable]:
-    """Return the changes that can be undone, newest first, after recovering interrupted ones."""
+    """Return the changes that can be undone, newest first; interrupted ones are left out and not recovered."""
     context = context or ChangeContext.real()
-    finish_notes(context)
     rows: dict[str, list[Change]] = {}
     for change in reversed(context.journal.changes().values()):
         if change.can_be_tried and change.lost is None and change.verb in UNDOERS:

@@ -16,6 +16,7 @@ from sessionbrowse.services.transaction.trash_directories import own_trash
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import Target, shown_name
 from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean
 
@@ -37,13 +38,14 @@ def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
         undoes=change.id,
         plan={"kind": "trash", "items": [trash.identity(path) for path in (*plan.companions, plan.path)]},
     )
+    moves = Moves(new.id)
     with recovering(context, new):
         try:
-            gone = take_away(plan, into, new, context, trash.system_trash)
+            gone = take_away(plan, into, moves, new, context, trash.system_trash)
         except NoTrash:
             into = "own"
-            gone = take_away(plan, into, new, context, trash.system_trash)
-    notes = noted(context, new, {"into": into, "items": [msgspec.to_builtins(item) for item in gone]}, None)
+            gone = take_away(plan, into, moves, new, context, trash.system_trash)
+    notes = noted(context, new, {"into": into, "items": [msgspec.to_builtins(item) for item in gone]}, None, moves)
     where = "the trash" if into == "trash" else f"our own trash {clean(own_trash(context))}"
     return ChangeResult(done="undo", path=change.path, undo_id=new.id, notes=(*notes, f"The fork is in {where}."))
 
@@ -61,8 +63,8 @@ FILE_UNDOERS: dict[str, tuple[TakeBack, Callable[[Change], str]]] = {
     "fork": (_undo_fork, _from),
     "delete": (_with(restore.take_back), lambda change: f"to the {change.after.get('into', 'trash')}"),
     "unpack": (_with(pack_again), _from),
-    "archive": (_with(archive.take_back), _from),
-    "unarchive": (_with(archive.take_back), _from),
-    "relocate": (_with(relocate.take_back), _from),
+    "archive": (archive.take_back, _from),
+    "unarchive": (archive.take_back, _from),
+    "relocate": (relocate.take_back, _from),
 }
 """For each verb, the functions that undo a change and describe it in the list of changes."""

@@ -104,6 +104,25 @@ def only_one(
         os.close(descriptor)
 
 
+def is_held(directory: str) -> bool:
+    """Tell whether a process holds the lock for changing sessions; nothing is made."""
+    import fcntl
+
+    try:
+        descriptor = os.open(os.path.join(directory, "lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def _no_journal(directory: str, error: OSError) -> str:
     reason = error.strerror or str(error)
     return f"The change cannot be noted for undo in {clean(directory)} ({reason})."

@@ -9,6 +9,7 @@ import os
 _AT_FDCWD = -100
 _RENAME_NOREPLACE = 1
 _RENAME_EXCHANGE = 2
+_MACOS_FLAGS = {_RENAME_NOREPLACE: 4, _RENAME_EXCHANGE: 2}
 _NOT_HERE = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP})
 
 
@@ -31,10 +32,14 @@ def rename_to_free(source: str, target: str) -> bool:
 
 
 def _renamed(source: str, target: str, flags: int) -> bool:
-    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if renameat2 is None:
+    library = ctypes.CDLL(None, use_errno=True)
+    old, new = os.fsencode(source), os.fsencode(target)
+    if (renameat2 := getattr(library, "renameat2", None)) is not None:
+        result = renameat2(_AT_FDCWD, old, _AT_FDCWD, new, ctypes.c_uint(flags))
+    elif (renamex_np := getattr(library, "renamex_np", None)) is not None:
+        result = renamex_np(old, new, ctypes.c_uint(_MACOS_FLAGS[flags]))
+    else:
         return False
-    result = renameat2(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), ctypes.c_uint(flags))
     if result == 0:
         return True
     code = ctypes.get_errno()

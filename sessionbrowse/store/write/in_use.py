@@ -26,6 +26,7 @@ State = Literal["held", "may-be-in-use", "recent", "free"]
 _RUNTIMES = re.compile(r"(?:node|nodejs|bun|deno|python[0-9.]*)(?:\.exe)?")
 _SCRIPT_SUFFIX = re.compile(r"\.(?:js|mjs|cjs|ts|mts|py)$")
 _ACCESS_MODE = 0o3
+_LAST_BYTES = 16 * 1024
 
 
 class FileUsage(Struct, frozen=True):
@@ -87,6 +88,17 @@ def file_usage(
     order: Sequence[State] = ("held", "may-be-in-use", "recent")
     strongest = min((state for state, _ in found), key=order.index)
     return FileUsage(strongest, tuple(dict.fromkeys(reason for _, reason in found)))
+
+
+def has_exited(path: str) -> bool:
+    """Tell whether a session file ends with omp's record that its last writer left (omp 18)."""
+    try:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _LAST_BYTES))
+            value = loads(file.read(_LAST_BYTES).rstrip(b"\n").rpartition(b"\n")[2])
+    except (OSError, BadJson):
+        return False
+    return isinstance(value, dict) and (value.get("type"), value.get("customType")) == ("custom", "session_exit")
 
 
 def running(proc: str = PROC) -> Iterator[Process]:

@@ -18,6 +18,7 @@ from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.store.own.state_directory import append_record, make_private
+from sessionbrowse.store.write.let_go import OldVersion
 from sessionbrowse.text import clean, iso_ms
 
 Json = Any
@@ -81,6 +82,7 @@ class Journal:
         self._now_ms = now_ms
         self._new_id = new_id
         self._changes: dict[str, Change] = {}
+        self._kept: dict[str, OldVersion] = {}
         self._read_to = 0
 
     def changes(self) -> dict[str, Change]:
@@ -88,6 +90,19 @@ class Journal:
         for record in self._new_records():
             self._take(record, self._changes)
         return self._changes
+
+    def kept(self) -> list[OldVersion]:
+        """Return the old versions that could not be let go yet."""
+        self.changes()
+        return list(self._kept.values())
+
+    def keep(self, old: OldVersion) -> bool:
+        """Record an old version that has to stay for now; return False if that could not be written."""
+        return self._end({"record": "kept", **msgspec.to_builtins(old)})
+
+    def let_go(self, old: OldVersion) -> bool:
+        """Record that an old version is gone."""
+        return self._end({"record": "let go", "hidden": old.hidden})
 
     def begin(
         self,
@@ -172,11 +187,11 @@ class Journal:
         try:
             with open(self.path, "rb", opener=_open_at_once) as file:
                 if file.seek(0, os.SEEK_END) < self._read_to:
-                    self._changes, self._read_to = {}, 0
+                    self._changes, self._kept, self._read_to = {}, {}, 0
                 file.seek(self._read_to)
                 added = file.read()
         except FileNotFoundError:
-            self._changes, self._read_to = {}, 0
+            self._changes, self._kept, self._read_to = {}, {}, 0
             return []
         except OSError as error:
             raise RefusedWrite(f"The journal {clean(self.path)} cannot be read: {error.strerror}.") from error
@@ -206,6 +221,11 @@ class Journal:
                     found[change.undoes] = taken_back
             elif kind == "failed" and change is not None:
                 found[change.id] = msgspec.structs.replace(change, state="failed", reason=record.get("reason"))
+            elif kind == "kept":
+                old = msgspec.convert(record, OldVersion)
+                self._kept[old.hidden] = old
+            elif kind == "let go":
+                self._kept.pop(record["hidden"], None)
             elif kind == "lost" and change is not None:
                 found[change.id] = msgspec.structs.replace(change, lost=str(record.get("reason")))
         except (msgspec.ValidationError, KeyError):

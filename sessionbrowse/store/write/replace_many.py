@@ -1,14 +1,13 @@
 """Replace the header lines and the paths of many session files: of all of them or of none.
 
-Five steps: write every new version beside its final path, move every old version into a hidden folder on its own disk,
-give the new versions their names, move folders, remove the old versions. Until the last step everything can be put
-back; from then on every new version is in its place.
+Four steps: write every new version under a hidden name, give the new versions their names and move folders, hide the
+old versions that are elsewhere, let go of all of them (see `let_go`). So each session has a name at every moment, for a
+moment two. Until every new version has its name everything can be put back; from then on the rest is made.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -17,9 +16,11 @@ from msgspec import Struct
 
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
-from sessionbrowse.store.write import trash
-from sessionbrowse.store.write.journal import Fingerprint
-from sessionbrowse.store.write.whole_files import append_bytes, move_file, write_new
+from sessionbrowse.store.write.copies import make_folder, remove, write_new
+from sessionbrowse.store.write.let_go import OldVersion, hidden_beside
+from sessionbrowse.store.write.moves import Moves, rename
+from sessionbrowse.store.write.whole_files import put_in_place
+from sessionbrowse.store.write.writer import is_at
 from sessionbrowse.text import clean
 
 Json = Any
@@ -56,34 +57,29 @@ def replacements_of(plan: dict[str, Json]) -> list[Replacement]:
     ]
 
 
-def carry_out(replacements: list[Replacement], folders: list[Move], change_id: str) -> list[str]:
-    """Replace all files and move all folders, or leave everything as it is; return the paths that `finish` returns.
+def carry_out(replacements: list[Replacement], folders: list[Move], moves: Moves) -> None:
+    """Replace all files and move all folders, or leave everything as it is; `moves` gets the old versions.
 
     Raises:
-        RefusedWrite: a file changed meanwhile, or a new path is taken.
+        RefusedWrite: a file changed meanwhile, a new path is taken, or an owner cannot be kept.
         WriteFailed: the disk refused.
     """
-    made: dict[Replacement, Fingerprint] = {}
+    made: dict[Replacement, tuple[os.stat_result, int]] = {}
     try:
         for one in replacements:
-            os.makedirs(os.path.dirname(one.target), exist_ok=True)
-            made[one] = _new_version(one, new_path(one, change_id))
+            make_folder(os.path.dirname(one.target), os.path.dirname(one.source))
+            made[one] = _new_version(one, new_path(one, moves.change_id))
         for one in replacements:
-            if Fingerprint.of(os.lstat(one.source)) != made[one]:
-                raise ChangedMeanwhile(f"{clean(one.source)} changed meanwhile; nothing was changed. Try again.")
-            os.makedirs(os.path.dirname(aside_path(one, change_id)), exist_ok=True)
-            move_file(one.source, aside_path(one, change_id))
-            if Fingerprint.of(os.lstat(aside_path(one, change_id))) != made[one]:
-                raise ChangedMeanwhile(f"{clean(one.source)} changed meanwhile; nothing was changed. Try again.")
+            _refuse_changed(one, made[one][0])
         for one in replacements:
-            move_file(new_path(one, change_id), one.target)
+            _give_name(one, made[one][0], moves.change_id)
         for source, target in folders:
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            trash.move(source, target)
+            make_folder(os.path.dirname(target), os.path.dirname(source))
+            moves.move(source, target)
         for one in replacements:
-            _carry_over(_through(aside_path(one, change_id), folders), made[one].size, _through(one.target, folders))
+            _hide_source(one, made[one][0], moves)
     except BaseException as error:
-        left = put_back(replacements, folders, change_id)
+        left = put_back(replacements, folders, moves)
         if left:
             raise WriteFailed(f"Not everything could be put back: {' '.join(left)}") from error
         if isinstance(error, FileExistsError):
@@ -91,85 +87,146 @@ def carry_out(replacements: list[Replacement], folders: list[Move], change_id: s
         if isinstance(error, OSError):
             raise WriteFailed(f"The disk refused ({error.strerror or error}). Every session is as it was.") from error
         raise
-    return finish(replacements, folders, change_id)
+    _note_old_versions(replacements, folders, moves, {one: (was.st_size, size) for one, (was, size) in made.items()})
+    _remove_folders(replacements)
 
 
-def is_complete(replacements: list[Replacement], folders: list[Move], change_id: str) -> bool:
-    """Tell whether every new version is in its place, so that only old versions have to be removed."""
-    if any(os.path.lexists(source) or not os.path.lexists(target) for source, target in folders):
+def is_complete(replacements: list[Replacement], folders: list[Move]) -> bool:
+    """Tell whether every new version has its name, so that only old versions have to go."""
+    if any(not os.path.lexists(target) for _, target in folders):
         return False
     return all(_holds(_through(one.target, folders), one.offset, one.new_line) for one in replacements)
 
 
-def put_back(replacements: list[Replacement], folders: list[Move], change_id: str) -> list[str]:
+def put_back(replacements: list[Replacement], folders: list[Move], moves: Moves) -> list[str]:
     """Undo the steps made so far; return a sentence for each file that could not be put back."""
     sentences: list[str] = []
     for source, target in reversed(folders):
-        if not trash.drop_second_name(source, target) and os.path.lexists(target) and not os.path.lexists(source):
-            _tried(lambda source=source, target=target: trash.move(target, source), target, sentences)
+        _tried(lambda source=source, target=target: moves.move_back(source, target), target, sentences)
     for one in replacements:
-        aside, new = aside_path(one, change_id), new_path(one, change_id)
-        if os.path.lexists(aside) and not trash.drop_second_name(one.source, aside):
-            if _is_only_new(one, aside):
-                _tried(lambda one=one: os.unlink(one.target), one.target, sentences)
-            elif os.path.lexists(one.target):
-                sentences.append(f"{clean(one.target)} was changed by another program; {clean(aside)} is the old file.")
-            if not os.path.lexists(one.source):
-                _tried(lambda one=one, aside=aside: move_file(aside, one.source), aside, sentences)
-        with suppress(OSError):
-            os.unlink(new)
-    _remove_folders(replacements, change_id)
+        _tried(lambda one=one: _take_back(one, moves), one.source, sentences)
+    _remove_folders(replacements)
     return sentences
 
 
-def finish(replacements: list[Replacement], folders: list[Move], change_id: str) -> list[str]:
-    """Remove the old versions, after the new ones are in place; return the paths that could not be removed."""
-    left: list[str] = []
+def finish(replacements: list[Replacement], folders: list[Move], moves: Moves) -> None:
+    """Hide the old versions that still have a name, as every new one has its own; `moves` gets the old versions.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    for source, target in folders:
+        moves.finish(source, target)
     for one in replacements:
-        aside = _through(aside_path(one, change_id), folders)
-        for leftover in (aside, _through(new_path(one, change_id), folders)):
+        if one.source != one.target and _holds(one.source, one.offset, one.line):
+            rename(one.source, moves.aside(one.source))
+    _note_old_versions(replacements, folders, moves, {})
+    _remove_folders(replacements)
+
+
+def adopt(replacements: list[Replacement], moves: Moves) -> None:
+    """Give the old versions that an older sessionbrowse moved into a hidden folder the hidden names of this one."""
+    for one in replacements:
+        folder, name = os.path.split(one.source)
+        former = os.path.join(folder, f".{moves.change_id}", f"{name}.old")
+        if os.path.lexists(former) and not os.path.lexists(moves.aside(one.source)):
+            rename(former, moves.aside(one.source))
             with suppress(OSError):
-                os.unlink(leftover)
-            if os.path.lexists(leftover):
-                left.append(leftover)
-        with suppress(OSError):
-            os.rmdir(os.path.dirname(aside))
-    _remove_folders(replacements, change_id)
-    return left
+                os.rmdir(os.path.dirname(former))
 
 
 def new_path(one: Replacement, change_id: str) -> str:
-    """Return the temporary path of a new version: beside its final path, under a name that no program lists."""
-    folder, name = os.path.split(one.target)
-    return os.path.join(folder, f".{name}.{change_id}.new")
+    """Return the hidden path of a new version beside its place; after an exchange of names the old version is there."""
+    return hidden_beside(one.target, change_id, "new")
 
 
-def aside_path(one: Replacement, change_id: str) -> str:
-    """Return the path that an old version has during the replacement: in a hidden folder that no program lists."""
-    folder, name = os.path.split(one.source)
-    return os.path.join(folder, f".{change_id}", f"{name}.old")
-
-
-def _new_version(one: Replacement, path: str) -> Fingerprint:
-    """Write a file's new version and return the old one as it was read."""
+def _new_version(one: Replacement, path: str) -> tuple[os.stat_result, int]:
+    """Write a file's new version; return the status of the old one as it was read, and the new one's size."""
     with closing(open_regular(one.source)) as descriptor:
         status = os.fstat(descriptor)
         if status.st_nlink > 1:
             raise RefusedWrite(f"{clean(one.source)} has a second name (a hard link). Nothing was changed.")
         if os.pread(descriptor, len(one.line), one.offset) != one.line:
-            raise ChangedMeanwhile(f"{clean(one.source)} changed meanwhile; nothing was changed. Try again.")
-        mode, owner = stat.S_IMODE(status.st_mode), (status.st_uid, status.st_gid)
-        write_new(path, _pieces(one, descriptor, status.st_size), mode, status.st_mtime_ns, owner)
-        return Fingerprint.of(status)
+            raise _changed(one)
+        pieces = _pieces(one, descriptor, status.st_size)
+        return status, write_new(path, pieces, mtime_ns=status.st_mtime_ns, like=descriptor)
 
 
-def _carry_over(aside: str, size: int, target: str) -> None:
-    """Append to a new version the lines that another program wrote into the old one since it was read."""
-    if os.lstat(aside).st_size == size:
+def _refuse_changed(one: Replacement, was: os.stat_result) -> None:
+    """Refuse a file that was replaced or rewritten since it was read; one that only grew is carried over."""
+    now = os.lstat(one.source)
+    rewritten = now.st_size == was.st_size and now.st_mtime_ns != was.st_mtime_ns
+    if not os.path.samestat(now, was) or now.st_size < was.st_size or rewritten:
+        raise _changed(one)
+
+
+def _give_name(one: Replacement, was: os.stat_result, change_id: str) -> None:
+    new = new_path(one, change_id)
+    if one.source == one.target:
+        put_in_place(new, one.target, hidden_beside(one.target, change_id, "old"), was)
+    else:
+        rename(new, one.target)
+
+
+def _hide_source(one: Replacement, was: os.stat_result, moves: Moves) -> None:
+    if one.source != one.target:
+        rename(one.source, moves.aside(one.source))
+        if not is_at(moves.aside(one.source), was):
+            raise _changed(one)
+
+
+def _take_back(one: Replacement, moves: Moves) -> None:
+    """Give the old version its name again, whatever of its replacement was made."""
+    new, aside = new_path(one, moves.change_id), moves.aside(one.source)
+    withdrawn = hidden_beside(one.target, moves.change_id, "gone")
+    after_new, after_old = one.offset + len(one.new_line), one.offset + len(one.line)
+    if os.path.lexists(aside) and not os.path.lexists(one.source):
+        rename(aside, one.source)
+    if one.source == one.target:
+        old = aside if _holds(aside, one.offset, one.line) else new
+        if _holds(one.target, one.offset, one.new_line) and _holds(old, one.offset, one.line):
+            hidden = put_in_place(old, one.target, withdrawn, os.lstat(one.target))
+            moves.old_versions.append(OldVersion(hidden, one.source, after_new, after_old))
+    elif _holds(one.source, one.offset, one.line) and _holds(one.target, one.offset, one.new_line):
+        rename(one.target, withdrawn)
+    if not _holds(one.source, one.offset, one.line):
+        # Another program replaced the session; nothing of ours is added to its file.
+        if _holds(new, one.offset, one.new_line):
+            remove(new)
         return
-    with closing(open_regular(aside)) as descriptor:
-        late = b"".join(file_blocks(descriptor, size))
-    append_bytes(target, late)
+    for hidden in (new, aside, withdrawn):
+        # Each is a new version, which may have got lines while it had the name, or has the same file's second name.
+        if os.path.lexists(hidden) and not _is_second_name(hidden, one.source):
+            moves.old_versions.append(OldVersion(hidden, one.source, after_new, after_old))
+
+
+def _note_old_versions(
+    replacements: list[Replacement],
+    folders: list[Move],
+    moves: Moves,
+    sizes: dict[Replacement, tuple[int, int]],
+) -> None:
+    """Note where the old versions are; folders that were moved to another disk leave those in them behind."""
+    behind = [(source, moves.aside(source)) for source, _ in folders]
+    found = []
+    for one in replacements:
+        heir = _through(one.target, folders)
+        size, heir_size = sizes.get(one, (one.offset + len(one.line), one.offset + len(one.new_line)))
+        hidden = (moves.aside(one.source), new_path(one, moves.change_id))
+        for path in [path for name in hidden for path in (name, _through(name, folders), _through(name, behind))]:
+            if os.path.lexists(path) and not _is_second_name(path, heir):
+                found.append(OldVersion(path, heir, size, heir_size))
+    # Files go before the folders in which they are.
+    moves.old_versions[:0] = dict.fromkeys(found)
+
+
+def _is_second_name(hidden: str, path: str) -> bool:
+    """Remove a hidden name that is a second one of the file at a path; tell whether it was."""
+    with suppress(OSError):
+        if os.path.samestat(os.lstat(hidden), os.lstat(path)):
+            remove(hidden)
+            return True
+    return False
 
 
 def _pieces(one: Replacement, descriptor: int, size: int) -> Iterator[bytes]:
@@ -185,10 +242,7 @@ def _through(path: str, folders: Iterable[Move]) -> str:
     return path
 
 
-def _remove_folders(replacements: list[Replacement], change_id: str) -> None:
-    for folder in {os.path.dirname(aside_path(one, change_id)) for one in replacements}:
-        with suppress(OSError):
-            os.rmdir(folder)
+def _remove_folders(replacements: list[Replacement]) -> None:
     for folder in {os.path.dirname(one.target) for one in replacements}:
         with suppress(OSError):
             os.rmdir(folder)  # removes only empty folders, which were made for this change
@@ -203,17 +257,13 @@ def _holds(path: str, offset: int, line: bytes) -> bool:
         return False
 
 
-def _is_only_new(one: Replacement, aside: str) -> bool:
-    """Tell whether the target is our new version; it may be removed then, because the old one is still there."""
-    try:
-        expected = os.lstat(aside).st_size + len(one.new_line) - len(one.line)
-        return os.lstat(one.target).st_size == expected and _holds(one.target, one.offset, one.new_line)
-    except OSError:
-        return False
+def _changed(one: Replacement) -> ChangedMeanwhile:
+    return ChangedMeanwhile(f"{clean(one.source)} changed meanwhile; nothing was changed. Try again.")
 
 
 def _tried(step: Any, path: str, sentences: list[str]) -> None:
     try:
         step()
-    except OSError as error:
-        sentences.append(f"{clean(path)} ({error.strerror or error}).")
+    except (OSError, RefusedWrite) as error:
+        reason = error.sentence if isinstance(error, RefusedWrite) else f"{error.strerror or error}."
+        sentences.append(f"{clean(path)} ({reason})")

@@ -1,35 +1,41 @@
 """Move files to the trash and back: the system's trash (freedesktop.org specification) or our own of the same form.
 
 `send2trash` does not return the name that an item got. So one item is moved at a time, under the lock of
-`state_directory.only_one`, and the trash is compared before and after. Only `remove_for_good` deletes a user's file,
-apart from the source of a copy that has reached the disk.
+`state_directory.only_one`, and the trash is compared before and after. It may copy to another disk, so a session file
+gets a second name first, by which late lines are carried over. Only `remove_for_good` deletes a user's file.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from urllib.parse import quote, unquote
 
+import msgspec
 from msgspec import Struct
 
-from sessionbrowse.errors import RefusedWrite, WriteFailed
-from sessionbrowse.store.own.state_directory import sync_directory
-from sessionbrowse.store.read.content import closing
-from sessionbrowse.store.write.whole_files import move_file, move_folder, write_new
+from sessionbrowse.errors import RefusedWrite, SessionBrowseError, WriteFailed
+from sessionbrowse.store.read.content import closing, open_regular
+from sessionbrowse.store.write.copies import files_below, keep_access, make_folder, remove, write_new
+from sessionbrowse.store.write.in_use import RECENT_MS
+from sessionbrowse.store.write.let_go import OldVersion, same_bytes
+from sessionbrowse.store.write.moves import Moves, is_copy, is_same_file, rename
 from sessionbrowse.text import clean
 
 INFO_SUFFIX = ".trashinfo"
-_BLOCK = 1024 * 1024
+_DIGESTED_BYTES = 64 * 1024
 
 
 class Trashed(Struct, frozen=True, kw_only=True):
     """One item in a trash: its original path, its path now (None if the system did not tell), its `.trashinfo` if any.
 
-    `inode` and `size` identify the item; a folder's size is 0.
+    `digest` identifies the item with its `size` (0 for a folder), also in a copy that got more lines since; without
+    one, its `inode` does.
     """
 
     original: str
@@ -37,6 +43,7 @@ class Trashed(Struct, frozen=True, kw_only=True):
     info: str | None
     inode: int
     size: int
+    digest: str | None = None
 
 
 class NoTrash(RefusedWrite):
@@ -61,8 +68,8 @@ def homes_of(data_home: str) -> tuple[str, ...]:
 # ---- to the trash ------------------------------------------------------------------------------------------
 
 
-def put(path: str, homes: tuple[str, ...], to_trash: Callable[[str], None] = system_trash) -> Trashed:
-    """Move a file or folder to the system's trash and return where it went.
+def put(path: str, homes: tuple[str, ...], moves: Moves, to_trash: Callable[[str], None] = system_trash) -> Trashed:
+    """Move a file or folder to the system's trash and return where it went; `moves` gets the original of a copy.
 
     `homes` are the user's trash directories; those on the item's own disk are searched too.
 
@@ -71,29 +78,76 @@ def put(path: str, homes: tuple[str, ...], to_trash: Callable[[str], None] = sys
         nor in a trash; the message says so.
     """
     status = os.lstat(path)
+    wanted = identified(path)
     directories = tuple(dict.fromkeys((*homes, *_trashes_of_disk(path))))
     before = {directory: _infos(directory) for directory in directories}
+    second = _second_name(path, status, moves)
     try:
         to_trash(path)
     except Exception as error:  # send2trash raises other exceptions on each system
-        _clear_stray_infos(path, before)
-        if not os.path.lexists(path):
+        forget_stray(path, homes)
+        if not _is_back(path, status, second):
             raise WriteFailed(
                 f"{clean(path)} is gone, but the trash reported {_reason(error)}. Look into your system's trash."
             ) from error
         raise NoTrash(
             f"{clean(path)} cannot go to the system's trash ({_reason(error)}); nothing was changed."
         ) from error
-    if os.path.lexists(path):
+    _clear_stray_infos(path, before)
+    if is_where_it_was(path, status.st_ino):
+        _is_back(path, status, second)
         raise NoTrash(f"{clean(path)} is still there after the system's trash took it; nothing was changed.")
-    item, info = _arrived(path, status, before)
-    return Trashed(original=path, item=item, info=info, inode=status.st_ino, size=size_of(status))
+    trashed = _found(wanted, before) or wanted
+    if second is None:
+        return trashed
+    if os.lstat(second).st_nlink > 1 or trashed.item is None:
+        os.unlink(second)
+        return trashed
+    try:
+        with closing(open_regular(second)) as source, closing(open_regular(trashed.item)) as made:
+            keep_access(made, source, path)
+    except (OSError, SessionBrowseError) as error:
+        rename(second, path)
+        forget_second(trashed)
+        raise NoTrash(f"{clean(path)} cannot go to the system's trash: {_reason(error)}") from error
+    moves.old_versions.append(OldVersion(second, trashed.item))
+    return trashed
 
 
-def put_in_own(path: str, directory: str, *, name: str, deleted_at: str) -> Trashed:
+def _second_name(path: str, status: os.stat_result, moves: Moves) -> str | None:
+    """Give a file a hidden second name, as `send2trash` may copy it and remove the original at once.
+
+    Raises:
+        NoTrash: the disk cannot, and the file changed lately, so a program may be writing it.
+    """
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    second = moves.aside(path)
+    try:
+        os.link(path, second, follow_symlinks=False)
+    except OSError as error:
+        if time.time_ns() - status.st_mtime_ns < RECENT_MS * 1_000_000:
+            raise NoTrash(
+                f"{clean(path)} changed lately, and its disk cannot link files, which makes a move to the system's "
+                "trash safe. Nothing was changed; try again ten minutes after its last change."
+            ) from error
+        return None
+    return second
+
+
+def _is_back(path: str, status: os.stat_result, second: str | None) -> bool:
+    """Give an item that no trash took its only name; return False if it is gone."""
+    if second is not None:
+        with suppress(OSError):
+            if is_same_file(path, second) or os.lstat(second).st_nlink > 1:
+                os.unlink(second)
+            else:
+                rename(second, path)
+    return os.path.lexists(path)
+
+
+def put_in_own(path: str, directory: str, moves: Moves, *, name: str, deleted_at: str) -> Trashed:
     """Move a file or folder into a trash directory of ours, which has the system's form.
-
-    An item on another disk is copied, compared by size and flushed, and then removed from its old place.
 
     Args:
         name: the name of the item there, which must be unused.
@@ -102,7 +156,7 @@ def put_in_own(path: str, directory: str, *, name: str, deleted_at: str) -> Tras
     Raises:
         NoTrash: our trash cannot take the item, which is still at its old path.
     """
-    status = os.lstat(path)
+    wanted = identified(path)
     files, infos = os.path.join(directory, "files"), os.path.join(directory, "info")
     item, info = os.path.join(files, name), os.path.join(infos, name + INFO_SUFFIX)
     try:
@@ -110,9 +164,10 @@ def put_in_own(path: str, directory: str, *, name: str, deleted_at: str) -> Tras
             os.makedirs(folder, mode=0o700, exist_ok=True)
         content = f"[Trash Info]\nPath={quote(os.fsencode(path))}\nDeletionDate={deleted_at}\n".encode()
         write_new(info, [content], 0o600)
-        move(path, item)
-    except OSError as error:
-        drop_second_name(path, item)
+        moves.move(path, item)
+    except (OSError, RefusedWrite) as error:
+        with suppress(OSError, RefusedWrite):
+            moves.move_back(path, item)
         # The rollback failed too: the item is in the trash, so it is reported as trashed.
         if os.path.lexists(path) or not os.path.lexists(item):
             with suppress(OSError):
@@ -120,40 +175,27 @@ def put_in_own(path: str, directory: str, *, name: str, deleted_at: str) -> Tras
             raise NoTrash(
                 f"{clean(path)} cannot go to {clean(directory)} ({_reason(error)}); nothing was changed."
             ) from error
-    return Trashed(original=path, item=item, info=info, inode=os.lstat(item).st_ino, size=size_of(status))
+    return msgspec.structs.replace(wanted, item=item, info=info, inode=os.lstat(item).st_ino)
 
 
 # ---- back --------------------------------------------------------------------------------------------------
 
 
-def find(original: str, inode: int, size: int, homes: tuple[str, ...]) -> Trashed | None:
-    """Find an item that an interrupted run moved to a trash; return None if it is in no trash."""
-    directories = dict.fromkeys((*homes, *_trashes_of_disk(original)))
-    for info, item in _new(original, {directory: set() for directory in directories}):
-        try:
-            status = os.lstat(item)
-        except OSError:
-            continue
-        if (status.st_ino, size_of(status)) == (inode, size):
-            return Trashed(original=original, item=item, info=info, inode=inode, size=size)
-    return None
+def find(wanted: Trashed, homes: tuple[str, ...]) -> Trashed | None:
+    """Return an item with its path in a trash, to which an interrupted run moved it; None if it is in no trash."""
+    directories = dict.fromkeys((*homes, *_trashes_of_disk(wanted.original)))
+    return _found(wanted, {directory: set() for directory in directories})
 
 
-def find_in_own(original: str, directory: str, name: str) -> Trashed | None:
-    """Return an item that was copied from another disk into our own trash; None if it is not there.
-
-    The leftovers of an interrupted attempt are removed.
-    """
+def find_in_own(wanted: Trashed, directory: str, name: str) -> Trashed | None:
+    """Return an item that was moved into our own trash; None if it is not there, and its `.trashinfo` is removed."""
     item = os.path.join(directory, "files", name)
     info = os.path.join(directory, "info", name + INFO_SUFFIX)
-    _remove(partial_copy(item))
-    try:
-        status = os.lstat(item)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(info)
-        return None
-    return Trashed(original=original, item=item, info=info, inode=status.st_ino, size=size_of(status))
+    if os.path.lexists(item):
+        return msgspec.structs.replace(wanted, item=item, info=info)
+    with suppress(OSError):
+        os.unlink(info)
+    return None
 
 
 def is_where_it_was(original: str, inode: int) -> bool:
@@ -165,26 +207,80 @@ def is_where_it_was(original: str, inode: int) -> bool:
 
 
 def forget_second(trashed: Trashed) -> None:
-    """Undo a move to a trash that was killed halfway: remove the item's second name, or the copy, from the trash."""
+    """Undo a move to a trash that was interrupted: remove the item's second name, or the copy, from the trash."""
     assert trashed.item is not None
-    if not drop_second_name(trashed.original, trashed.item):
-        with suppress(OSError):
-            if _inventory(trashed.original) == _inventory(trashed.item):
-                _remove(trashed.item)
+    if not drop_second_name(trashed.original, trashed.item) and is_copy(trashed.original, trashed.item):
+        remove(trashed.item)
     if not os.path.lexists(trashed.item):
         forget(trashed)
 
 
 def forget_stray(original: str, homes: tuple[str, ...]) -> None:
-    """Remove `.trashinfo` files without an item, which a crash in the middle of trashing leaves behind."""
-    directories = dict.fromkeys((*homes, *_trashes_of_disk(original)))
-    _clear_stray_infos(original, {directory: set() for directory in directories})
+    """Remove `.trashinfo` files without a whole item, which a crash in the middle of trashing leaves behind."""
+    everything: dict[str, set[str]] = {directory: set() for directory in (*homes, *_trashes_of_disk(original))}
+    for info, item in _new(original, everything):
+        if _is_beginning(item, original):
+            remove(item)
+            remove(info)
+    _clear_stray_infos(original, everything)
 
 
-def identity(path: str) -> dict[str, str | int]:
-    """Return the inode and size that identify an item before it is moved, for the journal."""
+def _is_beginning(item: str, original: str) -> bool:
+    """Tell whether a trashed file is an unfinished copy: all its bytes stand in the original too."""
+    try:
+        with closing(open_regular(item)) as first, closing(open_regular(original)) as second:
+            return same_bytes(first, 0, second, 0) == os.fstat(first).st_size
+    except (OSError, SessionBrowseError):
+        return False
+
+
+def identified(path: str) -> Trashed:
+    """Return a file or folder with what identifies it after it is moved or copied."""
     status = os.lstat(path)
-    return {"original": path, "inode": status.st_ino, "size": size_of(status)}
+    size = size_of(status)
+    return Trashed(original=path, item=None, info=None, inode=status.st_ino, size=size, digest=_digest(path, size))
+
+
+def identity(path: str) -> dict[str, str | int | None]:
+    """Return what identifies an item before it is moved, for the journal."""
+    one = identified(path)
+    return {"original": path, "inode": one.inode, "size": one.size, "digest": one.digest}
+
+
+def _digest(path: str, size: int) -> str | None:
+    """Return the digest of the beginning and the end of a file's first `size` bytes, or of a folder's names and sizes.
+
+    It costs the same for every file, and tells a session from another one of the same path.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    try:
+        if os.path.islink(path):
+            digest.update(os.fsencode(os.readlink(path)))
+        elif os.path.isdir(path):
+            sizes = sorted((os.path.relpath(file, path), os.lstat(file).st_size) for file in files_below(path))
+            digest.update(repr(sizes).encode("utf-8", "surrogateescape"))
+        else:
+            with closing(open_regular(path)) as descriptor:
+                digest.update(os.pread(descriptor, min(size, _DIGESTED_BYTES), 0))
+                last = min(size, _DIGESTED_BYTES)
+                digest.update(os.pread(descriptor, last, size - last))
+    except (OSError, SessionBrowseError):
+        return None
+    return digest.hexdigest()
+
+
+def _is_item(trashed: Trashed, path: str) -> bool:
+    """Tell whether a file or folder is a trashed item or a copy of it; a file may have grown."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    if trashed.digest is not None and size_of(status) >= trashed.size:
+        if _digest(path, trashed.size) == trashed.digest:
+            return True
+        # A folder is known by its inode too, since a program may have added a file.
+        return stat.S_ISDIR(status.st_mode) and status.st_ino == trashed.inode
+    return (status.st_ino, size_of(status)) == (trashed.inode, trashed.size)
 
 
 def missing(trashed: Trashed) -> str | None:
@@ -192,19 +288,17 @@ def missing(trashed: Trashed) -> str | None:
     name = clean(os.path.basename(trashed.original))
     if trashed.item is None:
         return f"The system did not say where {name} went; look for it in your system's trash."
-    try:
-        status = os.lstat(trashed.item)
-    except OSError:
+    if not os.path.lexists(trashed.item):
         return f"{name} is not in the trash any more; it was restored or emptied by another program."
-    if status.st_ino != trashed.inode or size_of(status) != trashed.size:
+    if not _is_item(trashed, trashed.item):
         return f"The trash now has another file in the place of {name}; look for {name} elsewhere in your trash."
     if os.path.lexists(trashed.original):
         return f"{clean(trashed.original)} exists again and is never overwritten. Move it away first."
     return None
 
 
-def take_back(trashed: Trashed, *, keep_info: bool = False) -> None:
-    """Move an item from the trash back to its original path; its time is kept, missing folders are created.
+def take_back(trashed: Trashed, moves: Moves, *, keep_info: bool = False) -> None:
+    """Move an item from the trash back to its original path, with its time; missing folders are made again.
 
     Raises:
         RefusedWrite: the item cannot be restored; the sentence says why. WriteFailed: the disk refused; it is still in
@@ -215,27 +309,17 @@ def take_back(trashed: Trashed, *, keep_info: bool = False) -> None:
         raise RefusedWrite(why)
     assert trashed.item is not None
     try:
-        os.makedirs(os.path.dirname(trashed.original), exist_ok=True)
-        move(trashed.item, trashed.original)
-    except OSError as error:
-        drop_second_name(trashed.item, trashed.original)
+        make_folder(os.path.dirname(trashed.original), os.path.dirname(trashed.item))
+        moves.move(trashed.item, trashed.original)
+    except (OSError, RefusedWrite) as error:
+        with suppress(OSError, RefusedWrite):
+            moves.move_back(trashed.item, trashed.original)
         if os.path.lexists(trashed.item):
             raise WriteFailed(
                 f"{clean(trashed.original)} could not be restored ({_reason(error)}); it is still in the trash."
             ) from error
     if not keep_info:
         forget(trashed)
-
-
-def put_again(trashed: Trashed) -> None:
-    """Move a restored item back to its old path in the trash, unless another file has taken its place."""
-    with suppress(OSError):
-        if (
-            trashed.item is not None
-            and not os.path.lexists(trashed.item)
-            and is_where_it_was(trashed.original, trashed.inode)
-        ):
-            move(trashed.original, trashed.item)
 
 
 def forget(trashed: Trashed) -> None:
@@ -260,103 +344,13 @@ def remove_for_good(path: str) -> None:
         raise WriteFailed(f"{clean(path)} could not be removed ({_reason(error)}).") from error
 
 
-# ---- moving ------------------------------------------------------------------------------------------------
-
-
-def move(source: str, target: str) -> None:
-    """Move a file or folder, also to another disk, without overwriting anything; times are kept.
-
-    Raises:
-        FileExistsError: the target exists.
-        OSError: the disk refused; the source is where it was.
-    """
-    status = os.lstat(source)
-    if os.lstat(os.path.dirname(target)).st_dev != status.st_dev:
-        _move_to_other_disk(source, target)
-    elif stat.S_ISDIR(status.st_mode):
-        move_folder(source, target)
-    else:
-        move_file(source, target)
-
-
-def _move_to_other_disk(source: str, target: str) -> None:
-    if os.path.lexists(target):
-        raise FileExistsError(target)
-    _copy(source, target)
-    try:
-        if not os.path.isdir(source) or os.path.islink(source):
-            os.unlink(source)
-            return
-        # A folder is renamed before it is removed, so no session has half a folder if removing stops halfway.
-        going = os.path.join(os.path.dirname(source), f".{os.path.basename(source)}.going")
-        os.rename(source, going)
-    except OSError:
-        _remove(target)
-        raise
-    shutil.rmtree(going, ignore_errors=True)
-
-
 def drop_second_name(path: str, second: str) -> bool:
     """Remove the second name that an interrupted move left on a file; return False if there is only one."""
-    try:
-        if not os.path.samestat(os.lstat(path), os.lstat(second)) or os.path.isdir(path):
-            return False
-        os.unlink(second)
-    except OSError:
+    if not is_same_file(path, second):
         return False
-    return True
-
-
-def _copy(source: str, target: str) -> None:
-    """Copy a file or folder to another disk and flush it, completely or not at all."""
-    partial = partial_copy(target)
-    try:
-        if os.path.isdir(source) and not os.path.islink(source):
-            shutil.copytree(source, partial, symlinks=True)
-        else:
-            shutil.copy2(source, partial, follow_symlinks=False)
-        for path in _files_below(partial):
-            with closing(os.open(path, os.O_RDONLY | os.O_CLOEXEC)) as descriptor:
-                os.fsync(descriptor)
-        if _inventory(source) != _inventory(partial):
-            raise OSError("the copy differs from the original")
-        os.rename(partial, target)
-    except OSError:
-        _remove(partial)
-        raise
-    try:
-        sync_directory(os.path.dirname(target))
-    except OSError:
-        _remove(target)
-        raise
-
-
-def partial_copy(target: str) -> str:
-    """Return the temporary path of a copy from another disk: beside its final place, hidden from every list."""
-    return os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.partial")
-
-
-def _remove(copy: str) -> None:
-    """Remove a copy whose source is still in its place."""
-    shutil.rmtree(copy, ignore_errors=True)
     with suppress(OSError):
-        os.unlink(copy)
-
-
-def _inventory(path: str) -> list[tuple[str, int, int]]:
-    found = []
-    for file in _files_below(path):
-        status = os.lstat(file)
-        found.append((os.path.relpath(file, path), status.st_size, status.st_mtime_ns))
-    return sorted(found)
-
-
-def _files_below(path: str) -> Iterator[str]:
-    if not os.path.isdir(path) or os.path.islink(path):
-        yield path
-        return
-    for folder, _, names in os.walk(path):
-        yield from (os.path.join(folder, name) for name in names if not os.path.islink(os.path.join(folder, name)))
+        os.unlink(second)
+    return not os.path.lexists(second)
 
 
 # ---- where things went -------------------------------------------------------------------------------------
@@ -379,14 +373,12 @@ def _infos(directory: str) -> set[str]:
         return set()
 
 
-def _arrived(path: str, status: os.stat_result, before: dict[str, set[str]]) -> tuple[str | None, str | None]:
-    """Return the new item in a trash whose `.trashinfo` names this original path, and that `.trashinfo`."""
-    for info, item in _new(path, before):
-        with suppress(OSError):
-            found = os.lstat(item)
-            if size_of(found) == size_of(status) and stat.S_IFMT(found.st_mode) == stat.S_IFMT(status.st_mode):
-                return item, info
-    return None, None
+def _found(wanted: Trashed, before: dict[str, set[str]]) -> Trashed | None:
+    """Return an item with its place, if it is new in a trash, under a `.trashinfo` that names its path."""
+    for info, item in _new(wanted.original, before):
+        if _is_item(wanted, item):
+            return msgspec.structs.replace(wanted, item=item, info=info)
+    return None
 
 
 def _clear_stray_infos(path: str, before: dict[str, set[str]]) -> None:
@@ -437,6 +429,8 @@ def size_of(status: os.stat_result) -> int:
 
 
 def _reason(error: BaseException) -> str:
+    if isinstance(error, SessionBrowseError):
+        return error.sentence
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return clean(str(error)) or type(error).__name__

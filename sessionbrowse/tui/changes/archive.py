@@ -21,7 +21,7 @@ def do_archive(screen: CommandScreen[None]) -> None:
 
         def make(run: ChangeRun) -> Archived:
             if summary.archived:
-                return unarchive(target, context=run.context, group=run.group)
+                return unarchive(target, force=run.force, context=run.context, group=run.group)
             return archive(target, force=run.force, context=run.context, group=run.group)
 
         return ChangeItem(named(summary), make)

@@ -10,6 +10,7 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,7 +23,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Into
 from sessionbrowse.services.change.restore import Restored
 from sessionbrowse.services.transaction.bulk import Bulk, FailedItem, in_bulk
-from sessionbrowse.services.transaction.change import ChangeResult
+from sessionbrowse.services.transaction.change import ChangeResult, finish_notes
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo.undo import Undone
 from sessionbrowse.store.find.roots import real_surroundings
@@ -55,6 +56,30 @@ class Result(Struct, frozen=True, kw_only=True):
     group: str | None
 
 
+def context_of(browser: Browser) -> ChangeContext:
+    """Return a new change context with its own journal, for the sessions that the browser shows."""
+    given = browser.options.context
+    if given is not None:
+        return ChangeContext.at(given.around, given.state, given.now_ms, given.new_id, given.proc)
+    environ, home = browser.options.environ, browser.home
+    if browser.options.demo is not None:
+        # The demo gets its own journal and trash, so that it never touches the user's.
+        kept = os.path.join(browser.options.demo, "sessionbrowse")
+        environ = {
+            **environ,
+            **{f"XDG_{kind}_HOME": os.path.join(kept, kind.lower()) for kind in ("DATA", "STATE")},
+        }
+    around = msgspec.structs.replace(real_surroundings(), home=home, environ=environ)
+    return ChangeContext.at(around, str(state_dir(environ)), browser.now_ms)
+
+
+def recover_at_start(browser: Browser) -> None:
+    """Recover interrupted changes, in a thread of the caller; the disk monitor shows what that changed."""
+    # The next change tells the user about a journal that cannot be used.
+    with suppress(SessionBrowseError):
+        finish_notes(context_of(browser))
+
+
 class ChangeRunner:
     """Runs background work and plans of changes for the browser."""
 
@@ -81,26 +106,13 @@ class ChangeRunner:
     def context(self) -> ChangeContext:
         """The change context (home, clock, journal). Only the thread that makes changes may use its journal."""
         if self._context is None:
-            self._context = self._browser.options.context or self._own_context()
+            self._context = self._browser.options.context or context_of(self._browser)
         return self._context
 
     @property
     def around(self) -> Surroundings:
         """The home directory, environment and current directory with which changes are made."""
         return self.context.around
-
-    def _own_context(self) -> ChangeContext:
-        browser = self._browser
-        environ, home = browser.options.environ, browser.home
-        if browser.options.demo is not None:
-            # The demo gets its own journal and trash, so that it never touches the user's.
-            kept = os.path.join(browser.options.demo, "sessionbrowse")
-            environ = {
-                **environ,
-                **{f"XDG_{kind}_HOME": os.path.join(kept, kind.lower()) for kind in ("DATA", "STATE")},
-            }
-        around = msgspec.structs.replace(real_surroundings(), home=home, environ=environ)
-        return ChangeContext.at(around, str(state_dir(environ)), browser.now_ms)
 
     def forget_context(self) -> None:
         """Drop the change context, because the browser now shows other sessions; the next change makes a new one."""

@@ -95,7 +95,7 @@ def _delete(
     screen: CommandScreen[None], chosen: Sequence[Summary], units: Sequence[DeletePlan], into: Into | None
 ) -> None:
     changes = screen.browser.changes
-    in_use = {unit.path for unit in units if unit.used.in_use}
+    in_use = {unit.path for unit in units if unit.is_taken}
 
     def item(summary: Summary, unit: DeletePlan) -> ChangeItem:
         target = changes.target(summary)
@@ -152,7 +152,7 @@ def unit_parts(units: Sequence[DeletePlan]) -> list[Part]:
         source = "it" if len(units) == 1 else "them"
         stay = f"was forked from {source}; it stays." if children == 1 else f"were forked from {source}; they stay."
         lines.append([(f"{plural(children, 'session')} {stay}", "")])
-    in_use = [unit for unit in units if unit.used.in_use]
+    in_use = [unit for unit in units if unit.is_taken]
     for unit in in_use[:_MOST_NAMED]:
         reasons = clean("; ".join(unit.used.reasons))
         lines.append(

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from sessionbrowse import text
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.transaction.change import finish_notes
 from sessionbrowse.services.undo.undo import Undoable, Undone, undo, undoable
 from sessionbrowse.text import parse_time
 from sessionbrowse.tui.changes.reread import Known
@@ -82,6 +83,7 @@ class UndoRow(Struct, frozen=True):
 
 def read_changes(run: ChangeRun, known: Known) -> list[UndoRow]:
     """Return the changes that can be undone, newest first. For background threads."""
+    finish_notes(run.context)
     rows = undoable(run.context)[:MOST_CHANGES]
     changes = run.context.journal.changes()
     return [

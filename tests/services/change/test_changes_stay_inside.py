@@ -19,7 +19,7 @@ from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.undo.undo import undo
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write import whole_files
+from sessionbrowse.store.write import moves
 from tests.faults.fault_worlds import FILE_VERBS, World
 from tests.support.change_helpers import CONVERSATION, Store, entry, header, target
 from tests.support.file_helpers import own_system_trash
@@ -34,7 +34,7 @@ def test_the_watch_sees_what_it_should(tmp_path: Path) -> None:
         os.mkdir(tmp_path / "c")
         (tmp_path / "c" / "d").mkdir()
         shutil.rmtree(tmp_path / "c")
-        whole_files.move_file(str(tmp_path / "b"), str(tmp_path / "e"))
+        moves.rename(str(tmp_path / "b"), str(tmp_path / "e"))
     assert paths == {str(tmp_path / name) for name in ("a", "b", "c", "c/d", "e")}
 
 

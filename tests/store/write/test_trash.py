@@ -9,6 +9,7 @@ import pytest
 
 from sessionbrowse.errors import RefusedWrite, WriteFailed
 from sessionbrowse.store.write import trash
+from sessionbrowse.store.write.moves import Moves
 from tests.support.file_helpers import own_system_trash, picture
 
 
@@ -26,7 +27,7 @@ def test_an_item_is_found_among_others_of_the_same_name(home_trash: Path, own_ho
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"content {number}")
         os.utime(path, ns=(1, 1_700_000_000_123_456_789))
-        items.append(trash.put(str(path), places))
+        items.append(trash.put(str(path), places, Moves("x")))
         assert not path.exists()
     assert len({item.item for item in items}) == 3
     for number, item in enumerate(items):
@@ -34,12 +35,12 @@ def test_an_item_is_found_among_others_of_the_same_name(home_trash: Path, own_ho
         assert item.info is not None
         assert Path(item.item).read_text() == f"content {number}"
         assert Path(item.info).parent == home_trash / "info"
-    trash.take_back(items[1])
+    trash.take_back(items[1], Moves("y"))
     assert path.read_text() == "content 1"
     assert path.stat().st_mtime_ns == 1_700_000_000_123_456_789
     assert not os.path.exists(items[1].info or "")
     with pytest.raises(RefusedWrite, match="never overwritten"):
-        trash.take_back(items[2])
+        trash.take_back(items[2], Moves("y"))
 
 
 def test_a_folder_comes_back_with_everything_in_it(home_trash: Path, own_home: Path) -> None:
@@ -47,9 +48,9 @@ def test_a_folder_comes_back_with_everything_in_it(home_trash: Path, own_home: P
     (folder / "deep" / "er").mkdir(parents=True)
     (folder / "deep" / "er" / "x.jsonl").write_bytes(b"\x00\xff")
     before = picture(folder)
-    item = trash.put(str(folder), trash.homes_of(str(own_home / ".local" / "share")))
+    item = trash.put(str(folder), trash.homes_of(str(own_home / ".local" / "share")), Moves("x"))
     assert not folder.exists()
-    trash.take_back(item)
+    trash.take_back(item, Moves("y"))
     assert picture(folder) == before
 
 
@@ -63,7 +64,7 @@ def test_what_the_trash_does_not_take_stays_where_it_is_and_leaves_no_note(home_
         raise PermissionError(13, "Permission denied")
 
     with pytest.raises(trash.NoTrash, match="Permission denied"):
-        trash.put(str(path), (str(home_trash),), half)
+        trash.put(str(path), (str(home_trash),), Moves("x"), half)
     assert path.read_text() == "x"
     assert list((home_trash / "info").iterdir()) == []
 
@@ -77,13 +78,15 @@ def test_a_trash_that_takes_a_thing_and_then_complains_is_said_to_have_it(home_t
         raise OSError("the bus broke")
 
     with pytest.raises(WriteFailed, match="is gone, but the trash reported the bus broke"):
-        trash.put(str(path), (str(home_trash),), strange)
+        trash.put(str(path), (str(home_trash),), Moves("x"), strange)
 
 
 def test_a_trash_that_says_nothing_leaves_the_place_unknown(home_trash: Path, own_home: Path) -> None:
     path = own_home / "x.jsonl"
     path.write_text("x")
-    item = trash.put(str(path), (str(home_trash),), lambda source: os.rename(source, own_home / "elsewhere"))
+    item = trash.put(
+        str(path), (str(home_trash),), Moves("x"), lambda source: os.rename(source, own_home / "elsewhere")
+    )
     assert item.item is None
     assert "did not say" in (trash.missing(item) or "")
 
@@ -91,24 +94,26 @@ def test_a_trash_that_says_nothing_leaves_the_place_unknown(home_trash: Path, ow
 def test_our_own_trash_has_the_form_of_the_systems(own_home: Path) -> None:
     path = own_home / "ä b.jsonl"
     path.write_text("x")
-    item = trash.put_in_own(str(path), str(own_home / "own"), name="1-ä b.jsonl", deleted_at="2026-01-02T03:04:05")
+    item = trash.put_in_own(
+        str(path), str(own_home / "own"), Moves("x"), name="1-ä b.jsonl", deleted_at="2026-01-02T03:04:05"
+    )
     assert Path(item.info or "").read_text() == (
         f"[Trash Info]\nPath={own_home}/%C3%A4%20b.jsonl\nDeletionDate=2026-01-02T03:04:05\n"
     )
-    assert trash.find(str(path), item.inode, item.size, (str(own_home / "own"),)) == item
-    trash.take_back(item)
+    assert trash.find(item, (str(own_home / "own"),)) == item
+    trash.take_back(item, Moves("y"))
     assert path.read_text() == "x"
 
 
 def test_an_item_that_another_program_took_is_not_taken_for_another(home_trash: Path, own_home: Path) -> None:
     path = own_home / "x.jsonl"
     path.write_text("x")
-    item = trash.put(str(path), (str(home_trash),))
+    item = trash.put(str(path), (str(home_trash),), Moves("x"))
     assert item.item is not None
     os.rename(item.item, own_home / "away")
     Path(item.item).write_text("somebody else's")
     with pytest.raises(RefusedWrite, match="another file"):
-        trash.take_back(item)
+        trash.take_back(item, Moves("y"))
 
 
 @pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="there is no second disk to move to")
@@ -124,9 +129,11 @@ def test_a_move_to_another_disk_keeps_bytes_and_times_and_replaces_nothing(own_h
         if os.stat(other).st_dev == os.stat(own_home).st_dev:
             pytest.skip("/dev/shm is on the same disk")
         target = os.path.join(other, "session")
-        trash.move(str(folder), target)
+        moves = Moves("x")
+        moves.move(str(folder), target)
+        assert moves.let_go() == []
         assert not folder.exists()
         assert {os.path.basename(path): facts for path, facts in picture(Path(target)).items()} == before
         folder.mkdir()
         with pytest.raises(FileExistsError):
-            trash.move(target, str(folder))
+            moves.move(target, str(folder))

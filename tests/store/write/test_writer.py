@@ -18,9 +18,11 @@ from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.undo.undo import undo
 from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write import whole_files, writer
+from sessionbrowse.store.write import atomic_rename, let_go, writer
+from sessionbrowse.store.write.let_go import OldVersion
+from sessionbrowse.store.write.moves import rename as move_file
 from sessionbrowse.store.write.omp_publish_lock import lock_path, publish_lock
-from sessionbrowse.store.write.whole_files import create_file, move_file, rewrite_file, temporary_beside
+from sessionbrowse.store.write.whole_files import create_file, rewrite_file, temporary_beside
 from tests.faults.fault_injection import after, failing_disk, fails_with, writes_only
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, NOW_MS, Store, line, lines_of, target, user
 
@@ -260,11 +262,15 @@ def test_a_slot_written_by_halves_is_finished_or_put_back(store: Store) -> None:
 
 def test_a_new_file_is_there_whole_with_its_time_and_mode(tmp_path: Path) -> None:
     path = tmp_path / "new.jsonl"
-    create_file(str(path), [b"one\n", b"two\n"], mode=0o640, mtime_ns=LONG_AGO_NS)
+    (tmp_path / "like").write_bytes(b"")
+    (tmp_path / "like").chmod(0o640)
+    like = os.open(tmp_path / "like", os.O_RDONLY)
+    create_file(str(path), [b"one\n", b"two\n"], mtime_ns=LONG_AGO_NS, like=like)
     assert path.read_bytes() == b"one\ntwo\n"
     assert path.stat().st_mode & 0o777 == 0o640
     assert path.stat().st_mtime_ns == LONG_AGO_NS
-    assert os.listdir(tmp_path) == ["new.jsonl"]
+    os.close(like)
+    assert sorted(os.listdir(tmp_path)) == ["like", "new.jsonl"]
 
 
 def test_a_new_file_gets_the_umask_of_the_process_which_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,17 +331,21 @@ def test_a_failed_new_file_leaves_nothing(tmp_path: Path) -> None:
                     os.unlink(tmp_path / name)
 
 
+def refuse_to_keep(old: OldVersion) -> None:
+    pytest.fail(f"{old} stays, although nobody has it open")
+
+
 def test_a_rewrite_refuses_what_changed_and_what_has_two_names(store: Store) -> None:
     path = store.session("omp")
     before = path.read_bytes()
     with writer.opened(target(path)) as file:
         add(path, theirs("0000000f", "00000008"))()
         with pytest.raises(ChangedMeanwhile):
-            rewrite_file(file, [b"x\n"], temporary_beside(str(path)))
+            rewrite_file(file, [b"x\n"], temporary_beside(str(path)), refuse_to_keep)
     assert path.read_bytes() == before + theirs("0000000f", "00000008")
     os.link(path, path.parent / "second.jsonl")
     with writer.opened(target(path)) as file, pytest.raises(RefusedWrite, match="a second name"):
-        rewrite_file(file, [b"x\n"], temporary_beside(str(path)))
+        rewrite_file(file, [b"x\n"], temporary_beside(str(path)), refuse_to_keep)
     assert len(os.listdir(path.parent)) == 2
 
 
@@ -343,43 +353,64 @@ def test_a_file_that_takes_the_place_in_the_last_moment_gets_it_back(store: Stor
     path, other = store.session("omp"), store.session("omp", name="other.jsonl", slot="another")
     content = other.read_bytes()
     with writer.opened(target(path)) as file, failing_disk() as disk:
-        rewrite_file(file, [b"x\n"], temporary_beside(str(path)))
+        rewrite_file(file, [b"x\n"], temporary_beside(str(path)), refuse_to_keep)
     path = store.session("omp")
     with (
         writer.opened(target(path)) as file,
         failing_disk(disk.calls.index("exchange") + 1, after(lambda: os.replace(other, path))),
         pytest.raises(ChangedMeanwhile),
     ):
-        rewrite_file(file, [b"x\n"], temporary_beside(str(path)))
+        rewrite_file(file, [b"x\n"], temporary_beside(str(path)), refuse_to_keep)
     assert path.read_bytes() == content
     assert os.listdir(path.parent) == [path.name]
 
 
 def test_a_rewrite_does_without_exchange_where_the_disk_cannot(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     path = store.session("omp")
-    monkeypatch.setattr(whole_files, "exchange", lambda *_: False)
+    monkeypatch.setattr(atomic_rename, "exchange", lambda *_: False)
     with writer.opened(target(path)) as file:
-        rewrite_file(file, [b"x\n"], temporary_beside(str(path)))
+        rewrite_file(file, [b"x\n"], temporary_beside(str(path)), refuse_to_keep)
     assert path.read_bytes() == b"x\n"
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_what_is_appended_to_the_old_version_in_the_last_moment_is_carried_over(store: Store) -> None:
+def test_what_is_appended_to_the_old_version_is_carried_over_for_as_long_as_it_is_open(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(let_go, "WAIT_S", 0.01)
     path = store.session("omp")
-    late = theirs("0000000f", "00000008")
+    kept: list[OldVersion] = []
     with writer.opened(target(path)) as file, path.open("ab", buffering=0) as held:
         with failing_disk() as disk:
-            rewrite_file(file, file_blocks(file.descriptor), temporary_beside(str(path)))
-        assert disk.calls[-3:] == ["exchange", "unlink", "fsync"]
-    with (
-        writer.opened(target(path)) as file,
-        path.open("ab", buffering=0) as held,
-        failing_disk(len(disk.calls) - 1, after(lambda: held.write(late))),
-    ):
-        left = rewrite_file(file, file_blocks(file.descriptor), temporary_beside(str(path)))
+            rewrite_file(file, file_blocks(file.descriptor), temporary_beside(str(path)), kept.append)
+        assert "unlink" not in disk.calls[disk.calls.index("exchange") :]
+        held.write(theirs("0000000e", "00000008"))
+        (old,) = kept
+        assert not let_go.let_go(old, 0)
+        assert path.read_bytes().endswith(theirs("0000000e", "00000008"))
+        held.write(theirs("0000000f", "0000000e"))
+    assert let_go.let_go(old, 5)
+    assert os.listdir(path.parent) == [path.name]
+    assert branch(path)[-2:] == ["0000000e", "0000000f"]
+
+
+def test_a_line_between_the_exchange_and_the_carrying_over_is_kept(store: Store) -> None:
+    path = store.session("omp")
+    late = theirs("0000000f", "00000008")
+    with writer.opened(target(path)) as file, failing_disk() as disk:
+        rewrite_file(file, file_blocks(file.descriptor), temporary_beside(str(path)), refuse_to_keep)
+    at = disk.calls.index("exchange") + 2
+
+    def write_late() -> None:
+        (hidden,) = path.parent.glob(".*")
+        with hidden.open("ab") as old:
+            old.write(late)
+
+    with writer.opened(target(path)) as file, failing_disk(at, after(write_late)):
+        left = rewrite_file(file, file_blocks(file.descriptor), temporary_beside(str(path)), refuse_to_keep)
     assert left is None
     assert path.read_bytes().endswith(late)
-    assert branch(path)[-1] == "0000000f"
+    assert os.listdir(path.parent) == [path.name]
 
 
 # ---- omp's lock --------------------------------------------------------------------------------------------

@@ -41,6 +41,20 @@ def names_in(path: Path) -> list[Any]:
     return [line.get("name") for line in lines_of(path) if line["type"] == "session_info"]
 
 
+async def test_the_browser_goes_on_at_its_start_with_a_change_that_was_cut_off(store: Store) -> None:
+    path = store.session()
+    archived = path.parent / "archive" / path.name
+    moves = [[str(path), str(archived)]]
+    plan = {"kind": "moves", "moves": moves, "inode": path.stat().st_ino}
+    store.context.journal.begin("archive", "pi", str(archived), before={"path": str(path)}, plan=plan)
+    archived.parent.mkdir()
+    path.rename(archived)
+    async with hands_on(store) as browser:
+        await browser.until(lambda: not store.context.journal.pending())
+    (change,) = store.context.journal.changes().values()
+    assert (change.state, change.after) == ("done", {"path": str(archived)})
+
+
 async def test_rename_from_the_list_appends_the_name_shows_it_and_u_takes_it_back(store: Store) -> None:
     path = store.session()
     before = path.read_bytes()

@@ -1,0 +1,47 @@
+"""Say on stderr that a change was cut off: commands that read name it, commands that change go on with it."""
+
+from __future__ import annotations
+
+import argparse
+
+from sessionbrowse.cli import output
+from sessionbrowse.cli.parser import scope_of
+from sessionbrowse.services.transaction.change import finish_notes
+from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.services.transaction.unfinished import sentence_of, unfinished
+from sessionbrowse.store.find.roots import places_of
+from sessionbrowse.text import shell_quote
+
+CHANGING = frozenset(
+    {"rename", "label", "checkout", "fork", "delete", "restore", "archive", "unarchive", "relocate", "undo"}
+)
+READING = frozenset({"list", "projects", "labels", "search", "show", "tree", "context", "diff", "resume", "index"})
+
+
+def note_unfinished(arguments: argparse.Namespace) -> None:
+    """Note the changes that were cut off; before a command that changes sessions, go on with them first."""
+    reads = getattr(arguments, "list", False) is True or getattr(arguments, "dry_run", False)
+    changes = arguments.command in CHANGING and not reads
+    if arguments.command not in CHANGING | READING:
+        return
+    context = ChangeContext.real()
+    if changes:
+        for change in finish_notes(context) if arguments.command != "relocate" else ():
+            output.note(sentence_of(change))
+        return
+    # A command about changes has no options of a scope.
+    scope = scope_of(arguments) if hasattr(arguments, "roots") else None
+    roots = ["/"] if scope is None else [place.root for place in places_of(scope)]
+    for change in unfinished(context, roots):
+        output.note(f"{sentence_of(change)} {_how_to_go_on(change.verb, change.before.get('path'), change.path)}")
+
+
+def _how_to_go_on(verb: str, before: object, path: str) -> str:
+    old = str(before or path)
+    words = {
+        "relocate": ["relocate", old, path],
+        "undo": ["undo"],
+        "restore": ["restore"],
+        "unpack": ["unarchive", old],
+    }.get(verb, [verb, old])
+    return f"The next command that changes sessions goes on with it: sessionbrowse {' '.join(map(shell_quote, words))}"

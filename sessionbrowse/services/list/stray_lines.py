@@ -1,0 +1,54 @@
+"""Say whose lines stand in a file without a header, which an agent begins at a path that a session has left."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from sessionbrowse.agents import Surroundings
+from sessionbrowse.config import state_dir
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.format.json_value import BadJson, loads
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.text import clean
+
+_FIRST_BYTES = 1024 * 1024
+
+
+def explained(summaries: Sequence[Summary], around: Surroundings) -> list[Summary]:
+    """Add to the problem of a file without a header where the session is whose lines it has."""
+    return [_explained(one, around) if one.id is None and one.problem and one.bytes else one for one in summaries]
+
+
+def _explained(summary: Summary, around: Surroundings) -> Summary:
+    # Nearly no list has such a file, and a list starts faster without these modules.
+    from sessionbrowse.store.read.session_file import open_session
+    from sessionbrowse.store.write.journal import Journal
+    from sessionbrowse.store.write.whereabouts import left_for
+
+    journal = Journal(str(state_dir(around.environ, Path(around.home))), lambda: time.time() * 1000)
+    try:
+        target = left_for(journal, summary.path)
+        parent_id = _first_parent(summary.path) if target is not None else None
+        if target is None or parent_id is None or parent_id not in open_session(target, summary.agent).index_by_id:
+            return summary
+    except (OSError, SessionBrowseError):
+        return summary
+    whose = f"its lines belong to the session that was moved to {clean(target)}"
+    return replace(summary, problem=f"{summary.problem}; {whose}")
+
+
+def _first_parent(path: str) -> str | None:
+    """Return the parent id of a file's first entry."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        first = file.read(_FIRST_BYTES).partition(b"\n")[0]
+    try:
+        value = loads(first)
+    except BadJson:
+        return None
+    parent_id = value.get("parentId") if isinstance(value, dict) else None
+    return parent_id if isinstance(parent_id, str) else None

@@ -1,0 +1,182 @@
+"""Write new files and copies, whole and on the disk, open to nobody whom the original shuts out.
+
+Owner, mode, access list and time of change are kept. Where the owner cannot be kept, the copy is refused; where the
+group or the access list cannot, the mode is cut.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.store.read.content import closing, file_blocks, open_regular
+from sessionbrowse.text import clean
+
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+_ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
+
+
+def write_new(
+    path: str,
+    pieces: Iterable[bytes],
+    mode: int = 0o644,
+    *,
+    mtime_ns: int | None = None,
+    like: int | None = None,
+    may_be_ours: bool = False,
+) -> int:
+    """Write a new file, wait until the disk has it, and return its size.
+
+    `like` is the descriptor of the file whose owner, mode and access list it gets; without one it gets `mode`, limited
+    by the process's umask as for every new file. `may_be_ours` permits another owner, who alone may read it then.
+
+    Raises:
+        RefusedWrite: the owner cannot be kept. OSError: the disk refused. The unfinished file stays.
+    """
+    with closing(os.open(path, NEW_FILE, mode if like is None else 0o600)) as descriptor:
+        for piece in pieces:
+            write_all(descriptor, piece)
+        if like is not None:
+            keep_access(descriptor, like, path, may_be_ours=may_be_ours)
+        if mtime_ns is not None:
+            os.utime(descriptor, ns=(mtime_ns, mtime_ns))
+        os.fsync(descriptor)
+        return os.fstat(descriptor).st_size
+
+
+def write_all(descriptor: int, content: bytes) -> None:
+    """Write all bytes, in as many steps as the disk needs."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def append_bytes(path: str, late: bytes) -> None:
+    """Append whole lines that another program wrote into an older version of the file."""
+    with closing(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)) as descriptor:
+        write_all(descriptor, late)
+        os.fsync(descriptor)
+
+
+def keep_access(made: int, source: int, path: str, *, may_be_ours: bool = False) -> None:
+    """Give a new file or folder owner, group, access list and mode of another; what cannot be kept is made tighter.
+
+    Raises:
+        RefusedWrite: the owner cannot be kept, and the file may not be ours.
+    """
+    wanted, is_now = os.fstat(source), os.fstat(made)
+    mode = stat.S_IMODE(wanted.st_mode)
+    if is_now.st_uid != wanted.st_uid:
+        try:
+            os.fchown(made, wanted.st_uid, -1)
+        except OSError as error:
+            if may_be_ours:
+                os.fchmod(made, mode & stat.S_IRWXU)
+                return
+            name = clean(os.path.basename(path))
+            raise RefusedWrite(
+                f"{name} would change its owner, user {wanted.st_uid} ({error.strerror}). Nothing was changed."
+            ) from error
+    if is_now.st_gid != wanted.st_gid:
+        try:
+            os.fchown(made, -1, wanted.st_gid)
+        except OSError:
+            mode &= ~(stat.S_IRWXG | stat.S_ISGID)
+    lists_are_kept = [_keep_access_list(made, source, name) for name in _ACCESS_LISTS]
+    if not all(lists_are_kept):
+        mode &= stat.S_IRWXU
+    os.fchmod(made, mode)
+
+
+def _keep_access_list(made: int, source: int, name: str) -> bool:
+    if not hasattr(os, "getxattr"):
+        return True
+    try:
+        wanted = os.getxattr(source, name)
+    except OSError:
+        # A new file may have one from its folder, which would let others in.
+        with suppress(OSError):
+            os.removexattr(made, name)
+        return True
+    try:
+        os.setxattr(made, name, wanted)
+    except OSError:
+        return False
+    return True
+
+
+def make_folder(folder: str, like: str) -> None:
+    """Make a folder and its missing parents, open to nobody whom the folder `like` shuts out."""
+    missing = []
+    while not os.path.isdir(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    for path in reversed(missing):
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            continue
+        with suppress(OSError), closing(_folder(like)) as source, closing(_folder(path)) as made:
+            keep_access(made, source, path, may_be_ours=True)
+
+
+def copy(source: str, target: str, leave_out: Callable[[str], bool] = lambda name: False) -> int:
+    """Copy a file, a link or a folder under a new name, whole and on the disk; return a file's size, 0 for others.
+
+    Files in a folder whose names `leave_out` accepts are not copied.
+
+    Raises:
+        RefusedWrite: the owner cannot be kept. OSError: the disk refused. What was copied so far stays.
+    """
+    status = os.lstat(source)
+    if stat.S_ISREG(status.st_mode):
+        with closing(open_regular(source)) as descriptor:
+            return write_new(target, file_blocks(descriptor), mtime_ns=status.st_mtime_ns, like=descriptor)
+    if stat.S_ISLNK(status.st_mode):
+        os.symlink(os.readlink(source), target)
+        return 0
+    if not stat.S_ISDIR(status.st_mode):
+        raise OSError(errno.EINVAL, "it is neither a file nor a folder", source)
+    folders = []
+    for here, below, names in os.walk(source):
+        there = os.path.normpath(os.path.join(target, os.path.relpath(here, source)))
+        os.mkdir(there, 0o700)
+        folders.append((here, there))
+        links = [name for name in below if os.path.islink(os.path.join(here, name))]
+        for name in (*names, *links):
+            if not leave_out(name):
+                copy(os.path.join(here, name), os.path.join(there, name))
+    for here, there in reversed(folders):
+        with closing(_folder(here)) as descriptor, closing(_folder(there)) as made:
+            keep_access(made, descriptor, there)
+            os.utime(made, ns=(os.fstat(descriptor).st_atime_ns, os.fstat(descriptor).st_mtime_ns))
+            os.fsync(made)
+    return 0
+
+
+def remove(path: str) -> None:
+    """Remove a copy, or what there is of it, as far as the disk allows."""
+    with suppress(OSError):
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            os.unlink(path)
+
+
+def files_below(path: str) -> Iterator[str]:
+    """Yield the regular files of a folder at any depth."""
+    for here, _, names in os.walk(path):
+        for name in names:
+            file = os.path.join(here, name)
+            with suppress(OSError):
+                if stat.S_ISREG(os.lstat(file).st_mode):
+                    yield file
+
+
+def _folder(path: str) -> int:
+    return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)

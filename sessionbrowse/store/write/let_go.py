@@ -1,0 +1,209 @@
+"""Let go of an old version: carry its late lines over to its heir, and remove it when no program has it open.
+
+An old version lies under a hidden name, by which no program reaches it; a program that opened it before may still write
+to it. Linux proves by a write lease that no program has a file open. Elsewhere an old version rests for ten minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.store.read.content import BLOCK_BYTES, closing, file_blocks, open_regular
+from sessionbrowse.store.write.copies import append_bytes, copy, files_below
+from sessionbrowse.store.write.in_use import RECENT_MS, holders, running
+
+WAIT_S = 2.0
+"""Seconds for which a change waits for programs that have an old version open."""
+_POLL_S = 0.002
+_LONGEST_NAME = 255
+
+
+class OldVersion(Struct, frozen=True):
+    """A replaced or moved file or folder under a hidden name, and its heir, the path that has its content now.
+
+    `size` bytes of the old version stand in the first `heir_size` bytes of the heir; 0 compares all of both.
+    """
+
+    hidden: str
+    heir: str
+    size: int = 0
+    heir_size: int = 0
+
+
+def hidden_beside(path: str, tag: str, suffix: str) -> str:
+    """Return a hidden name beside a file, which no agent lists and which is the same after a crash; `tag` is an id."""
+    folder, name = os.path.split(path)
+    end = os.fsencode(f".{tag}.{suffix}")
+    return os.path.join(folder, os.fsdecode(b"." + os.fsencode(name)[: _LONGEST_NAME - 1 - len(end)] + end))
+
+
+def is_hidden_name(path: str) -> bool:
+    """Tell whether a path can be that of an old version: no agent lists such a name."""
+    name = os.path.basename(path)
+    return name.startswith(".") and name.endswith((".old", ".new", ".gone", ".tmp"))
+
+
+def let_go(old: OldVersion, wait_s: float | None = None, *, descriptor: int | None = None) -> bool:
+    """Carry late lines over and remove an old version; return False if it has to stay for now.
+
+    It stays while a program has it open, or where the disk fails. `descriptor` is the caller's own one of a file.
+    """
+    wait_s = WAIT_S if wait_s is None else wait_s
+    try:
+        status = os.lstat(old.hidden)
+        if stat.S_ISDIR(status.st_mode):
+            return _let_folder_go(old, wait_s)
+        if not stat.S_ISREG(status.st_mode):
+            os.unlink(old.hidden)
+        elif descriptor is not None:
+            return _let_file_go(old, descriptor, wait_s)
+        else:
+            with closing(open_regular(old.hidden)) as opened:
+                return _let_file_go(old, opened, wait_s)
+    except (OSError, SessionBrowseError):
+        return not os.path.lexists(old.hidden)
+    return True
+
+
+def nobody_has_open(descriptor: int, timeout_s: float) -> bool:
+    """Return True if this descriptor is provably the only one of its file; wait for others until the timeout.
+
+    A write lease is granted only then. It is given up at once, and its signal is one that is ignored by default.
+    """
+    deadline = time.monotonic() + timeout_s
+    while (taken := _take_lease(descriptor)) is False and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+    return bool(taken)
+
+
+def _take_lease(descriptor: int) -> bool | None:
+    """Take a write lease and give it up; return None if system or disk has none."""
+    try:
+        import fcntl
+
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except BlockingIOError:
+        return False
+    except (ImportError, AttributeError, OSError):
+        return None
+    return True
+
+
+def _has_rested(hidden: str, descriptor: int) -> bool:
+    """Tell whether an old version may go without a proof: there is none to be had, and it was hidden long ago."""
+    status = os.fstat(descriptor)
+    newest_ns = max(status.st_mtime_ns, status.st_ctime_ns)
+    if time.time_ns() - newest_ns < RECENT_MS * 1_000_000 or _take_lease(descriptor) is not None:
+        return False
+    return not any(holders(hidden, (process.pid for process in running() if process.pid != os.getpid())))
+
+
+def _let_file_go(old: OldVersion, descriptor: int, wait_s: float) -> bool:
+    _carry_over(old, descriptor, is_last=False)
+    if not nobody_has_open(descriptor, wait_s) and not _has_rested(old.hidden, descriptor):
+        return False
+    _carry_over(old, descriptor, is_last=True)
+    os.unlink(old.hidden)
+    return True
+
+
+def _let_folder_go(old: OldVersion, wait_s: float) -> bool:
+    """Let go of every file in a folder, then of the folder; its heir may be on another disk."""
+    if not os.path.isdir(old.heir):
+        return False
+    deadline = time.monotonic() + wait_s
+    for path in list(files_below(old.hidden)):
+        heir = os.path.join(old.heir, os.path.relpath(path, old.hidden))
+        if not os.path.lexists(heir):
+            copy(path, heir)
+        if not let_go(OldVersion(path, heir), max(0.0, deadline - time.monotonic())):
+            return False
+    shutil.rmtree(old.hidden)
+    return True
+
+
+# ---- carrying over -----------------------------------------------------------------------------------------
+
+
+def _carry_over(old: OldVersion, descriptor: int, *, is_last: bool) -> None:
+    """Append the lines of an old version that its heir does not have; an unfinished line waits for the last time."""
+    status = os.fstat(descriptor)
+    if status.st_size <= old.size:
+        return
+    with closing(open_regular(old.heir)) as reading:
+        heir = os.fstat(reading)
+        if not old.size and (heir.st_size, heir.st_mtime_ns) == (status.st_size, status.st_mtime_ns):
+            return
+        same = same_bytes(descriptor, old.size, reading, old.heir_size)
+        late = b"".join(file_blocks(descriptor, old.size + same))
+        since = b"".join(file_blocks(reading, old.heir_size + same))
+        if not is_last:
+            late = late[: late.rfind(b"\n") + 1]
+        if not late:
+            return
+        if since:
+            # Both have lines of their own, so the comparison begins at the last common line.
+            line_start = _line_start(descriptor, old.size + same)
+            back = old.size + same - line_start
+            late = b"".join(file_blocks(descriptor, line_start, old.size + same)) + late
+            heir_start = old.heir_size + same - back
+            since = b"".join(file_blocks(reading, heir_start, old.heir_size + same)) + since
+            late = _missing(late, since)
+        if not late:
+            return
+        torn = bool(since) and not since.endswith(b"\n")
+    append_bytes(old.heir, (b"\n" if torn else b"") + late)
+
+
+def same_bytes(first: int, first_at: int, second: int, second_at: int) -> int:
+    """Return the number of equal bytes of two files from an offset in each."""
+    same = 0
+    while True:
+        one, other = os.pread(first, BLOCK_BYTES, first_at + same), os.pread(second, BLOCK_BYTES, second_at + same)
+        shared = min(len(one), len(other))
+        if one[:shared] != other[:shared]:
+            return same + next(at for at in range(shared) if one[at] != other[at])
+        same += shared
+        if not shared:
+            return same
+
+
+def _line_start(descriptor: int, offset: int) -> int:
+    """Return the offset at which the line that contains `offset` begins."""
+    while offset > 0:
+        start = max(0, offset - BLOCK_BYTES)
+        found = os.pread(descriptor, offset - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        offset = start
+    return 0
+
+
+def _missing(late: bytes, since: bytes) -> bytes:
+    """Return the lines of `late` that are not in `since`, as often as they are missing."""
+    have = Counter(since.split(b"\n"))
+    missing = []
+    for line in _lines(late):
+        if have[line.removesuffix(b"\n")] > 0:
+            have[line.removesuffix(b"\n")] -= 1
+        else:
+            missing.append(line)
+    return b"".join(missing)
+
+
+def _lines(content: bytes) -> Iterator[bytes]:
+    *whole, last = content.split(b"\n")
+    yield from (line + b"\n" for line in whole)
+    if last:
+        yield last
