@@ -195,9 +195,19 @@ def _bring_back(gone: list[Trashed], moves: Moves) -> list[str]:
     return sentences
 
 
+def is_only_session_back(change: Change) -> bool:
+    """Tell whether another program restored the session file alone, and left its other files in the trash."""
+    *companions, session = items_of(change)
+    if session.item is None or os.path.lexists(session.item) or not trash.is_item(session, session.original):
+        return False
+    return any(item.item is not None and os.path.lexists(item.item) for item in companions)
+
+
 def _is_there(change: Change) -> bool:
     items = items_of(change)
-    return bool(items) and items[-1].item is not None and os.path.lexists(items[-1].item)
+    if not items or items[-1].item is None:
+        return False
+    return os.path.lexists(items[-1].item) or is_only_session_back(change)
 
 
 def _bytes_below(path: str) -> int:

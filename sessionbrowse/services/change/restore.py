@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from sessionbrowse.errors import CannotUndo, LostForGood, NoSuchChange, RefusedWrite, WriteFailed
-from sessionbrowse.services.change.delete import refuse_gone, restorable
+from sessionbrowse.services.change.delete import is_only_session_back, refuse_gone, restorable
 from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.trash_directories import items_of
@@ -38,6 +38,9 @@ def take_back(change: Change, context: ChangeContext) -> Restored:
     """Restore the files that a change deleted. The caller must hold the lock."""
     refuse_gone(change)
     *companions, session = items_of(change)
+    if is_only_session_back(change):
+        back = [item for item in companions if item.item is not None and os.path.lexists(item.item)]
+        return _restored(change, back, [], context)
     why = trash.missing(session)
     if why is not None and session.item is not None and not os.path.lexists(session.item):
         raise LostForGood(why, "are not in the trash any more; they were restored or emptied by another program.")
@@ -54,10 +57,13 @@ def take_back(change: Change, context: ChangeContext) -> Restored:
         else:
             # The restored files must not be mixed with a new folder of the same name.
             raise CannotUndo(reason)
+    return _restored(change, [*wanted, session], notes, context)
+
+
+def _restored(change: Change, back: list[Trashed], notes: list[str], context: ChangeContext) -> Restored:
     new = context.journal.begin(
         "restore", change.agent, change.path, session_id=change.session_id, undoes=change.id, plan={"kind": "restore"}
     )
-    back = [*wanted, session]
     moves = Moves(new.id)
     with recovering(context, new):
         _bring_back(back, moves)

@@ -1,7 +1,7 @@
 """Write new files and copies, whole and on the disk, open to nobody whom the original shuts out.
 
-Owner, mode, access list and time of change are kept. Where the owner cannot be kept, the copy is refused; where the
-group or the access list cannot, the mode is cut.
+Owner, mode, access list and time of change are kept. A copy that cannot keep its owner is refused; one that cannot keep
+its group or access list gets a tighter mode.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def copy(source: str, target: str, leave_out: Callable[[str], bool] = lambda nam
     Files in a folder whose names `leave_out` accepts are not copied.
 
     Raises:
-        RefusedWrite: the owner cannot be kept. OSError: the disk refused. What was copied so far stays.
+        RefusedWrite: the owner cannot be kept. OSError: the disk refused. The unfinished copy stays.
     """
     status = os.lstat(source)
     if stat.S_ISREG(status.st_mode):

@@ -269,7 +269,7 @@ def _digest(path: str, size: int) -> str | None:
     return digest.hexdigest()
 
 
-def _is_item(trashed: Trashed, path: str) -> bool:
+def is_item(trashed: Trashed, path: str) -> bool:
     """Tell whether a file or folder is a trashed item or a copy of it; a file may have grown."""
     try:
         status = os.lstat(path)
@@ -290,7 +290,7 @@ def missing(trashed: Trashed) -> str | None:
         return f"The system did not say where {name} went; look for it in your system's trash."
     if not os.path.lexists(trashed.item):
         return f"{name} is not in the trash any more; it was restored or emptied by another program."
-    if not _is_item(trashed, trashed.item):
+    if not is_item(trashed, trashed.item):
         return f"The trash now has another file in the place of {name}; look for {name} elsewhere in your trash."
     if os.path.lexists(trashed.original):
         return f"{clean(trashed.original)} exists again and is never overwritten. Move it away first."
@@ -376,7 +376,7 @@ def _infos(directory: str) -> set[str]:
 def _found(wanted: Trashed, before: dict[str, set[str]]) -> Trashed | None:
     """Return an item with its place, if it is new in a trash, under a `.trashinfo` that names its path."""
     for info, item in _new(wanted.original, before):
-        if _is_item(wanted, item):
+        if is_item(wanted, item):
             return msgspec.structs.replace(wanted, item=item, info=info)
     return None
 

@@ -82,7 +82,7 @@ def second_name(temporary: str) -> str:
 def put_in_place(new: str, path: str, second: str, expected: os.stat_result) -> str:
     """Give a new version the name of a file in one step; return the hidden name of the old version.
 
-    Where the disk cannot exchange names, the old version gets a `second` name first: by a hard link, or as a copy if
+    On a disk that cannot exchange names, the old version gets a `second` name first: by a hard link, or as a copy if
     the file has rested for ten minutes.
 
     Raises:

@@ -491,6 +491,20 @@ def test_a_restore_to_another_disk_keeps_everything(store: Store, other_disk: Pa
     assert not [name for name in picture(other_disk) if "/." in name or name.endswith(".trashinfo")]
 
 
+def test_what_a_desktop_left_in_the_trash_comes_back_beside_the_session(store: Store) -> None:
+    path = store.session("omp")
+    (path.parent / path.stem).mkdir()
+    (path.parent / path.stem / "1.log").write_text("output")
+    before = picture(store.home)
+    delete(target(path), context=store.context)
+    (change,) = restorable(store.context)
+    os.rename(change.after["items"][-1]["item"], path)
+    assert [one.id for one in restorable(store.context)] == [change.id]
+    restore(context=store.context)
+    assert picture(store.home) == before
+    assert restorable(store.context) == []
+
+
 # ---- omp -------------------------------------------------------------------------------------------------------
 
 
