@@ -8,15 +8,19 @@ from contextlib import suppress
 
 import msgspec
 
-from sessionbrowse.errors import RefusedWrite, WriteFailed
+from sessionbrowse.errors import RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.move_together import Move, bring_back
 from sessionbrowse.services.transaction.trash_directories import homes, items_of, own_name, own_trash, put_aside
+from sessionbrowse.store.read.archive import unpacked
+from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.write import replace_many, trash
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.let_go import OldVersion
 from sessionbrowse.store.write.moves import Moves, is_copy, is_same_file, rename
 from sessionbrowse.store.write.trash import Trashed
+
+_COMPARED_BYTES = 4096
 
 
 def create_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
@@ -72,6 +76,8 @@ def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Mov
         return None
     if found is not None and found.item is not None and not trash.drop_second_name(found.item, second):
         if os.path.lexists(second):
+            with suppress(OSError, SessionBrowseError):
+                trash.keep_access_of(second, found.item)
             moves.old_versions.append(OldVersion(second, found.item))
     elif found is None and os.path.lexists(second):
         os.unlink(second)  # the item has another name, which its trash did not tell
@@ -91,9 +97,9 @@ def restore_reached(context: ChangeContext, change: Change, moves: Moves) -> boo
         return False
     items = [item for item in items_of(deleted) if item.item is not None]
     session = items[-1]
-    if _is_moved(session.item or "", session.original, session.inode):
+    if _is_moved(session.item or "", session.original, moves, session.inode):
         for item in items:
-            if _is_moved(item.item or "", item.original, item.inode):
+            if _is_moved(item.item or "", item.original, moves, item.inode):
                 moves.finish(item.item or "", item.original)
             if not os.path.lexists(item.item or ""):
                 trash.forget(item)
@@ -104,29 +110,35 @@ def restore_reached(context: ChangeContext, change: Change, moves: Moves) -> boo
     return False
 
 
-def _is_moved(source: str, target: str, inode: int | None) -> bool:
+def _is_moved(source: str, target: str, moves: Moves, inode: int | None) -> bool:
     """Tell whether a file has its new name, if its old one may still be there too.
 
-    A file at the old path that is no copy was begun there by an agent, if the new path has the inode that was moved.
+    A file at the old path that is no copy was begun there by an agent, if the moved one lies aside, or if the new path
+    has the inode that was moved.
     """
     if not os.path.lexists(target):
         return False
     if not os.path.lexists(source) or is_same_file(source, target) or is_copy(source, target):
         return True
-    return inode is not None and trash.is_where_it_was(target, inode)
+    return os.path.lexists(moves.aside(source)) or (inode is not None and trash.is_where_it_was(target, inode))
 
 
 def _move_back(item: Trashed, moves: Moves) -> None:
     assert item.item is not None
     with suppress(OSError, RefusedWrite):
-        if _is_moved(item.item, item.original, item.inode) or not os.path.lexists(item.original):
+        moves.drop_unfinished(item.item, item.original)
+        if _is_moved(item.item, item.original, moves, item.inode) or not os.path.lexists(item.original):
             moves.move_back(item.item, item.original)
+        else:
+            moves.note_hidden(item.item, item.original, item.item)
 
 
 def moves_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
     """Tell whether a session was moved; if not, move the files that belong to it back."""
     pairs = _pairs(change)
-    if not _is_moved(*pairs[-1], change.plan.get("inode")):
+    (source, target), inode = pairs[-1], change.plan.get("inode")
+    is_left = inode is not None and os.path.lexists(target) and not trash.is_where_it_was(source, inode)
+    if not is_left and not _is_moved(source, target, moves, inode):
         bring_back(pairs, moves)
         return False
     for source, target in pairs:
@@ -137,7 +149,8 @@ def moves_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
 
 def unpack_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
     """Tell whether a session was unpacked; if not, move the files that belong to it back beside the packed file."""
-    reached = os.path.lexists(change.path)
+    wanted = trash.Trashed(**change.plan["packed"], item=None, info=None)
+    reached = os.path.lexists(change.path) and not _is_begun_beside(wanted.original, change.path)
     if os.path.lexists(change.plan["temporary"]):
         os.unlink(change.plan["temporary"])
     if not reached:
@@ -145,7 +158,6 @@ def unpack_reached(context: ChangeContext, change: Change, moves: Moves) -> bool
         return False
     for source, target in _pairs(change):
         moves.finish(source, target)
-    wanted = trash.Trashed(**change.plan["packed"], item=None, info=None)
     packed = _trashed(wanted, context, change, moves)
     if packed is None:
         try:
@@ -154,6 +166,20 @@ def unpack_reached(context: ChangeContext, change: Change, moves: Moves) -> bool
             packed = None  # the packed file stays beside the unpacked one
     change.plan["after"] = {"path": change.path, "packed": msgspec.to_builtins(packed)}
     return True
+
+
+def _is_begun_beside(packed: str, path: str) -> bool:
+    """Tell whether a file is no copy of a packed session: a program began it at the path from which that was packed."""
+    if not os.path.lexists(packed):
+        return False
+    try:
+        with closing(open_regular(path)) as descriptor:
+            head = os.pread(descriptor, _COMPARED_BYTES, 0)
+        start = next(iter(unpacked(packed)), b"")[:_COMPARED_BYTES]
+    except (OSError, SessionBrowseError):
+        return False
+    shared = min(len(head), len(start))
+    return shared == 0 or head[:shared] != start[:shared]
 
 
 def pack_again_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:

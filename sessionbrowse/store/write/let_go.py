@@ -74,6 +74,14 @@ def let_go(old: OldVersion, wait_s: float | None = None, *, descriptor: int | No
     return True
 
 
+def follow(descriptor: int, heir: str, size: int = 0) -> None:
+    """Carry over what a program writes to a file without a name, beyond `size` bytes, until nobody has it open."""
+    nobody_has_open(descriptor, WAIT_S)
+    late = b"".join(file_blocks(descriptor, size))
+    if late:
+        append_bytes(heir, late)
+
+
 def nobody_has_open(descriptor: int, timeout_s: float) -> bool:
     """Return True if this descriptor is provably the only one of its file; wait for others until the timeout.
 

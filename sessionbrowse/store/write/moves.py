@@ -22,6 +22,11 @@ from sessionbrowse.store.write.let_go import OldVersion, hidden_beside
 from sessionbrowse.text import clean
 
 _COMPARED_BYTES = 4096
+_HEADER = b'"type":"session"'
+_MOST_BEGUN = 5
+"""The number of files that an agent may begin anew at an old path while a session comes back to it."""
+_RESERVED_MODE = stat.S_IWUSR
+"""The mode of a name that is only reserved, which no session has."""
 
 
 class Moves:
@@ -61,21 +66,20 @@ class Moves:
             FileExistsError: another program put something at the old path. OSError: the disk refused. The moved file
             is at `target` then.
         """
-        self._drop_unfinished(source, target)
-        aside, withdrawn = self.aside(source), self._withdrawn(target)
-        if os.path.lexists(aside) and not os.path.lexists(source):
-            rename(aside, source)
+        self.drop_unfinished(source, target)
+        _give_up_reserved(target, source)
+        self.reclaim(source)
         if os.path.lexists(target):
             if not os.path.lexists(source):
                 self.move(target, source)
             elif is_same_file(source, target):
                 os.unlink(target)
             elif is_copy(source, target):
-                rename(target, withdrawn)
+                hide(target, self._withdrawn(target))
             else:
-                self._note(aside, target)
+                self.note_hidden(source, target, target)
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), source)
-        self._note(withdrawn, source)
+        self.note_hidden(source, target, source)
 
     def finish(self, source: str, target: str) -> None:
         """Complete a move, wherever it was interrupted.
@@ -83,15 +87,49 @@ class Moves:
         Raises:
             OSError: the disk refused, or something else is at the new path.
         """
-        self._drop_unfinished(source, target)
+        self.drop_unfinished(source, target)
+        _give_up_reserved(target, source)
         if os.path.lexists(source):
             if not os.path.lexists(target):
                 self.move(source, target)
             elif is_same_file(source, target):
                 os.unlink(source)
             elif is_copy(source, target):
-                rename(source, self.aside(source))
-        self._note(self.aside(source), target)
+                hide(source, self.aside(source))
+        self.note_hidden(source, target, target)
+
+    def reclaim(self, source: str) -> None:
+        """Give a file that lies aside its name again.
+
+        Lines that an agent wrote by that name meanwhile are carried over. Another session stays there.
+        """
+        aside = self.aside(source)
+        for hidden in self._begun(source):
+            if os.path.lexists(hidden):
+                continue
+            if _is_begun_by_name(source, aside) and not atomic_rename.exchange(aside, source):
+                rename(source, hidden)
+            if _is_begun_by_name(aside, source):
+                rename(aside, hidden)
+            if os.path.lexists(aside) and not os.path.lexists(source):
+                with suppress(FileExistsError):
+                    rename(aside, source)
+            if not _is_begun_by_name(source, aside):
+                break
+        for hidden in self._begun(source):
+            self._note(hidden, source)
+
+    def drop_unfinished(self, source: str, target: str) -> None:
+        """Remove an unfinished copy, and the second names that a rename by links left."""
+        remove(self._unfinished(target))
+        for name, second in ((source, self.aside(source)), (target, self._withdrawn(target))):
+            if is_same_file(name, second):
+                os.unlink(second)
+
+    def note_hidden(self, source: str, target: str, heir: str) -> None:
+        """Note every hidden file that a move, also one back, may have left; `heir` has their content."""
+        for hidden in (self.aside(source), *self._begun(source), self._withdrawn(target), self.aside(target)):
+            self._note(hidden, heir)
 
     def let_go(self, wait_s: float | None = None) -> list[OldVersion]:
         """Let go of all old versions, waiting two seconds in all; return those that have to stay for now."""
@@ -110,16 +148,12 @@ class Moves:
     def _withdrawn(self, target: str) -> str:
         return hidden_beside(target, self.change_id, "gone")
 
+    def _begun(self, source: str) -> list[str]:
+        return [hidden_beside(source, self.change_id, f"{number}.gone") for number in range(_MOST_BEGUN)]
+
     def _note(self, hidden: str, heir: str) -> None:
         if os.path.lexists(hidden):
             self.old_versions.append(OldVersion(hidden, heir))
-
-    def _drop_unfinished(self, source: str, target: str) -> None:
-        remove(self._unfinished(target))
-        with suppress(OSError):
-            # A name that was only reserved; see `_link_and_unlink`.
-            if os.lstat(target).st_size == 0 and os.path.isfile(target) and os.lstat(source).st_size > 0:
-                os.unlink(target)
 
     def _copy(self, source: str, target: str) -> int:
         """Copy to another disk, whole or not at all; return the number of bytes that were copied of a file."""
@@ -128,9 +162,16 @@ class Moves:
         unfinished = self._unfinished(target)
         try:
             size = copy(source, unfinished, lambda name: name.endswith(f".{self.change_id}.new"))
-            rename(unfinished, target)
         except (OSError, RefusedWrite):
             remove(unfinished)
+            raise
+        try:
+            rename(unfinished, target)
+        except OSError:
+            # It may have had the name for a moment, in which a program opened it.
+            if not let_go.let_go(OldVersion(unfinished, source)):
+                rename(unfinished, self._withdrawn(target))
+                self._note(self._withdrawn(target), source)
             raise
         return size
 
@@ -168,6 +209,18 @@ def is_copy(first: str, second: str) -> bool:
     return heads[0][:shared] == heads[1][:shared] and (shared > 0 or heads[0] == heads[1])
 
 
+def _is_begun_by_name(path: str, session: str) -> bool:
+    """Tell whether an agent began a file without a header at the path of a session that it has open."""
+    try:
+        with open(session, "rb") as file:
+            if _HEADER not in file.read(_COMPARED_BYTES):
+                return False
+        with open(path, "rb") as file:
+            return _HEADER not in file.read(_COMPARED_BYTES)
+    except OSError:
+        return False
+
+
 def rename(source: str, target: str) -> None:
     """Give a file or folder another name on the same disk, never that of another one.
 
@@ -186,10 +239,21 @@ def rename(source: str, target: str) -> None:
         raise
 
 
+def hide(path: str, hidden: str) -> None:
+    """Give a file or folder its hidden name, also if that was interrupted when it had both names."""
+    if is_same_file(path, hidden):
+        os.unlink(path)
+    else:
+        rename(path, hidden)
+
+
 def _rename(source: str, target: str) -> None:
     if atomic_rename.rename_to_free(source, target):
         return
-    if not stat.S_ISDIR(os.lstat(source).st_mode):
+    status = os.lstat(source)
+    if status.st_dev != os.lstat(os.path.dirname(target)).st_dev:
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), source)
+    if not stat.S_ISDIR(status.st_mode):
         _link_and_unlink(source, target)
         return
     # A rename would replace an empty folder, which may belong to another program.
@@ -200,6 +264,7 @@ def _rename(source: str, target: str) -> None:
 
 def _link_and_unlink(source: str, target: str) -> None:
     """Rename a file by linking the new name and unlinking the old one; without hard links, reserve the name first."""
+    _give_up_reserved(target, source)
     try:
         os.link(source, target, follow_symlinks=False)
     except FileExistsError:
@@ -208,13 +273,14 @@ def _link_and_unlink(source: str, target: str) -> None:
             raise
     except OSError:
         # A disk without hard links: reserving the name first keeps the rename from replacing another file.
-        with closing(os.open(target, NEW_FILE, 0o600)):
-            pass
-        try:
-            os.rename(source, target)
-        except OSError:
-            os.unlink(target)
-            raise
+        with closing(os.open(target, NEW_FILE ^ os.O_WRONLY | os.O_RDWR, _RESERVED_MODE)) as reserved:
+            try:
+                os.rename(source, target)
+            except OSError:
+                os.unlink(target)
+                let_go.follow(reserved, source)
+                raise
+            let_go.follow(reserved, target)
         return
     if not is_same_file(source, target):
         return  # another program removed the old name, or put another file there
@@ -224,6 +290,17 @@ def _link_and_unlink(source: str, target: str) -> None:
         if is_same_file(source, target):
             os.unlink(target)
             raise
+
+
+def _give_up_reserved(target: str, heir: str) -> None:
+    """Remove a name that an interrupted `_link_and_unlink` reserved; a program may have opened it meanwhile."""
+    with suppress(OSError):
+        status = os.lstat(target)
+        if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) == _RESERVED_MODE:
+            os.chmod(target, 0o600)
+            with closing(os.open(target, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)) as reserved:
+                os.unlink(target)
+                let_go.follow(reserved, heir)
 
 
 def in_the_way(path: str) -> RefusedWrite:

@@ -18,7 +18,7 @@ from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.write.copies import make_folder, remove, write_new
 from sessionbrowse.store.write.let_go import OldVersion, hidden_beside
-from sessionbrowse.store.write.moves import Moves, rename
+from sessionbrowse.store.write.moves import Moves, hide, rename
 from sessionbrowse.store.write.whole_files import put_in_place
 from sessionbrowse.store.write.writer import is_at
 from sessionbrowse.text import clean
@@ -119,7 +119,7 @@ def finish(replacements: list[Replacement], folders: list[Move], moves: Moves) -
         moves.finish(source, target)
     for one in replacements:
         if one.source != one.target and _holds(one.source, one.offset, one.line):
-            rename(one.source, moves.aside(one.source))
+            hide(one.source, moves.aside(one.source))
     _note_old_versions(replacements, folders, moves, {})
     _remove_folders(replacements)
 
@@ -180,7 +180,9 @@ def _take_back(one: Replacement, moves: Moves) -> None:
     new, aside = new_path(one, moves.change_id), moves.aside(one.source)
     withdrawn = hidden_beside(one.target, moves.change_id, "gone")
     after_new, after_old = one.offset + len(one.new_line), one.offset + len(one.line)
-    if os.path.lexists(aside) and not os.path.lexists(one.source):
+    if one.source != one.target:
+        moves.reclaim(one.source)
+    elif os.path.lexists(aside) and not os.path.lexists(one.source):
         rename(aside, one.source)
     if one.source == one.target:
         old = aside if _holds(aside, one.offset, one.line) else new
@@ -188,7 +190,7 @@ def _take_back(one: Replacement, moves: Moves) -> None:
             hidden = put_in_place(old, one.target, withdrawn, os.lstat(one.target))
             moves.old_versions.append(OldVersion(hidden, one.source, after_new, after_old))
     elif _holds(one.source, one.offset, one.line) and _holds(one.target, one.offset, one.new_line):
-        rename(one.target, withdrawn)
+        hide(one.target, withdrawn)
     if not _holds(one.source, one.offset, one.line):
         # Another program replaced the session; nothing of ours is added to its file.
         if _holds(new, one.offset, one.new_line):

@@ -104,14 +104,23 @@ def put(path: str, homes: tuple[str, ...], moves: Moves, to_trash: Callable[[str
         os.unlink(second)
         return trashed
     try:
-        with closing(open_regular(second)) as source, closing(open_regular(trashed.item)) as made:
-            keep_access(made, source, path)
+        keep_access_of(second, trashed.item)
     except (OSError, SessionBrowseError) as error:
         rename(second, path)
         forget_second(trashed)
         raise NoTrash(f"{clean(path)} cannot go to the system's trash: {_reason(error)}") from error
     moves.old_versions.append(OldVersion(second, trashed.item))
     return trashed
+
+
+def keep_access_of(original: str, item: str) -> None:
+    """Give a copy in a trash the owner and the access rights of its original.
+
+    Raises:
+        RefusedWrite: the owner cannot be kept. OSError, Unreadable: one of them is gone, or the disk refused.
+    """
+    with closing(open_regular(original)) as source, closing(open_regular(item)) as made:
+        keep_access(made, source, original)
 
 
 def _second_name(path: str, status: os.stat_result, moves: Moves) -> str | None:
@@ -310,7 +319,10 @@ def take_back(trashed: Trashed, moves: Moves, *, keep_info: bool = False) -> Non
     assert trashed.item is not None
     try:
         make_folder(os.path.dirname(trashed.original), os.path.dirname(trashed.item))
-        moves.move(trashed.item, trashed.original)
+        if os.path.lexists(moves.aside(trashed.original)):
+            moves.move_back(trashed.original, trashed.item)  # the original of a copy is still there
+        else:
+            moves.move(trashed.item, trashed.original)
     except (OSError, RefusedWrite) as error:
         with suppress(OSError, RefusedWrite):
             moves.move_back(trashed.item, trashed.original)

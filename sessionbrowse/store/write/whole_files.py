@@ -9,9 +9,11 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
-from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
+from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.store.own.state_directory import sync_directory
+from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.write import atomic_rename, let_go
 from sessionbrowse.store.write.copies import copy, remove, write_new
 from sessionbrowse.store.write.in_use import RECENT_MS
@@ -149,9 +151,20 @@ def create_file(
         remove(temporary)
         raise RefusedWrite(f"{clean(path)} is there already; nothing was changed.") from None
     except OSError as error:
+        if made is not None and _has_grown(path, temporary, made):
+            return Fingerprint.of(os.stat(path))
         remove(temporary)
-        if made is not None and is_at(path, made):
-            # The disk did not confirm the name. The error says that nothing was made, so the file is removed.
-            remove(path)
         raise WriteFailed(f"{clean(path)} could not be made ({error.strerror}); nothing is there.") from error
     return Fingerprint.of(os.stat(path))
+
+
+def _has_grown(path: str, temporary: str, made: os.stat_result) -> bool:
+    """Take from a file the name that the disk did not confirm; give it back if a program wrote to it meanwhile."""
+    with suppress(OSError, SessionBrowseError):
+        if is_at(path, made):
+            rename(path, temporary)
+        with closing(open_regular(temporary)) as descriptor:
+            let_go.nobody_has_open(descriptor, let_go.WAIT_S)
+            if os.fstat(descriptor).st_size > made.st_size:
+                rename(temporary, path)
+    return is_at(path, made)
