@@ -1,7 +1,7 @@
 """A disk that fails on demand: counts the calls that change it, and at the n-th one fails, shortens or kills.
 
-`os` itself is patched, so that whatever way leads to the disk is counted. A kill is a real SIGKILL of a forked child:
-no `finally` runs, as in life.
+`os` itself is patched, so that whatever way leads to the disk is counted. A kill is a real signal to a forked child: no
+`finally` runs, as in life.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from sessionbrowse.store.write import atomic_rename
@@ -23,8 +23,10 @@ Action = Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], An
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _CHANGING = (
     *("write", "pwrite", "sendfile", "fsync", "rename", "replace", "link", "symlink", "unlink", "utime"),
-    *("mkdir", "rmdir", "fchmod", "ftruncate"),
+    *("mkdir", "rmdir", "fchmod", "fchown", "chmod", "chown", "ftruncate"),
 )
+CHILD_LIMIT_S = 30
+"""The time after which a forked child counts as hung, and is ended."""
 
 
 class Disk:
@@ -35,39 +37,52 @@ class Disk:
 
 
 @contextmanager
-def failing_disk(at: int | None = None, action: Action | None = None) -> Iterator[Disk]:
-    """Count every call that changes the disk; at the `at`-th (from 1) do `action` in its place."""
-    disk = Disk()
-    places: dict[str, Any] = dict.fromkeys((*_CHANGING, "open"), os) | {
-        "exchange": atomic_rename,
-        "rename_to_free": atomic_rename,
-        "file": builtins,
-    }
-    attributes = {name: "open" if name == "file" else name for name in places}
-    originals = {name: getattr(place, attributes[name]) for name, place in places.items()}
-    # No test cuts the power, so nobody waits for the platter.
-    real = originals | {"fsync": lambda descriptor: None}
+def failing_disk(
+    at: int | None = None, action: Action | None = None, before: Callable[[int, str], None] | None = None
+) -> Iterator[Disk]:
+    """Count every call that changes the disk; at the `at`-th (from 1) do `action` in its place.
 
-    def patched(name: str) -> Callable[..., Any]:
+    `before` gets the number and the name of each such call just before it is made.
+    """
+    disk = Disk()
+
+    def patched(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        # No test cuts the power, so nobody waits for the platter.
+        real = (lambda descriptor: None) if name == "fsync" else original
+
         def call(*arguments: Any, **named: Any) -> Any:
             if name == "open" and not (len(arguments) > 1 and arguments[1] & _WRITING):
-                return real[name](*arguments, **named)
+                return real(*arguments, **named)
             if name == "file" and not set("wax+") & set(_mode(arguments, named)):
-                return real[name](*arguments, **named)
+                return real(*arguments, **named)
             disk.calls.append(name)
-            if len(disk.calls) == at and action is not None:
-                return action(name, real[name], arguments, named)
-            return real[name](*arguments, **named)
+            number = len(disk.calls)
+            if before is not None:
+                before(number, name)
+            if number == at and action is not None:
+                return action(name, real, arguments, named)
+            return real(*arguments, **named)
 
         return call
 
-    for name, place in places.items():
-        setattr(place, attributes[name], patched(name))
-    try:
+    with ExitStack() as patches:
+        for name in (*_CHANGING, "open"):
+            patches.enter_context(replaced(os, name, patched(name, getattr(os, name))))
+        patches.enter_context(replaced(builtins, "open", patched("file", builtins.open)))
+        for name in ("exchange", "rename_to_free"):
+            patches.enter_context(replaced(atomic_rename, name, patched(name, getattr(atomic_rename, name))))
         yield disk
+
+
+@contextmanager
+def replaced(place: Any, name: str, value: object) -> Iterator[None]:
+    """Give an attribute another value for as long as the block lasts."""
+    former = getattr(place, name)
+    setattr(place, name, value)
+    try:
+        yield
     finally:
-        for name, place in places.items():
-            setattr(place, attributes[name], originals[name])
+        setattr(place, name, former)
 
 
 def _mode(arguments: tuple[Any, ...], named: dict[str, Any]) -> str:
@@ -95,9 +110,18 @@ def writes_only(share: Callable[[int], int]) -> Action:
     return action
 
 
-def killed_before(_: str, __: Callable[..., Any], ___: tuple[Any, ...], ____: dict[str, Any]) -> Any:
-    """Kill this process before the call."""
-    os.kill(os.getpid(), signal.SIGKILL)
+def ended_by(number: int) -> Action:
+    """End this process by a signal before the call."""
+
+    def action(_: str, __: Callable[..., Any], ___: tuple[Any, ...], ____: dict[str, Any]) -> Any:
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    return action
+
+
+killed_before = ended_by(signal.SIGKILL)
 
 
 def killed_after(_: str, real: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -123,6 +147,8 @@ def in_child(run: Callable[[], object]) -> int:
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(CHILD_LIMIT_S)
         try:
             run()
         except BaseException:

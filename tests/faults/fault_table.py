@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
 
@@ -25,7 +25,10 @@ FAULTS: dict[str, Action | None] = {
 """Every fault at a call that changes the disk; the last two happen to the session's file just before it."""
 
 REAL_DISK = ("full disk", "read-only disk", "no permission")
+BROKEN = ("lost", "displaced", "unlisted", "other")
+"""What a run beside a writer may break: lines, lines, sessions, and all else (modes, times, undo, leftovers)."""
 _PROPERTY = "faults survived"
+_LIVE_PROPERTY = "run beside a writer"
 
 
 def survived(record_property: object, verb: str, fault: str, count: int) -> None:
@@ -56,10 +59,38 @@ def fault_table(reports: Iterable[pytest.TestReport]) -> list[str]:
     return lines
 
 
+def beside_a_writer(record_property: object, verb: str, runs: int, found: Sequence[int]) -> None:
+    """Note runs of a verb beside a writer, and how much of each kind in `BROKEN` they broke."""
+    assert callable(record_property)
+    record_property(_LIVE_PROPERTY, [verb, runs, *found])
+
+
+def live_table(reports: Iterable[pytest.TestReport]) -> list[str]:
+    """Return the table of all runs beside a writer, of failed tests too: a row for each verb."""
+    rows: dict[str, list[int]] = {}
+    for report in reports:
+        for name, value in report.user_properties:
+            if name == _LIVE_PROPERTY:
+                assert isinstance(value, list)
+                verb, *counts = value
+                rows[verb] = [sum(pair) for pair in zip(rows.get(verb, [0] * len(counts)), counts, strict=True)]
+    if not rows:
+        return []
+    rows = dict(sorted(rows.items())) | {"all verbs": [sum(column) for column in zip(*rows.values(), strict=True)]}
+    columns, width = ("runs", *BROKEN), max(map(len, rows))
+    lines = [f"{'':<{width}}  " + "  ".join(f"{column:>9}" for column in columns)]
+    return lines + [f"{verb:<{width}}  " + "  ".join(f"{count:>9}" for count in row) for verb, row in rows.items()]
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the table at the end of the run, whichever processes made it."""
-    lines = fault_table(terminalreporter.stats.get("passed", []))
-    if lines:
-        terminalreporter.section("faults survived, at every call that changes the disk")
-        for line in lines:
-            terminalreporter.write_line(line)
+    """Print the tables at the end of the run, whichever processes made them."""
+    passed, failed = (terminalreporter.stats.get(kind, []) for kind in ("passed", "failed"))
+    tables = {
+        "faults survived, at every call that changes the disk": fault_table(passed),
+        "whole files beside a writer, with a fault at every call that changes the disk": live_table([*passed, *failed]),
+    }
+    for title, lines in tables.items():
+        if lines:
+            terminalreporter.section(title)
+            for line in lines:
+                terminalreporter.write_line(line)

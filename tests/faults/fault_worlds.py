@@ -47,8 +47,9 @@ class World:
     def __init__(self, folder: Path, verb: Verb, data_home: Path) -> None:
         for former in (folder, data_home):
             shutil.rmtree(former, ignore_errors=True)
-        folder.mkdir()
-        data_home.mkdir(parents=True)
+        # A disk that is mounted below the folder stays, and its mount point with it.
+        folder.mkdir(exist_ok=True)
+        data_home.mkdir(parents=True, exist_ok=True)
         self.data_home = data_home
         self.store = Store(folder)
         self.store.environ = {"XDG_DATA_HOME": str(data_home), "XDG_STATE_HOME": str(self.store.state.parent)}
@@ -148,7 +149,7 @@ def _deleted(into: Into) -> Verb:
     )
 
 
-def _after(first: Callable[[World], object], verb: Callable[[World], object], agent: str = "pi") -> Verb:
+def following(first: Callable[[World], object], verb: Callable[[World], object], agent: str = "pi") -> Verb:
     """A verb that follows another one."""
 
     def prepare(world: World) -> Path:
@@ -173,7 +174,7 @@ def _packed(world: World) -> Path:
     packed = folder / f"{path.name}.gz"
     packed.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
     os.utime(packed, ns=(LONG_AGO_NS, LONG_AGO_NS))
-    os.rename(path.with_suffix(""), folder / path.stem)
+    shutil.move(path.with_suffix(""), folder / path.stem)
     path.unlink()
     next(path.parent.glob("*.bak")).unlink()
     return packed
@@ -259,7 +260,7 @@ FILE_VERBS: dict[str, Verb] = {
     "delete omp": _deleted("trash"),
     "delete omp, own trash": _deleted("own"),
     "delete omp for good": _deleted("nowhere"),
-    "restore omp": _after(
+    "restore omp": following(
         lambda world: delete(target(world.path), context=world.store.context),
         lambda world: restore(context=world.store.context),
         "omp",
@@ -277,8 +278,8 @@ FILE_VERBS: dict[str, Verb] = {
     ),
     "unpack omp": Verb(prepare=_packed, act=lambda world: unarchive(target(world.path), context=world.store.context)),
     "relocate": Verb(prepare=_project, act=_relocate),
-    "undo fork": _after(_fork, _undo),
-    "undo delete": _after(lambda world: delete(target(world.path), context=world.store.context), _undo),
+    "undo fork": following(_fork, _undo),
+    "undo delete": following(lambda world: delete(target(world.path), context=world.store.context), _undo),
     "undo archive": Verb(prepare=_archived("omp"), act=_undo, can_be_undone=False),
     "undo unpack": _undo_unpack(),
     "undo relocate": _undo_relocate(),

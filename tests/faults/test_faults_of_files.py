@@ -16,7 +16,7 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.services.transaction.change import changing
 from sessionbrowse.services.undo.undo import undo
 from sessionbrowse.store.write import atomic_rename
-from tests.faults.fault_injection import Action, after, failing_disk, in_child
+from tests.faults.fault_injection import Action, after, failing_disk, in_child, replaced
 from tests.faults.fault_table import FAULTS, survived
 from tests.faults.fault_worlds import FILE_VERBS, THEIRS, Looks, World, kept
 from tests.support.file_helpers import own_system_trash
@@ -173,17 +173,17 @@ def difference(now: Looks, expected: Looks) -> dict[str, str]:
 @pytest.mark.parametrize("verb", ["archive pi", "delete omp, own trash", "relocate"])
 @pytest.mark.parametrize("fault", ["no space", pytest.param("killed before", marks=pytest.mark.stress), "vanished"])
 def test_a_disk_that_cannot_rename_to_a_free_name_in_one_step_loses_nothing_either(
-    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch, verb: str, fault: str
+    tmp_path: Path, own_home: Path, verb: str, fault: str
 ) -> None:
-    monkeypatch.setattr(atomic_rename, "rename_to_free", lambda source, target: False)
     own_system_trash()
-    case = Case(tmp_path, verb, fault, own_home / ".local" / "share")
-    assert "link" in case.calls
-    for at in range(1, len(case.calls) + 1):
-        world = case.world()
-        case.meets(world, at)
-        with failing_disk():
-            with changing(world.store.context):
-                pass
-            where = (verb, fault, at, case.calls[at - 1])
-            (check_nothing_else_is_lost if fault == "vanished" else check_all_or_nothing)(case, world, where)
+    with replaced(atomic_rename, "rename_to_free", lambda source, target: False):
+        case = Case(tmp_path, verb, fault, own_home / ".local" / "share")
+        assert "link" in case.calls
+        for at in range(1, len(case.calls) + 1):
+            world = case.world()
+            case.meets(world, at)
+            with failing_disk():
+                with changing(world.store.context):
+                    pass
+                where = (verb, fault, at, case.calls[at - 1])
+                (check_nothing_else_is_lost if fault == "vanished" else check_all_or_nothing)(case, world, where)

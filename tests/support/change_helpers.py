@@ -100,8 +100,8 @@ class Store:
         self.home = folder / "home"
         self.proc = folder / "proc"
         self.state = folder / "state" / "sessionbrowse"
-        self.home.mkdir()
-        self.proc.mkdir()
+        self.home.mkdir(exist_ok=True)
+        self.proc.mkdir(exist_ok=True)
         self.now_ms = NOW_MS
         self.environ: dict[str, str] = {}
         self._ids = itertools.count(0xA0000000)
