@@ -23,14 +23,12 @@ class Marks(Struct, frozen=True):
         return next((name for name in ("omp", "atomic", "indusagi") if name in self.agents), None)
 
 
-def attribute(place_agents: Sequence[str], folder_name: str, marks: Marks, override: str | None = None) -> str:
-    """Return a file's agent: the user's choice, else by marks, else by the folder's name, else by the directory.
+def attribute(place_agents: Sequence[str], folder_name: str, marks: Marks) -> str:
+    """Return a file's agent: by marks, else by the folder's name, else by the directory.
 
     `folder_name` is the name of the project's folder, "" for files of a flat directory. Marks are content
     that only one program writes.
     """
-    if override is not None:
-        return override
     marked = marks.agent()
     if marked is not None:
         return marked

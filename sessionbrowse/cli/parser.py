@@ -268,7 +268,7 @@ def _add_where(parser: argparse.ArgumentParser, default: object = None) -> None:
         dest="agents",
         choices=AGENT_NAMES,
         default=default,
-        help="only this agent's sessions; with --root: the agent of its sessions (repeatable)",
+        help="only this agent's sessions, and files whose place and content do not tell their agent (repeatable)",
     )
     parser.add_argument(
         "--root",

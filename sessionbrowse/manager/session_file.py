@@ -19,6 +19,7 @@ from sessionbrowse.format.splice import with_member
 from sessionbrowse.format.title_slot import Source, parse_slot, slot_line
 from sessionbrowse.manager.environment import Environment
 from sessionbrowse.manager.memory_session import EntryObject, MemorySession
+from sessionbrowse.services.change.rename import refuse_slot
 from sessionbrowse.services.transaction.change import consent_to_append, usage_at
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session
@@ -151,6 +152,7 @@ class SessionFile:
             if parse_slot(file.first_bytes()) is not None:
                 writer.overwrite_slot(file, file.first_bytes(), new)
             else:
+                refuse_slot(file, self._environment.around)
                 pieces = _before(new, file.descriptor)
                 self._rewrite(file, pieces, under_lock=True)
             self._opened = None

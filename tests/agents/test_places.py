@@ -453,27 +453,26 @@ ALL = ("pi", "omp", "atomic", "indusagi")
 
 
 @pytest.mark.parametrize(
-    ("places", "folder", "marks", "override", "agent"),
+    ("places", "folder", "marks", "agent"),
     [
-        (ALL, "--p--", (), None, "pi"),
-        (("atomic", "omp"), "--p--", (), None, "omp"),
-        (("indusagi", "atomic"), "--p--", (), None, "atomic"),
-        (ALL, "-proj", (), None, "omp"),
-        (ALL, "-tmp-x", (), None, "omp"),
-        (("pi",), "-", (), None, "omp"),
-        (ALL, "tmp-x-" + "a" * 64, (), None, "omp"),
-        (ALL, "-proj", ("atomic",), None, "atomic"),
-        (("pi",), "--p--", ("omp",), None, "omp"),
-        (("pi",), "--p--", ("omp", "atomic"), None, "omp"),
-        (("pi",), "", ("indusagi",), None, "indusagi"),
-        (ALL, "-proj", ("omp",), "pi", "pi"),
-        ((), "", (), None, "pi"),
+        (ALL, "--p--", (), "pi"),
+        (("atomic", "omp"), "--p--", (), "omp"),
+        (("indusagi", "atomic"), "--p--", (), "atomic"),
+        (ALL, "-proj", (), "omp"),
+        (ALL, "-tmp-x", (), "omp"),
+        (("pi",), "-", (), "omp"),
+        (ALL, "tmp-x-" + "a" * 64, (), "omp"),
+        (ALL, "-proj", ("atomic",), "atomic"),
+        (("pi",), "--p--", ("omp",), "omp"),
+        (("pi",), "--p--", ("omp", "atomic"), "omp"),
+        (("pi",), "", ("indusagi",), "indusagi"),
+        ((), "", (), "pi"),
     ],
 )
-def test_the_user_decides_whose_file_it_is_then_marks_then_the_folder_then_the_owner(
-    places: tuple[str, ...], folder: str, marks: tuple[str, ...], override: str | None, agent: str
+def test_marks_decide_whose_file_it_is_then_the_folder_then_the_owner(
+    places: tuple[str, ...], folder: str, marks: tuple[str, ...], agent: str
 ):
-    assert attribute(places, folder, Marks(frozenset(marks)), override) == agent
+    assert attribute(places, folder, Marks(frozenset(marks))) == agent
 
 
 # ---- what belongs to a session -----------------------------------------------------------------------------

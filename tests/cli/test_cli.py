@@ -83,7 +83,7 @@ def test_list_narrows_by_directory_name_and_number(ask):
     assert few == everything[:3]
 
 
-def test_one_agent_given_with_a_root_says_whose_files_they_are(ask, tmp_path):
+def test_an_agent_given_with_a_root_filters_and_says_only_whose_unmarked_files_are(ask, tmp_path):
     write_session(tmp_path / "s", "a", user("m1", None, "hi"))
     _, guessed, _ = ask("list", "--json", "--root", str(tmp_path / "s"), roots=False)
     _, told, _ = ask("list", "--json", "--root", str(tmp_path / "s"), "--agent", "atomic", roots=False)

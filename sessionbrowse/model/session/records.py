@@ -327,6 +327,8 @@ class Reader:
             self.report(self._lines, offset, "the session header names no directory")
             if self.rules.refuses_odd_cwd and "cwd" in header.extra:
                 self.refusal = "fails on this file: the directory in its header is no text"
+        if header.title_source is not None or header.additional_directories is not None:
+            self.marks.add("omp")
         if is_workflow_stage(header):
             self.marks.add("atomic")
 

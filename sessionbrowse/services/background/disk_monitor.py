@@ -83,7 +83,7 @@ class DiskMonitor:
             agents=tuple(request.agents),
         )
         self._inbox: queue.Queue[Message] = queue.Queue()
-        self._summaries = SummaryCache(Path(request.cache), self._scope.override, self._notify)
+        self._summaries = SummaryCache(Path(request.cache), self._notify)
         self._files: dict[str, FoundFile] = {}
         self._sent: dict[str, Summary] = {}
         self._places: tuple[Place, ...] = ()
@@ -267,9 +267,7 @@ class DiskMonitor:
     def _index_unindexed(self) -> None:
         files, self._summaries.unindexed = self._summaries.unindexed, []
         if files and self._summaries.has_index:
-            request = IndexFiles(
-                cache=self._request.cache, files=files, override=self._scope.override, tools=self._request.tools
-            )
+            request = IndexFiles(cache=self._request.cache, files=files, tools=self._request.tools)
             if not start_indexing(request, self.take):
                 self._notify("The index is not updated: the indexing process cannot be started.")
 

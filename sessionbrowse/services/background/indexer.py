@@ -21,14 +21,13 @@ NICENESS = 10
 
 
 class IndexFiles(Struct, frozen=True, kw_only=True):
-    """Request to read files into the index in the directory `cache`; `override`, if given, is the agent of all files.
+    """Request to read files into the index in the directory `cache`.
 
     `tools` adds tool calls and results; without `tools` the index keeps the setting that it was built with.
     """
 
     cache: str
     files: Sequence[FoundFile]
-    override: str | None
     tools: bool
 
 
@@ -68,4 +67,4 @@ def run_indexer(channel: Channel[IndexFiles]) -> None:
     if index is not None:
         with suppress(IndexUnavailable):
             tools = True if request.tools else None
-            index.update(request.files, request.override, tools=tools, may_fork=True, progress=report)
+            index.update(request.files, tools=tools, may_fork=True, progress=report)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sessionbrowse.agents import AGENTS, Marks, Place
+from sessionbrowse.agents import AGENTS, Place
 from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.encode import json_line
@@ -200,13 +199,9 @@ def _sessions(scope: Scope, unreadable: list[str]) -> Iterator[_Session]:
             continue
         if found is not None:
             header, offset, line = found
-            agent = agent_of_file(file.path, partial(_owner, file, scope.override))
+            agent = agent_of_file(file.path, file.agent)
             if not scope.agents or agent in scope.agents:
                 yield _Session(file, agent, file.place_of(agent), header, offset, line)
-
-
-def _owner(file: FoundFile, override: str | None, marks: Marks) -> str:
-    return file.agent(marks if marks.agents else None, override)
 
 
 def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, context: ChangeContext) -> _Plan:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from itertools import chain
 from typing import assert_never
 
 from msgspec import structs
 
-from sessionbrowse.agents import AGENTS
+from sessionbrowse.agents import AGENTS, Surroundings
 from sessionbrowse.agents.change_plans import AppendLine, InsertSlot, OverwriteSlot
+from sessionbrowse.agents.file_marks import HEAD_BYTES, marks_of_head
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line
 from sessionbrowse.services.transaction.change import (
@@ -24,6 +27,7 @@ from sessionbrowse.services.transaction.change import (
     usage_of,
 )
 from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.store.find.roots import holders_of
 from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.write.admission import Target, refuse_old_version
 from sessionbrowse.store.write.whole_files import rewrite_file, temporary_beside
@@ -151,33 +155,70 @@ def _append_name(file: OpenedFile, plan: AppendLine, wanted: str, context: Chang
     return Renamed(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, name=wanted or None)
 
 
-def _insert_slot(file: OpenedFile, plan: InsertSlot, context: ChangeContext, origin: Origin, *, force: bool) -> Renamed:
-    """Insert a title slot before the first line of an older omp's file; the other lines are copied byte for byte."""
+def refuse_slot(file: OpenedFile, around: Surroundings) -> None:
+    """Raise `RefusedWrite` for a file that may not get a title slot, because another program than omp could read it.
+
+    A file of omp has a mark of omp, or is where only omp keeps sessions.
+    """
     if file.session.title_slot is not None:
         raise RefusedWrite(f"The first line of {file.name} is a title of another size than omp's; it is left alone.")
-    notes = consent_to_append(file, usage_of(file, context), "the new name", asks=False, force=force)
+    holders = holders_of(file.path, around)
+    marks = file.session.marks | marks_of_head(os.pread(file.descriptor, HEAD_BYTES, 0)).agents
+    if holders != {"omp"} and ("omp" not in marks or (holders and "omp" not in holders)):
+        raise RefusedWrite(
+            f"{file.name} has no mark of omp, or is where another agent keeps sessions: with omp's title slot, that "
+            "agent could not read it. Nothing was changed. Name it in the agent that wrote it."
+        )
+
+
+def _insert_slot(file: OpenedFile, plan: InsertSlot, context: ChangeContext, origin: Origin, *, force: bool) -> Renamed:
+    """Insert a title slot before the first line of an older omp's file; the other lines are copied byte for byte."""
+    refuse_slot(file, context.around)
     new = slot_line(plan.title, plan.source, iso_ms(context.now_ms()))
-    temporary = temporary_beside(file.path)
-    header = file.session.header
+    pieces = chain([new], file_blocks(file.descriptor))
     after = {"name": _title(new), "slot": new.decode("latin-1")}
+    return _with_new_beginning(file, new, SLOT_BYTES, pieces, after, context, origin, force=force)
+
+
+def remove_slot(file: OpenedFile, name: str | None, context: ChangeContext, origin: Origin, *, force: bool) -> Renamed:
+    """Remove an inserted title slot, so that the file is byte for byte as before; `name` is then its name again."""
+    first = os.pread(file.descriptor, SLOT_BYTES, SLOT_BYTES)
+    pieces = file_blocks(file.descriptor, SLOT_BYTES)
+    return _with_new_beginning(file, first, -SLOT_BYTES, pieces, {"name": name}, context, origin, force=force)
+
+
+def _with_new_beginning(
+    file: OpenedFile,
+    first: bytes,
+    grows: int,
+    pieces: Iterable[bytes],
+    after: dict[str, str | None],
+    context: ChangeContext,
+    origin: Origin,
+    *,
+    force: bool,
+) -> Renamed:
+    """Rewrite a file with other first bytes (`first`), which makes it `grows` bytes longer."""
+    notes = consent_to_append(file, usage_of(file, context), "the new name", asks=False, force=force)
+    temporary = temporary_beside(file.path)
     change = begin(
         file,
         context,
         origin,
-        before={"name": file.session.name, "source": header.title_source if header is not None else None},
+        before={"name": file.session.name},
         plan={
             "kind": "insert",
             "temporary": temporary,
-            "new": after["slot"],
+            "new": first.decode("latin-1"),
             "size": file.found.size,
+            "grows": grows,
             "after": after,
         },
     )
-    pieces = chain([new], file_blocks(file.descriptor))
     with recovering(context, change):
         left = rewrite_file(file, pieces, temporary, context.journal.keep, under_lock=True, tick_ns=OMP_TICK_NS)
     notes += noted(context, change, after, left)
-    return Renamed(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, name=_title(new))
+    return Renamed(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, name=after["name"])
 
 
 def _title(slot: bytes) -> str | None:

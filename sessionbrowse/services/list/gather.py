@@ -40,8 +40,8 @@ MAX_UPDATE_BYTES = 64 * 1024 * 1024
 Listed: TypeAlias = ListRow | Summary
 """A listed session: a row of the index if its file did not change, else the summary that was read from the file."""
 AnyListed = TypeVar("AnyListed", bound=Listed)
-Summarise: TypeAlias = Callable[[FoundFile, str | None], Summary | None]
-"""Reads a file; the second argument is the agent given by the user, if any. Returns None to leave the file out."""
+Summarise: TypeAlias = Callable[[FoundFile], Summary | None]
+"""Reads a file. Returns None to leave the file out."""
 
 
 class Listing(Struct, frozen=True):
@@ -131,7 +131,6 @@ def gather_into(
         NotFound: a given root is not a directory, or a given agent is unknown.
         sqlite3.DatabaseError: the index is damaged, or locked by another program.
     """
-    override = scope.override
     rows = _rows_by_path(index)
     for places, found in scan_passes(scope, sessions.values, cancelled=cancelled, skipped=skipped):
         # Files are compared in the order in which they were found, which is that of the rows in memory.
@@ -140,7 +139,7 @@ def gather_into(
         gone = _gone(rows, files, [place.root for place in places])
         if index is not None and (changed or gone) and _unread(rows, changed) <= MAX_UPDATE_BYTES:
             try:
-                index.update(changed, override, gone=gone)
+                index.update(changed, gone=gone)
             except IndexBusy:
                 # Another process is indexing the same files; the files that it has not reached yet are read here.
                 pass
@@ -148,7 +147,7 @@ def gather_into(
                 note(error.sentence)
             rows = _rows_by_path(index)
             changed = newest_first(_take_unchanged(rows, found, sessions, scope))
-        for summary in _read(changed, override, summarise, processes):
+        for summary in _read(changed, summarise, processes):
             if cancelled():
                 return
             if summary is not None and (scope.hidden or not summary.hidden):
@@ -172,9 +171,9 @@ def gather_with_texts(
     """Return the summaries of sessions whose text `matches` accepts; every file is read, one text at a time."""
     from sessionbrowse.store.read.summarise import summarise_file
 
-    def summarise(file: FoundFile, override: str | None) -> Summary | None:
+    def summarise(file: FoundFile) -> Summary | None:
         texts: list[str] = []
-        summary = summarise_file(file, override, texts=texts)
+        summary = summarise_file(file, texts=texts)
         return summary if summary is not None and matches(summary, " ".join(texts)) else None
 
     listing = gather(scope, skipped=skipped, summarise=summarise)
@@ -215,7 +214,6 @@ def update_index(
         rows = _rows_by_path(index)
         index.update(
             found,
-            scope.override,
             tools=tools,
             may_fork=processes,
             gone=_gone(rows, files, [place.root for place in places]),
@@ -270,7 +268,7 @@ def unpack(listing: Listing, chosen: Sequence[Listed], *, whole: bool = False) -
     packed = listing.index.summaries(rows) if listing.index is not None else {}
     # The other rows vanished from the index, because it is damaged or another process is rebuilding it.
     lost = [file for row in rows if row.path not in packed and (file := listing.files.get(row.path)) is not None]
-    read = {summary.path: summary for summary in _read(lost, listing.scope.override) if summary is not None}
+    read = {summary.path: summary for summary in _read(lost) if summary is not None}
     found: dict[str, Summary] = {}
     for session in chosen:
         path = session.path
@@ -316,14 +314,13 @@ def _take_unchanged(
     rows: dict[str, ListRow], files: Iterable[FoundFile], sessions: dict[str, Listed], scope: Scope
 ) -> list[FoundFile]:
     """Add the rows of unchanged files to `sessions`; return the new and changed files."""
-    override, shows_hidden = scope.override, scope.hidden
     changed: list[FoundFile] = []
     for file in files:
         path = file.path
         row = rows.get(path)
-        if row is None or not row.is_current(file, override):
+        if row is None or not row.is_current(file):
             changed.append(file)
-        elif shows_hidden or not (file.hidden or row.hidden):
+        elif scope.hidden or not (file.hidden or row.hidden):
             sessions[path] = row
     return changed
 
@@ -340,7 +337,7 @@ def _gone(rows: dict[str, ListRow], files: dict[str, FoundFile], roots: Sequence
 
 
 def _read(
-    files: list[FoundFile], override: str | None, summarise: Summarise | None = None, processes: bool = False
+    files: list[FoundFile], summarise: Summarise | None = None, processes: bool = False
 ) -> Iterator[Summary | None]:
     if not files:
         return iter(())
@@ -348,4 +345,4 @@ def _read(
     from sessionbrowse.store.read.summarise import summaries_of
     from sessionbrowse.store.read.worker_processes import one_worker, workers_for
 
-    return summaries_of(files, override, summarise, workers_for=workers_for if processes else one_worker)
+    return summaries_of(files, summarise, workers_for=workers_for if processes else one_worker)

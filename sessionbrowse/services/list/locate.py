@@ -19,6 +19,7 @@ from sessionbrowse.store.find.discover import FoundFile, discover
 from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_regular
 from sessionbrowse.store.read.summarise import agent_of_file
+from sessionbrowse.text import clean
 
 _MOST_CANDIDATES = 10
 # pi reads the same number of bytes to find a header (0.87). Headers of version 1 may contain a system prompt.
@@ -40,10 +41,29 @@ def locate(reference: str, scope: Scope) -> Located:
     place.
 
     Raises:
-        NoSuchSession: no session matches.
+        NoSuchSession: no session matches, or only sessions of agents that the scope leaves out.
         AmbiguousReference: several sessions match.
         NotASession: the file cannot be read.
     """
+    try:
+        found = _locate(reference, scope)
+    except NoSuchSession:
+        if not scope.agents:
+            raise
+        found = _locate(reference, replace(scope, agents=()))
+    except AmbiguousReference as error:
+        every = [_located(path, {}, scope) for path in error.candidates] if scope.agents else []
+        wanted = [one for one in every if one.agent in scope.agents]
+        if len(wanted) != 1:
+            raise
+        found = wanted[0]
+    if scope.agents and found.agent not in scope.agents:
+        given = " ".join(f"--agent {name}" for name in scope.agents)
+        raise NoSuchSession(f"{clean(found.path)} is a session of {found.agent}, which {given} leaves out")
+    return found
+
+
+def _locate(reference: str, scope: Scope) -> Located:
     by_path: dict[str, FoundFile] = {}
 
     def remembered() -> Iterator[FoundFile]:
@@ -51,14 +71,19 @@ def locate(reference: str, scope: Scope) -> Located:
             by_path[file.path] = file
             yield file
 
-    path = find_path(reference, remembered())
-    override = scope.agents[0] if len(scope.agents) == 1 else None
-    if not by_path:
-        by_path = {file.path: file for file in _files_around(path, scope)}
+    return _located(find_path(reference, remembered()), by_path, scope)
+
+
+def _located(path: str, by_path: dict[str, FoundFile], scope: Scope) -> Located:
+    """Return the session at a path, with the place around it: in the scope, else among all agents' own places."""
     file = by_path.get(path) or by_path.get(os.path.realpath(path))
+    for where in (scope, replace(scope, roots=(), agents=())):
+        if file is None and (where is scope or scope.roots or scope.agents):
+            by_path = {found.path: found for found in _files_around(path, where)}
+            file = by_path.get(path) or by_path.get(os.path.realpath(path))
     if file is None:
-        return Located(path, override or agent_of_file(path, lambda marks: agent_of_path(path, marks)))
-    agent = agent_of_file(path, lambda marks: file.agent(marks if marks.agents else None, override))
+        return Located(path, agent_of_file(path, lambda marks: agent_of_path(path, marks, scope.agents)))
+    agent = agent_of_file(path, file.agent)
     return Located(path, agent, file.place_of(agent))
 
 
@@ -159,9 +184,8 @@ def header_of(path: str) -> Header:
 def _files_around(path: str, scope: Scope) -> Iterator[FoundFile]:
     """Yield the files of the places that contain the given path."""
     here = os.path.realpath(path)
-    for place in places_of(scope):
-        if here.startswith(os.path.realpath(place.root).rstrip("/") + "/"):
-            yield from discover([place], include_nested=True, include_archived=True)
+    around = [one for one in places_of(scope) if here.startswith(os.path.realpath(one.root).rstrip("/") + "/")]
+    return discover(around, include_nested=True, include_archived=True)
 
 
 def _head(path: str, size: int = HEAD_BYTES) -> bytes:

@@ -36,8 +36,7 @@ class _Cached(Struct, frozen=True, gc=False):
 class SummaryCache:
     """A cache of summaries by path, updated together with the index if there is an index."""
 
-    def __init__(self, cache: Path, override: str | None, note: Note) -> None:
-        self._override = override
+    def __init__(self, cache: Path, note: Note) -> None:
         self._note = note
         self._cached: dict[str, _Cached] = {}
         self._index: Index | None = open_index(cache, note, create=True)
@@ -80,7 +79,7 @@ class SummaryCache:
         if cached is None:
             return None
         if isinstance(cached.stamp, FileRow):
-            if not cached.stamp.is_current(file, self._override):
+            if not cached.stamp.is_current(file):
                 return None
             self._cached[file.path] = _Cached(file, cached.summary)
         elif not cached.stamp.has_stamp_of(file):
@@ -96,7 +95,7 @@ class SummaryCache:
                     yield file, self.get(file)
                 left = [file for file in left if self.get(file) is None]
             self.unindexed += left
-        for file, summary in zip(left, summaries_of(left, self._override), strict=True):
+        for file, summary in zip(left, summaries_of(left), strict=True):
             if summary is not None:
                 self._cached[file.path] = _Cached(file, summary)
             yield file, summary
@@ -122,7 +121,7 @@ class SummaryCache:
         """Read files into the index and return the files that are in it afterwards."""
         assert self._index is not None
         try:
-            self._index.update(files, self._override)
+            self._index.update(files)
             rows = [row for file in files if (row := self._index.row_of(file.path)) is not None]
         except IndexBusy:
             return []
@@ -135,7 +134,7 @@ class SummaryCache:
             return []
         found = self._index.summaries(rows)
         by_path = {file.path: file for file in files}
-        current = [row for row in rows if row.path in found and row.is_current(by_path[row.path], self._override)]
+        current = [row for row in rows if row.path in found and row.is_current(by_path[row.path])]
         self._cached.update({row.path: _Cached(by_path[row.path], found[row.path][0]) for row in current})
         return [by_path[row.path] for row in current]
 

@@ -97,7 +97,7 @@ def _insert_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
     with open(change.path, "rb") as file:
         reached = bool(file.read(SLOT_BYTES) == change.plan["new"].encode("latin-1"))
     old, temporary = int(change.plan["size"]), change.plan["temporary"]
-    new = old + SLOT_BYTES
+    new = old + int(change.plan.get("grows", SLOT_BYTES))
     for hidden in (temporary, second_name(temporary)):
         # After the exchange the temporary name is the old version, to which another program may have added lines.
         if not drop_second_name(change.path, hidden) and os.path.lexists(hidden):

@@ -1,7 +1,8 @@
 """Undo a change by making a new change of the same kind; no session file is ever shortened.
 
 To undo a rename or a label, an entry with the older text is appended; to undo a check out, an entry that makes the
-program resume at the older leaf. omp's title slot gets exactly its older bytes back, `updatedAt` included.
+program resume at the older leaf. omp's title slot gets exactly its older bytes back, `updatedAt` included; an inserted
+slot is removed.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ from functools import partial
 from msgspec import Struct
 
 from sessionbrowse.errors import CannotUndo, LostForGood, NoSuchChange
-from sessionbrowse.format.title_slot import SLOT_BYTES, slot_line
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.services.change.checkout import CheckoutPoint, write_checkout
 from sessionbrowse.services.change.label import label_of, write_label
-from sessionbrowse.services.change.rename import write_name, write_slot
+from sessionbrowse.services.change.rename import remove_slot, write_name, write_slot
 from sessionbrowse.services.transaction.bulk import Cancelled, FailedItem, ReportProgress, in_bulk
 from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, retried
 from sessionbrowse.services.transaction.change_context import ChangeContext
@@ -25,7 +25,7 @@ from sessionbrowse.services.undo.undo_files import FILE_UNDOERS, TakeBack
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.writer import opened
-from sessionbrowse.text import clean, iso_ms
+from sessionbrowse.text import clean
 
 _SAID = frozenset({"message", "custom_message", "compaction", "branch_summary", "context_edit", "reset_boundary"})
 
@@ -214,17 +214,10 @@ def _undo_rename(change: Change, context: ChangeContext, force: bool) -> ChangeR
             return write_name(file, older or "", context, origin, force=force)
         if file.first_bytes() != change.after["slot"].encode("latin-1"):
             raise CannotUndo(f"omp wrote the title of {file.name} since. To have the older name back, rename it.")
-        return write_slot(file, _older_slot(change, context), context, origin)
-
-
-def _older_slot(change: Change, context: ChangeContext) -> bytes:
-    """Return the bytes of the older slot; if the slot was inserted, a slot with the header's title."""
-    slot = change.before.get("slot")
-    if slot is not None and len(slot) == SLOT_BYTES:
-        return bytes(slot.encode("latin-1"))
-    title = change.before.get("name") or ""
-    source = change.before.get("source")
-    return slot_line(title, source if title and source in ("auto", "user") else None, iso_ms(context.now_ms()))
+        slot = change.before.get("slot")
+        if slot is None:
+            return remove_slot(file, older, context, origin, force=force)
+        return write_slot(file, slot.encode("latin-1"), context, origin)
 
 
 def _undo_label(change: Change, context: ChangeContext, force: bool) -> ChangeResult:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from sessionbrowse.agents import Marks, attribute
 from sessionbrowse.store.find.discover import TRANSCRIPT_SUFFIX, owner_by_name
 
 
-def agent_of_path(path: str, marks: Marks | None = None) -> str:
-    """Return the agent of a session file, judged by the names of its folders and by `marks` found in the file."""
+def agent_of_path(path: str, marks: Marks | None = None, declared: Sequence[str] = ()) -> str:
+    """Return the agent of a session file, judged by the names of its folders and by `marks` found in the file.
+
+    If neither tells, the first of the `declared` agents is returned.
+    """
     if path.endswith(TRANSCRIPT_SUFFIX) and not (marks and marks.agents):
         return "indusagi"
     owner = owner_by_name(path)
     folder = os.path.basename(os.path.dirname(path))
     in_store = os.path.basename(os.path.dirname(os.path.dirname(path))) == "sessions"
-    return attribute([owner] if owner else [], folder if in_store else "", marks or Marks())
+    return attribute([owner] if owner else declared, folder if in_store else "", marks or Marks())

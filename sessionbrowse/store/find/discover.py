@@ -85,9 +85,9 @@ class FoundFile(FileStamp, frozen=True, gc=False):
         """True if the file's path adds facts to its summary, such as "archived"; see `parent_links.placed`."""
         return self.parent_path is not None or self.hidden or self.archived or self.problem is not None
 
-    def agent(self, marks: Marks | None = None, override: str | None = None) -> str:
-        """Return the session's agent: the user's choice, else the agent whose marks are in the file, else `owner`."""
-        return override or (marks.agent() if marks is not None else None) or self.owner
+    def agent(self, marks: Marks | None = None) -> str:
+        """Return the session's agent: the agent whose marks are in the file, else `owner`."""
+        return (marks.agent() if marks is not None else None) or self.owner
 
     def place_of(self, agent: str) -> Place | None:
         """Return the place in which an agent would find the file, or None if it would not find it."""

@@ -36,11 +36,6 @@ class Scope(Struct, frozen=True, kw_only=True):
     hidden: bool = False
     archived: bool = False
 
-    @property
-    def override(self) -> str | None:
-        """The agent that the user says all given roots belong to."""
-        return self.agents[0] if self.roots and len(self.agents) == 1 else None
-
 
 class InDirectory(Protocol):
     """A session with a working directory."""
@@ -59,7 +54,7 @@ def real_surroundings() -> Surroundings:
 def find_places(around: Surroundings, roots: Sequence[str] = (), agents: Sequence[str] = ()) -> list[Place]:
     """Return the places in the given roots, or without roots the places of the given agents (default: of all agents).
 
-    If exactly one agent is given with roots, all sessions in the roots belong to that agent.
+    In roots, `agents` count only where neither the path nor the agents' own places tell whose the files are.
 
     Raises:
         NotFound: a root is not a directory, or an agent is none of the four.
@@ -203,6 +198,15 @@ def _stores_below(directory: str) -> list[str]:
     return [path for name in names for path in _sessions_directories(os.path.join(directory, name))]
 
 
+def holders_of(path: str, around: Surroundings) -> frozenset[str]:
+    """Return the agents that keep sessions where a file is, by the names of its folders and by the environment."""
+    real = os.path.realpath(path)
+    found = {place.agent for place in own_places(around, AGENTS) if real.startswith(os.path.realpath(place.root) + "/")}
+    named = owner_by_name(real)
+    has_omp_folder = is_omp_folder(os.path.basename(os.path.dirname(real)))
+    return frozenset(found | ({named} if named else set()) | ({"omp"} if has_omp_folder else set()))
+
+
 def _kinds(directory: str) -> list[str]:
     """Return the layouts (`PlaceKind`) of the session files in a directory, judged by its name and its content."""
     name = os.path.basename(directory)
@@ -222,9 +226,10 @@ def _kinds(directory: str) -> list[str]:
 def _owned(directory: str, kind: str, known: Sequence[Place], agents: Sequence[str]) -> list[Place]:
     """Return one place for each agent that may own a directory."""
     same = [place for place in known if _is_same(directory, place, kind)]
-    owners = list(agents) or list(dict.fromkeys(place.agent for place in same))
-    if not owners:
-        owners = [owner_by_name(directory) or _owner_by_files(directory, kind)]
+    named = owner_by_name(directory)
+    told = {place.agent for place in same} or ({named} if named else set())
+    # The place overrules `agents`: files of other agents are left out later, by name or marks.
+    owners = (told & set(agents)) or told or set(agents) or _agents_of_files(directory, kind)
     places = []
     for owner in sorted(owners, key=OWNER_ORDER.index):
         own = next((place for place in same if place.agent == owner), None)
@@ -256,12 +261,10 @@ def _agent_directory(directory: str, kind: str) -> str:
     return os.path.dirname(sessions)
 
 
-def _owner_by_files(directory: str, kind: str) -> str:
-    """Return the agent that wrote more than half of the first files, judged by content that only it writes; else pi."""
+def _agents_of_files(directory: str, kind: str) -> set[str]:
+    """Return pi, which leaves no marks and so owns all files without any, and the agents of the first files."""
     probe = Place("pi", directory, kind, ROOT_SOURCE)  # type: ignore[arg-type]
-    files = list(islice(discover([probe]), _SAMPLED_FILES))
-    owners = [file.agent(_marks(file.path)) for file in files]
-    return next((name for name in OWNER_ORDER if 2 * owners.count(name) > len(owners)), OWNER_ORDER[0])
+    return {"pi", *(file.agent(_marks(file.path)) for file in islice(discover([probe]), _SAMPLED_FILES))}
 
 
 def _marks(path: str) -> Marks | None:

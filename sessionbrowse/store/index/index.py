@@ -219,7 +219,6 @@ class Index:
     def update(
         self,
         files: Sequence[FoundFile],
-        override: str | None = None,
         *,
         tools: bool | None = None,
         may_fork: bool = False,
@@ -240,16 +239,16 @@ class Index:
             rows = [row for file in files if (row := self.row_of(file.path)) is not None]
             known = {row.path: row for row in rows}
             tools = self.has_tools if tools is None else tools
-            changed = [file for file in files if not _is_kept(known.get(file.path), file, override, tools)]
+            changed = [file for file in files if not _is_kept(known.get(file.path), file, tools)]
             dropped = list(gone)
             self._drop(dropped)
             total = sum(unread_bytes(known.get(file.path), file) for file in changed)
             if changed:
                 facts.set_tools(self.connection, tools)
             if changed and may_fork and total >= BULK_BYTES and len(self.shards()) < MAX_SHARDS:
-                self._update_in_bulk(changed, known, override, tools, progress)
+                self._update_in_bulk(changed, known, tools, progress)
             else:
-                self._update_one_by_one(changed, known, override, tools, progress, cancelled, total)
+                self._update_one_by_one(changed, known, tools, progress, cancelled, total)
             touched = [*dropped, *[known[file.path] for file in changed if file.path in known]]
             if any(row.shard for row in touched):
                 self._drop_empty_shards(touched)
@@ -258,7 +257,6 @@ class Index:
         self,
         changed: Sequence[FoundFile],
         known: dict[str, FileRow],
-        override: str | None,
         tools: bool,
         progress: Callable[[UpdateProgress], None],
         cancelled: Callable[[], bool],
@@ -278,11 +276,11 @@ class Index:
             old = known.get(file.path)
             row = None
             if old is not None and _may_have_grown(old, file) and bool(old.has_tools) == tools:
-                row = writer.growth(file, override, old, self.state(old), self.entry_parts(old))
+                row = writer.growth(file, old, self.state(old), self.entry_parts(old))
             if row is None:
                 if old is not None:
                     self._forget(old)
-                row = writer.whole(file, override, next_id)
+                row = writer.whole(file, next_id)
                 next_id += 1
             if row is not None:
                 run(_PUT, row)
@@ -294,7 +292,6 @@ class Index:
         self,
         changed: Sequence[FoundFile],
         known: dict[str, FileRow],
-        override: str | None,
         tools: bool,
         progress: Callable[[UpdateProgress], None],
     ) -> None:
@@ -309,7 +306,7 @@ class Index:
         done = read = 0
         total = sum(sizes.values())
         self._remove_stray_shards()
-        for name, rows in write_shards(self.directory, numbered, override, first_number, tools=tools):
+        for name, rows in write_shards(self.directory, numbered, first_number, tools=tools):
             number = numbers.setdefault(name, first_number + len(numbers))
             for row in rows:
                 done += 1
@@ -441,8 +438,8 @@ def discard_index(index: Index, error: Exception, note: Note) -> None:
         remove_files(index.directory)
 
 
-def _is_kept(row: FileRow | None, file: FoundFile, override: str | None, tools: bool) -> bool:
-    return row is not None and row.is_current(file, override) and bool(row.has_tools) >= tools
+def _is_kept(row: FileRow | None, file: FoundFile, tools: bool) -> bool:
+    return row is not None and row.is_current(file) and bool(row.has_tools) >= tools
 
 
 def _may_have_grown(row: FileRow, file: FoundFile) -> bool:

@@ -53,12 +53,12 @@ class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
     shard: int
     has_tools: int
 
-    def is_current(self, file: FoundFile, override: str | None) -> bool:
+    def is_current(self, file: FoundFile) -> bool:
         """Tell whether the file is the version that was read, and still belongs to the same agent."""
         if not self.has_stamp_of(file):
             return False
         # Most files have no marks, so most comparisons need no further call.
-        agent = file.agent(self.found_marks(), override) if self.marks or override else file.owner
+        agent = file.agent(self.found_marks()) if self.marks else file.owner
         return self.agent == agent or self.kind == TRANSCRIPT
 
     def found_marks(self) -> Marks | None:

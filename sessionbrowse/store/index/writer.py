@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,16 +46,12 @@ class Writer:
         self._tools = tools
         self._texts = [TextRows(connection, table) for table in TEXT_TABLES]
 
-    def whole(self, file: FoundFile, override: str | None, identity: int) -> Row | None:
+    def whole(self, file: FoundFile, identity: int) -> Row | None:
         """Read a file from its beginning and return its row; None if it cannot be read, or not be stored."""
-        found = read_for_index(
-            file.path, agent_of(file, override), self._take_text, tools=self._tools, restart=self._restart
-        )
+        found = read_for_index(file.path, file.agent, self._take_text, tools=self._tools, restart=self._restart)
         return self._keep(file, found, identity, self._shard, ())
 
-    def growth(
-        self, file: FoundFile, override: str | None, known: FileRow, packed_state: bytes | None, parts: Sequence[Part]
-    ) -> Row | None:
+    def growth(self, file: FoundFile, known: FileRow, packed_state: bytes | None, parts: Sequence[Part]) -> Row | None:
         """Read what was appended to a file and return its new row; None if it must be read from its beginning."""
         if packed_state is None:
             return None
@@ -67,7 +63,7 @@ class Writer:
             file.path,
             known.agent,
             known.found_marks() or Marks(),
-            agent_of(file, override),
+            file.agent,
             state,
             entries,
             self._take_text,
@@ -182,13 +178,8 @@ class TextRows:
         self._waiting.clear()
 
 
-def agent_of(file: FoundFile, override: str | None) -> Callable[[Marks], str]:
-    """Return a function that returns the agent of `file` for the marks found in it."""
-    return lambda marks: file.agent(marks if marks.agents else None, override)
-
-
 def write_shards(
-    directory: Path, files: Sequence[tuple[FoundFile, int]], override: str | None, numbers: int, *, tools: bool
+    directory: Path, files: Sequence[tuple[FoundFile, int]], numbers: int, *, tools: bool
 ) -> Iterator[tuple[str, list[Row | None]]]:
     """Read files into new shards in several processes; yield each shard's name with rows of `files`, as they come.
 
@@ -209,7 +200,7 @@ def write_shards(
             connection.execute("BEGIN")
             made.append((connection, Writer(connection, numbers, tools=tools), name))
         _, writer, name = made[0]
-        return [name, [writer.whole(files[index][0], override, files[index][1]) for index in chunk]]
+        return [name, [writer.whole(files[index][0], files[index][1]) for index in chunk]]
 
     def finish() -> None:
         for connection, _, name in made:

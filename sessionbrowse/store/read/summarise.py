@@ -29,8 +29,7 @@ PREVIEW_CHARACTERS = 72
 
 def summaries_of(
     files: list[FoundFile],
-    override: str | None,
-    make: Callable[[FoundFile, str | None], Summary | None] | None = None,
+    make: Callable[[FoundFile], Summary | None] | None = None,
     *,
     workers_for: Callable[[int], int] = one_worker,
 ) -> Iterator[Summary | None]:
@@ -39,24 +38,22 @@ def summaries_of(
     make = make or summarise_file
     if workers == 1:
         for file in files:
-            yield make(file, override)
+            yield make(file)
         return
 
     def work(chunk: list[int]) -> list[Summary | None]:
-        return [make(files[index], override) for index in chunk]
+        return [make(files[index]) for index in chunk]
 
     for summaries in fork_map(chunked([file.size for file in files]), work, workers):
         yield from summaries
 
 
-def summarise_file(file: FoundFile, override: str | None = None, *, texts: list[str] | None = None) -> Summary | None:
+def summarise_file(file: FoundFile, *, texts: list[str] | None = None) -> Summary | None:
     """Read one file into its summary; return None if it was deleted meanwhile.
 
     `texts` receives the texts of its user and assistant messages.
     """
-    summary = summarise_path(
-        file.path, lambda marks: file.agent(marks if marks.agents else None, override), texts=texts
-    )
+    summary = summarise_path(file.path, file.agent, texts=texts)
     return placed(summary, file) if summary is not None else None
 
 

@@ -368,6 +368,42 @@ def test_a_slot_is_inserted_only_into_a_file_that_nobody_uses(store: Store) -> N
     assert path.read_bytes()[SLOT_BYTES:] == before
 
 
+def test_only_omps_own_places_and_marks_let_a_slot_be_inserted(store: Store, tmp_path: Path) -> None:
+    """A slot makes a file unreadable for pi, so what pi may read gets none, whoever the user says it belongs to."""
+    (backup := tmp_path / "backup").mkdir()
+    lines = b"".join(line(value) for value in (header(), *CONVERSATION))
+    marked = lines + line(entry("mode_change", "00000009", "00000008", mode="plan"))
+    titled = lines.replace(b'"version":3', b'"version":3,"title":"old","titleSource":"auto"')
+    pi_store, omp_store = store.home / ".pi/agent/sessions/--w--", store.home / ".omp/agent/sessions/--w--"
+    store.environ["PI_CODING_AGENT_DIR"] = str(tmp_path / "shared")
+    shared = tmp_path / "shared/sessions"
+    for number, (folder, content, is_allowed) in enumerate(
+        [
+            (backup, lines, False),
+            (backup, marked, True),
+            (backup, titled, True),
+            (pi_store, lines, False),
+            (pi_store, marked, False),
+            (omp_store, lines, True),
+            (shared / "--w--", lines, False),
+            (shared / "--w--", marked, True),
+            (shared / "-w", lines, False),
+            (tmp_path / "other/sessions/-w", lines, True),
+        ]
+    ):
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{number}.jsonl"
+        path.write_bytes(content)
+        os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
+        if is_allowed:
+            rename(Target(str(path), "omp"), "n", context=store.context)
+            assert path.read_bytes()[SLOT_BYTES:] == content, path
+        else:
+            with pytest.raises(RefusedWrite, match="Nothing was changed"):
+                rename(Target(str(path), "omp"), "n", context=store.context)
+            assert path.read_bytes() == content, path
+
+
 def test_a_first_line_that_is_a_title_of_another_size_is_left_alone(store: Store) -> None:
     slot = {"type": "title", "v": 1, "title": "short", "updatedAt": "2026-08-13T08:00:00.000Z", "pad": ""}
     path = store.session("omp", head=[slot, header()], slot=None)

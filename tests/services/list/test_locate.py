@@ -28,6 +28,12 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "sessions"
 
 
+def put(folder: Path, *lines: bytes, name: str) -> Path:
+    """Write a session into a folder that is made if it is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return written(folder, *lines, name=name)
+
+
 @pytest.fixture
 def scope(store: Path) -> Scope:
     around = Surroundings(home=str(store.parent), environ={}, cwd=str(store))
@@ -92,11 +98,40 @@ def test_a_path_is_one_by_its_separator_or_suffix_and_need_not_lie_in_the_store(
     assert inside.place.root == str(store)
 
 
-def test_the_agent_that_the_user_names_counts(store: Path):
+@pytest.mark.parametrize("agent", ["pi", "omp", "atomic", "indusagi"])
+def test_the_agent_that_the_user_names_counts_only_where_neither_place_nor_marks_tell(
+    store: Path, tmp_path: Path, agent: str
+):
     around = Surroundings(home=str(store.parent), environ={}, cwd=str(store))
-    for agent in ("pi", "omp", "atomic", "indusagi"):
-        named = Scope(around=around, roots=(str(store),), agents=(agent,))
-        assert locate("omp-1", named).agent == agent
+    plain = put(tmp_path / "backup", header(id="plain"), name="plain.jsonl")
+    marked = put(tmp_path / "backup", slot() + header(id="marked"), name="marked.jsonl")
+    named = Scope(around=around, roots=(str(tmp_path / "backup"),), agents=(agent,))
+    assert [locate(ref, named).agent for ref in ("plain", str(plain))] == [agent, agent]
+    own = put(tmp_path / ".atomic/agent/sessions/--p--", header(id="own"), name="own.jsonl")
+    for reference, owner in (("marked", "omp"), (str(marked), "omp"), (str(own), "atomic")):
+        if agent == owner:
+            assert locate(reference, named).agent == owner
+        else:
+            with pytest.raises(NoSuchSession, match=f"is a session of {owner}, which --agent {agent} leaves out"):
+                locate(reference, named)
+
+
+def test_a_session_in_the_place_of_an_agent_that_is_left_out_is_refused_by_id_and_path(tmp_path: Path):
+    around = Surroundings(home=str(tmp_path), environ={"PI_CODING_AGENT_DIR": str(tmp_path / "x")}, cwd=str(tmp_path))
+    shared = put(tmp_path / "x/sessions/--p--", header(id="shared"), name="shared.jsonl")
+    for agent in ("pi", "omp", "atomic"):
+        assert locate("shared", Scope(around=around, agents=(agent,))).agent == agent
+    for reference in ("shared", str(shared)):
+        with pytest.raises(NoSuchSession, match="is a session of pi, which --agent indusagi leaves out"):
+            locate(reference, Scope(around=around, agents=("indusagi",)))
+
+
+def test_of_sessions_that_begin_alike_the_one_of_the_named_agent_is_meant(tmp_path: Path):
+    around = Surroundings(home=str(tmp_path), environ={}, cwd=str(tmp_path))
+    put(tmp_path / "backup", header(id="abc-1"), line({"type": "session_summary"}), name="1.jsonl")
+    put(tmp_path / "backup", slot() + header(id="abc-2"), name="2.jsonl")
+    scope = Scope(around=around, roots=(str(tmp_path / "backup"),), agents=("omp",))
+    assert locate("abc", scope).path.endswith("2.jsonl")
 
 
 HEADERS: list[tuple[str, bytes]] = [

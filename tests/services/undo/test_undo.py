@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.errors import CannotUndo, InUse
+from sessionbrowse.format.title_slot import SLOT_BYTES
 from sessionbrowse.services.change.checkout import checkout
 from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.rename import rename
@@ -56,15 +57,52 @@ def test_omps_slot_gets_its_older_bytes_back_exactly(store: Store) -> None:
     assert path.stat().st_mtime_ns == LONG_AGO_NS + 2_000_000
 
 
-def test_an_inserted_slot_stays_and_says_what_the_header_says(store: Store) -> None:
+def test_an_inserted_slot_is_removed_again_and_lines_added_since_stay(store: Store) -> None:
     path = store.session("omp", head=[header(title="from the header", titleSource="auto")], slot=None)
+    before = path.read_bytes()
     rename(target(path), "newer", context=store.context)
-    size = path.stat().st_size
+    rename(target(path), "newest", context=store.context)
+    label(target(path), "00000003", "mark", context=store.context)
     undo(context=store.context)
-    session = open_session(path)
-    assert (session.name, path.stat().st_size) == ("from the header", size)
-    assert session.title_slot is not None
-    assert session.title_slot.source == "auto"
+    with_labels = path.read_bytes()[SLOT_BYTES:]
+    assert with_labels.startswith(before)
+    undo(context=store.context)
+    assert path.read_bytes()[SLOT_BYTES:] == with_labels
+    undo(context=store.context)
+    assert path.read_bytes() == with_labels
+    assert open_session(path).name == "from the header"
+    (only,) = path.parent.glob(f"*{path.name}*")
+    assert only == path
+    with pytest.raises(CannotUndo, match="nothing to undo"):
+        undo(context=store.context)
+
+
+def test_an_inserted_slot_that_omp_wrote_since_is_left_alone(store: Store) -> None:
+    path = store.session("omp", slot=None)
+    rename(target(path), "newer", context=store.context)
+    content = path.read_bytes().replace(b"newer", b"other")
+    path.write_bytes(content)
+    with pytest.raises(CannotUndo, match="named again since"):
+        undo(context=store.context)
+    assert path.read_bytes() == content
+
+
+def test_a_removal_of_a_slot_that_was_cut_off_is_noticed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = store.session("omp", slot=None)
+    before = path.read_bytes()
+    rename(target(path), "newer", context=store.context)
+
+    def crash(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    for lost in ("rewrite_file", "noted"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"sessionbrowse.services.change.rename.{lost}", crash)
+            with pytest.raises(KeyboardInterrupt):
+                undo(context=store.context)
+    assert path.read_bytes() == before
+    with pytest.raises(CannotUndo, match="nothing to undo"):
+        undo(context=store.context)
 
 
 def test_the_older_label_comes_back_or_none(store: Store) -> None:
@@ -216,8 +254,8 @@ def test_an_undo_asks_like_the_change_itself(store: Store) -> None:
     assert open_session(path).labels == {}
 
 
-def test_no_undo_ever_makes_a_file_shorter(store: Store) -> None:
-    paths = [store.session(agent, slot=None if agent == "omp" else "x") for agent in ("pi", "omp", "atomic")]
+def test_no_undo_ever_takes_a_line_that_a_program_wrote(store: Store) -> None:
+    paths = [store.session(agent) for agent in ("pi", "omp", "atomic")]
     for path in paths:
         rename(target(path), "newer", context=store.context)
         label(target(path), "00000003", "mark", context=store.context)
@@ -228,5 +266,5 @@ def test_no_undo_ever_makes_a_file_shorter(store: Store) -> None:
         grown = [path.stat().st_size for path in paths]
         assert all(now >= before for now, before in zip(grown, sizes, strict=True))
         sizes = grown
-    assert [open_session(path).name for path in paths] == [None, None, None]
+    assert [open_session(path).name for path in paths] == [None, "old title", None]
     assert os.path.exists(store.state / "journal.jsonl")

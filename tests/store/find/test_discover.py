@@ -150,7 +150,6 @@ def test_a_shared_store_names_all_its_owners_in_order(tmp_path: Path):
     assert [place.agent for place in dashed.places] == ["pi", "omp", "atomic"]
     assert (dashed.agent(), relative.agent()) == ("pi", "omp")
     assert dashed.agent(Marks(frozenset({"atomic"}))) == "atomic"
-    assert dashed.agent(Marks(frozenset({"atomic"})), override="omp") == "omp"
     atomic = dashed.place_of("atomic")
     assert atomic is not None
     assert atomic.agent == "atomic"
@@ -340,22 +339,31 @@ def test_a_relative_root_and_one_with_a_tilde_are_understood(demo: Path, tmp_pat
         (HEADER, "--p--", "pi"),
     ],
 )
-def test_the_owner_of_a_nameless_root_is_told_by_its_files(tmp_path: Path, content: str, name: str, agent: str):
+def test_a_nameless_root_is_a_place_of_pi_and_of_the_agents_whose_marks_its_files_bear(
+    tmp_path: Path, content: str, name: str, agent: str
+):
     for number in range(3):
         write(tmp_path / f"copy/{name}/{number}.jsonl", content)
-    (place,) = find_places(surroundings(tmp_path), [str(tmp_path / "copy")])
-    assert (place.agent, place.kind) == (agent, "projects")
+    write(tmp_path / "copy/--q--/plain.jsonl")
+    places = find_places(surroundings(tmp_path), [str(tmp_path / "copy")])
+    assert [place.agent for place in places] == list(dict.fromkeys(("pi", agent)))
+    assert {place.kind for place in places} == {"projects"}
+    (plain,) = [file for file in discover(places) if file.path.endswith("plain.jsonl")]
+    assert plain.agent() == "pi"
 
 
 def test_a_flat_root_with_transcripts_belongs_to_indusagi(tmp_path: Path):
     write(tmp_path / "copy/s_1.ndjson", '{"schema":"indus/transcript@1","kind":"head"}\n')
-    (place,) = find_places(surroundings(tmp_path), [str(tmp_path / "copy")])
-    assert (place.agent, place.kind) == ("indusagi", "flat")
+    places = find_places(surroundings(tmp_path), [str(tmp_path / "copy")])
+    assert [(place.agent, place.kind) for place in places] == [("pi", "flat"), ("indusagi", "flat")]
 
 
-def test_an_agent_named_with_a_root_owns_it_and_alone_it_chooses_the_places(demo: Path, tmp_path: Path):
+def test_an_agent_named_with_a_root_owns_it_only_where_the_place_does_not_tell(demo: Path, tmp_path: Path):
     around = surroundings(tmp_path)
     (place,) = find_places(around, [str(demo / "pi")], ["atomic"])
+    assert place.agent == "pi"
+    write(tmp_path / "copy/--p--/1.jsonl")
+    (place,) = find_places(around, [str(tmp_path / "copy")], ["atomic"])
     assert place.agent == "atomic"
     assert {place.agent for place in find_places(around, agents=["omp", "pi"])} == {"pi", "omp"}
     with pytest.raises(NotFound, match="the agents are pi, omp, atomic, indusagi"):
