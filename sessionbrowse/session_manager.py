@@ -290,7 +290,10 @@ class SessionManager(SessionMover, SessionLists):
         internal: bool = False,
         workflow: dict[str, str] | None = None,
     ) -> str | None:
-        """Start a new session in the same directory, and return its path; the file is not written yet."""
+        """Start a new session in the same directory, and return its path; the file is not written yet.
+
+        pi's options object is passed as keyword arguments.
+        """
         header = _new_header(self.agent, self._cwd, self._environment, id, parent_session, internal, workflow)
         fresh = self._beginning(header, self.agent, self._dir, self._environment)
         self._memory, self._title_updated_at = fresh._memory, fresh._title_updated_at
@@ -384,6 +387,9 @@ def _new_header(
     internal: bool,
     workflow: dict[str, str] | None,
 ) -> EntryObject:
+    for name, value in (("id", id), ("parent_session", parent_session)):
+        if not isinstance(value, str | None):
+            raise TypeError(f"{name} must be str or None, not {type(value).__name__}")
     if id is not None and not ids.is_session_id(id):
         raise RefusedWrite(
             "A session's id holds letters, digits, '.', '_' and '-' only, and begins and ends with a letter or digit."

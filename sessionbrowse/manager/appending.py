@@ -15,6 +15,7 @@ from sessionbrowse.agents.change_plans import AppendLine, title_name
 from sessionbrowse.errors import NoSuchEntry, RefusedWrite
 from sessionbrowse.format import ids
 from sessionbrowse.format.title_slot import Source
+from sessionbrowse.manager.arguments import check_message, check_usage, checked_arguments
 from sessionbrowse.manager.context import current_system_message
 from sessionbrowse.manager.memory_session import EntryObject, memory_session_of, role_of
 from sessionbrowse.manager.reading import SessionReader
@@ -31,6 +32,7 @@ _PUT_BACK = frozenset({"session_info", "label"})
 """Entry types that leave the file's modification time unchanged, so that `--continue` picks the same session."""
 
 
+@checked_arguments
 class SessionAppender(SessionReader):
     """Adds entries below the leaf and moves the leaf; see `SessionManager`.
 
@@ -39,6 +41,8 @@ class SessionAppender(SessionReader):
         file).
         InUse: an omp may have the session open, which would stop saving; `force` on opening overrides that.
         WriteFailed: an I/O error occurred; the entry is neither in the file nor in memory.
+        TypeError, ValueError: an argument, which is named, has the wrong type, or is a value with which the programs
+        cannot list or open the session, such as a message that is no object, or NaN.
     """
 
     _title_updated_at: str
@@ -59,6 +63,8 @@ class SessionAppender(SessionReader):
 
         omp also stores None, and `configured`: the requested level, or `auto` (omp 16.1).
         """
+        if level is None and self.agent != "omp":
+            raise TypeError("level must be str, not None")
         fields: EntryObject = {"thinkingLevel": level}
         if self.agent == "omp":
             fields["configured"] = configured
@@ -69,11 +75,15 @@ class SessionAppender(SessionReader):
     ) -> str:
         """Record a change of model and return the entry's id.
 
-        omp writes one string `provider/id`, which may be passed as `provider` alone. `role` and `is_fallback` (a retry
-        chose the model) are written only by omp.
+        omp writes one string `provider/id`, which may be passed as `provider` alone, or, as in omp's own call, before
+        the role. `role` and `is_fallback` (a retry chose the model) are written only by omp.
         """
         if self.agent != "omp":
+            if model_id is None:
+                raise TypeError(f"model_id must be str, not None: {self.agent} writes provider and model separately")
             return self._append("model_change", {"provider": provider, "modelId": model_id})
+        if model_id is not None and role is None and "/" in provider:
+            role, model_id = model_id, None
         model = provider if model_id is None else f"{provider}/{model_id}"
         fields = {"model": model, **_given(role=role), "resolvedModelIsFallback": is_fallback}
         return self._append("model_change", fields)
@@ -97,8 +107,8 @@ class SessionAppender(SessionReader):
 
         If `first_kept_entry_id` is None, no earlier entry is kept. In the file, pi 0.87 then stores the new entry's own
         id and atomic stores null. Like pi (0.86), a pi session also gets a system message with prompt and tools. The
-        keyword arguments are omp's, which writes `from_hook` as `fromExtension`. atomic ignores a compaction whose
-        `details.strategy` is not `verbatim-lines`.
+        keyword arguments are omp's, which writes `from_hook` as `fromExtension`; omp's own order, with the short
+        summary second, is refused. atomic ignores a compaction whose `details.strategy` is not `verbatim-lines`.
         """
         entry_id = self._new_id()
         now = self._environment.now_ms()
@@ -132,7 +142,7 @@ class SessionAppender(SessionReader):
     def append_custom_message_entry(
         self,
         custom_type: str,
-        content: Json,
+        content: str | Sequence[Json],
         display: bool,
         details: Optional = UNSET,
         *,
@@ -158,13 +168,13 @@ class SessionAppender(SessionReader):
     def append_session_info(self, name: str) -> str:
         """Name the session and return the entry's id; an empty name clears it (not in indusagi).
 
-        pi replaces line ends by one space and trims the name (0.80); atomic and indusagi only trim it. omp has no such
-        entry: see `set_session_name`.
+        pi replaces line ends by one space and trims the name (0.80); atomic and indusagi only trim it. Unlike in the
+        programs, control characters, U+2028 and U+2029 become blanks. omp has no such entry: see `set_session_name`.
         """
         self._only("append_session_info", "pi", "atomic", "indusagi")
         return self._append("session_info", {"name": AGENTS[self.agent].clean_name(name)})
 
-    def append_label_change(self, target_id: str, label: str | None) -> str:
+    def append_label_change(self, target_id: str, label: str | None = None) -> str:
         """Set an entry's label, or clear it with None or "", and return the id of the new label entry.
 
         Raises:
@@ -217,17 +227,18 @@ class SessionAppender(SessionReader):
         self._only("append_message_to_branch", "omp")
         return self._append_aside("message", {"message": plain(message)}, parent_id)
 
-    def append_model_usage(self, usage: Json, parent_id: str | None) -> str:
+    def append_model_usage(self, usage: dict[str, Json], parent_id: str | None) -> str:
         """Record a model call that is not an answer, as a child of its cause; return the entry's id (omp 18).
 
         `usage` has the entry's own keys: `purpose`, `role`, `api`, `provider`, `model`, `usage`, `stopReason`, …
         """
         self._only("append_model_usage", "omp")
+        check_usage("usage", usage.get("usage"))
         if parent_id == self._memory.leaf:
             return self._append("model_usage", plain(usage))
         return self._append_aside("model_usage", plain(usage), parent_id)
 
-    def append_service_tier_change(self, service_tier: dict[str, str] | None) -> str:
+    def append_service_tier_change(self, service_tier: dict[str, str] | str | None) -> str:
         """Record the service tiers by provider family, and return the entry's id (omp)."""
         self._only("append_service_tier_change", "omp")
         return self._append("service_tier_change", {"serviceTier": service_tier})
@@ -264,6 +275,8 @@ class SessionAppender(SessionReader):
             RefusedWrite: the entry has no id, or an id that the session already has.
         """
         self._only("ingest_replicated_entry", "omp")
+        if not isinstance(entry.get("type"), str) or not isinstance(entry.get("parentId"), str | None):
+            raise TypeError("entry must have a type that is str, and a parentId that is str or None")
         entry_id = entry.get("id")
         if not isinstance(entry_id, str) or entry_id in self._memory.by_id:
             raise RefusedWrite("A replicated entry needs an id that the session does not have yet.")
@@ -292,6 +305,7 @@ class SessionAppender(SessionReader):
             self._title_updated_at = iso_ms(now)
             self._append("title_change", fields, now_ms=now)
             return True
+        file.check_title()
         self._append("title_change", fields, now_ms=now)
         file.set_title(title, source, iso_ms(now))
         self._memory.header |= {"title": title, "titleSource": source}
@@ -349,6 +363,8 @@ class SessionAppender(SessionReader):
         now_ms: float | None = None,
     ) -> str:
         """Add an entry to memory and to the file, below the leaf unless a parent is given; return its id."""
+        if kind == "message":
+            check_message(fields.get("message"), self.agent)
         now = self._environment.now_ms() if now_ms is None else now_ms
         file = self._file
         if file is not None and file.exists and file.changed():

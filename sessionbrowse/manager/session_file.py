@@ -135,6 +135,12 @@ class SessionFile:
         self._is_ours = True
         return Placed(appended.entry_id, parent_id, appended.left is None)
 
+    def check_title(self) -> None:
+        """Raise `RefusedWrite` if the file has no title slot and may not get one."""
+        with writer.opened(Target(self.path, self._agent.name)) as file:
+            if parse_slot(file.first_bytes()) is None:
+                refuse_slot(file, self._environment.around)
+
     def set_title(self, title: str, source: Source, updated_at: str) -> None:
         """Write omp's title slot: overwrite it, or insert it before the first line of a file without one.
 
@@ -152,7 +158,6 @@ class SessionFile:
             if parse_slot(file.first_bytes()) is not None:
                 writer.overwrite_slot(file, file.first_bytes(), new)
             else:
-                refuse_slot(file, self._environment.around)
                 pieces = _before(new, file.descriptor)
                 self._rewrite(file, pieces, under_lock=True)
             self._opened = None

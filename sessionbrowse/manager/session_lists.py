@@ -43,7 +43,7 @@ class SessionLists:
     @classmethod
     def list_all(
         cls,
-        session_dir: str | os.PathLike[str] | None = None,
+        session_dir: str | os.PathLike[str] | OnProgress | None = None,
         on_progress: OnProgress | None = None,
         cancelled: Cancelled = lambda: False,
         *,
@@ -51,7 +51,12 @@ class SessionLists:
         include_internal: bool = False,
         environment: Environment | None = None,
     ) -> Sessions:
-        """Return the sessions of every directory, or of one folder shared by several projects, newest first."""
+        """Return the sessions of every directory, or of one folder shared by several projects, newest first.
+
+        As in pi, `on_progress` may also be the first argument. It gets one `Progress` instead of two numbers.
+        """
+        if callable(session_dir):
+            session_dir, on_progress = None, session_dir
         environment = environment or Environment.real()
         found = cls.iterate_all(session_dir, agent=agent, include_internal=include_internal, environment=environment)
         return _collected(found, on_progress, cancelled, agent, environment)
