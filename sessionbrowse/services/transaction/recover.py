@@ -45,7 +45,7 @@ def recover_change(
 ) -> None:
     """Check if a pending change reached its file, and record the answer in the journal.
 
-    If the file cannot be read now, the change stays pending.
+    If the file cannot be read now, or the disk refuses to take the change back, the change stays pending.
     """
     look = LOOKS.get(str(change.plan.get("kind")))
     if look is None:
@@ -54,7 +54,8 @@ def recover_change(
     try:
         reached = look(context, change, moves)
     except (OSError, SessionBrowseError) as error:
-        if os.path.lexists(change.path) and not isinstance(error, NotASession):
+        is_refused = isinstance(error, OSError) and not isinstance(error, FileNotFoundError)
+        if is_refused or (os.path.lexists(change.path) and not isinstance(error, NotASession)):
             return
         reached = False
     if not let_old_go(context, moves):

@@ -10,11 +10,12 @@ import msgspec
 
 from sessionbrowse.errors import RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.transaction.move_together import Move, bring_back
+from sessionbrowse.services.transaction.move_together import Move
 from sessionbrowse.services.transaction.trash_directories import homes, items_of, own_name, own_trash, put_aside
 from sessionbrowse.store.read.archive import unpacked
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.write import replace_many, trash
+from sessionbrowse.store.write.copies import make_folder
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.let_go import OldVersion
 from sessionbrowse.store.write.moves import Moves, is_copy, is_same_file, rename
@@ -133,13 +134,32 @@ def _move_back(item: Trashed, moves: Moves) -> None:
             moves.note_hidden(item.item, item.original, item.item)
 
 
+def _bring_back(pairs: list[Move], moves: Moves) -> None:
+    """Move files back where nothing is in the way.
+
+    Raises:
+        OSError: the disk refused one of them; the next change tries again.
+    """
+    refused: OSError | None = None
+    for source, target in reversed(pairs):
+        try:
+            make_folder(os.path.dirname(source), os.path.dirname(target))
+            moves.move_back(source, target)
+        except (FileExistsError, RefusedWrite):
+            continue
+        except OSError as error:
+            refused = error
+    if refused is not None:
+        raise refused
+
+
 def moves_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
     """Tell whether a session was moved; if not, move the files that belong to it back."""
     pairs = _pairs(change)
     (source, target), inode = pairs[-1], change.plan.get("inode")
     is_left = inode is not None and os.path.lexists(target) and not trash.is_where_it_was(source, inode)
     if not is_left and not _is_moved(source, target, moves, inode):
-        bring_back(pairs, moves)
+        _bring_back(pairs, moves)
         return False
     for source, target in pairs:
         moves.finish(source, target)
@@ -154,7 +174,7 @@ def unpack_reached(context: ChangeContext, change: Change, moves: Moves) -> bool
     if os.path.lexists(change.plan["temporary"]):
         os.unlink(change.plan["temporary"])
     if not reached:
-        bring_back(_pairs(change), moves)
+        _bring_back(_pairs(change), moves)
         return False
     for source, target in _pairs(change):
         moves.finish(source, target)
@@ -195,7 +215,7 @@ def pack_again_reached(context: ChangeContext, change: Change, moves: Moves) -> 
             trash.forget(packed)
         change.plan["after"] = {"path": change.path, "unpacked": msgspec.to_builtins(unpacked)}
         return True
-    bring_back(_pairs(change), moves)
+    _bring_back(_pairs(change), moves)
     if packed is not None and packed.item is not None:
         _move_back(packed, moves)
     return False

@@ -7,6 +7,7 @@ gets a second name first, by which late lines are carried over. Only `remove_for
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -114,11 +115,7 @@ def put(path: str, homes: tuple[str, ...], moves: Moves, to_trash: Callable[[str
 
 
 def keep_access_of(original: str, item: str) -> None:
-    """Give a copy in a trash the owner and the access rights of its original.
-
-    Raises:
-        RefusedWrite: the owner cannot be kept. OSError, Unreadable: one of them is gone, or the disk refused.
-    """
+    """Give a copy in a trash the owner and the access rights of its original, or raise what `keep_access` raises."""
     with closing(open_regular(original)) as source, closing(open_regular(item)) as made:
         keep_access(made, source, original)
 
@@ -127,7 +124,7 @@ def _second_name(path: str, status: os.stat_result, moves: Moves) -> str | None:
     """Give a file a hidden second name, as `send2trash` may copy it and remove the original at once.
 
     Raises:
-        NoTrash: the disk cannot, and the file changed lately, so a program may be writing it.
+        NoTrash: the disk refused, or it cannot, and the file changed lately, so a program may be writing it.
     """
     if not stat.S_ISREG(status.st_mode):
         return None
@@ -135,6 +132,8 @@ def _second_name(path: str, status: os.stat_result, moves: Moves) -> str | None:
     try:
         os.link(path, second, follow_symlinks=False)
     except OSError as error:
+        if error.errno in (errno.EIO, errno.ENOSPC, errno.EROFS):
+            raise NoTrash(f"{clean(path)} cannot go to the system's trash ({_reason(error)}).") from error
         if time.time_ns() - status.st_mtime_ns < RECENT_MS * 1_000_000:
             raise NoTrash(
                 f"{clean(path)} changed lately, and its disk cannot link files, which makes a move to the system's "

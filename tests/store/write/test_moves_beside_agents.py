@@ -6,23 +6,26 @@ import errno
 import os
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
+from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.services.transaction.change import changing
 from sessionbrowse.store.read import archive as places
 from sessionbrowse.store.write import atomic_rename
 from sessionbrowse.store.write.moves import Moves, rename
 from sessionbrowse.store.write.whole_files import create_file
-from tests.faults.fault_injection import failing_disk, in_child, killed_before
+from tests.faults.fault_injection import failing_disk, fails_with, in_child, killed_before
 from tests.faults.fault_worlds import FILE_VERBS, World
 from tests.support.change_helpers import header, line, user
 from tests.support.file_helpers import own_system_trash
 
 SESSION = line(header()) + line(user("00000001", None, "one"))
 LATE = line(user("00000002", "00000001", "late"))
+MOST_CALLS = 30
 LATER = line(user("00000003", "00000002", "later"))
 
 
@@ -151,3 +154,30 @@ def test_a_file_at_the_path_of_a_packed_session_is_not_taken_for_it(tmp_path: Pa
     assert begun.read_bytes() == LATE
     (change,) = world.store.context.journal.changes().values()
     assert change.state == "failed"
+
+
+def test_a_recovery_that_the_disk_refuses_is_tried_again_by_the_next_change(tmp_path: Path) -> None:
+    verb, data = FILE_VERBS["archive omp"], tmp_path / "data"
+    world = World(tmp_path / "world", verb, data)
+    before = world.looks()
+    with failing_disk() as disk:
+        world.act()
+    last = [number for number, call in enumerate(disk.calls, 1) if call == "rename_to_free"][-1]
+    calls: list[str] = []
+    for at in range(1, MOST_CALLS + 1):
+        world = World(tmp_path / "world", verb, data)
+
+        def run(world: World = world) -> None:
+            with failing_disk(last, killed_before):
+                world.act()
+
+        assert in_child(run) == signal.SIGKILL
+        with failing_disk(at, fails_with(errno.EIO)) as refusing:
+            calls = refusing.calls
+            with suppress(SessionBrowseError, OSError), changing(world.store.context):
+                pass
+        with changing(world.store.context):
+            pass
+        assert world.looks() == before, (at, calls[at - 1 :][:1])
+        assert world.store.context.journal.pending() == []
+    assert len(calls) < MOST_CALLS, "every call was refused once"
