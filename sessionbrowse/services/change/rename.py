@@ -14,6 +14,7 @@ from sessionbrowse.agents.change_plans import AppendLine, InsertSlot, OverwriteS
 from sessionbrowse.agents.file_marks import HEAD_BYTES, marks_of_head
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line
+from sessionbrowse.model.session.records import BYTE_ORDER_MARK
 from sessionbrowse.services.transaction.change import (
     ChangeResult,
     Origin,
@@ -162,8 +163,11 @@ def refuse_slot(file: OpenedFile, around: Surroundings) -> None:
     """
     if file.session.title_slot is not None:
         raise RefusedWrite(f"The first line of {file.name} is a title of another size than omp's; it is left alone.")
+    first = os.pread(file.descriptor, HEAD_BYTES, 0)
+    if first.startswith(BYTE_ORDER_MARK):
+        raise RefusedWrite(f"{file.name} begins with a byte order mark, which omp could not read behind a title slot.")
     holders = holders_of(file.path, around)
-    marks = file.session.marks | marks_of_head(os.pread(file.descriptor, HEAD_BYTES, 0)).agents
+    marks = file.session.marks | marks_of_head(first).agents
     if holders != {"omp"} and ("omp" not in marks or (holders and "omp" not in holders)):
         raise RefusedWrite(
             f"{file.name} has no mark of omp, or is where another agent keeps sessions: with omp's title slot, that "

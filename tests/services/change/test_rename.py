@@ -382,6 +382,7 @@ def test_only_omps_own_places_and_marks_let_a_slot_be_inserted(store: Store, tmp
             (backup, lines, False),
             (backup, marked, True),
             (backup, titled, True),
+            (omp_store, b"\xef\xbb\xbf" + lines, False),
             (pi_store, lines, False),
             (pi_store, marked, False),
             (omp_store, lines, True),
@@ -399,7 +400,7 @@ def test_only_omps_own_places_and_marks_let_a_slot_be_inserted(store: Store, tmp
             rename(Target(str(path), "omp"), "n", context=store.context)
             assert path.read_bytes()[SLOT_BYTES:] == content, path
         else:
-            with pytest.raises(RefusedWrite, match="Nothing was changed"):
+            with pytest.raises(RefusedWrite, match="could not read"):
                 rename(Target(str(path), "omp"), "n", context=store.context)
             assert path.read_bytes() == content, path
 
