@@ -90,6 +90,34 @@ def test_an_agent_given_with_a_root_filters_and_says_only_whose_unmarked_files_a
     assert [row["agent"] for row in guessed + told] == ["pi", "atomic"]
 
 
+@pytest.mark.parametrize("agents", [("pi",), ("omp",), ("atomic",), ("indusagi",), ("pi", "omp")])
+def test_an_agent_leaves_sessions_out_and_never_makes_them_its_own(ask, agents):
+    flags = [word for agent in agents for word in ("--agent", agent)]
+    _, everything, _ = ask("list", "--hidden", "--json")
+    _, kept, _ = ask("list", "--hidden", "--json", *flags)
+    assert kept == [row for row in everything if row["agent"] in agents]
+    left_out = next(row for row in everything if row["agent"] not in agents and not row["problem"])
+    for reference in (left_out["id"], left_out["path"]):
+        status, _, error = ask("rename", reference, "name", *flags, parse=False)
+        assert status == 1
+        assert f"is a session of {left_out['agent']}, which --agent" in error
+
+
+def test_in_a_backup_of_several_agents_each_file_is_read_and_renamed_as_its_own(ask, tmp_path):
+    for number in range(4):
+        mode = {"type": "mode_change", "id": "m2", "parentId": "m1", "mode": "plan"}
+        write_session(tmp_path / "mix", f"o{number}", user("m1", None, "hi"), mode, name=f"{number}.jsonl")
+    pi = write_session(tmp_path / "mix", "pi", user("m1", None, "hi"), name="pi.jsonl")
+    before = pi.read_bytes()
+    _, rows, _ = ask("list", "--json", "--root", str(tmp_path / "mix"), roots=False)
+    assert sorted(row["agent"] for row in rows) == ["omp"] * 4 + ["pi"]
+    status, _, error = ask("rename", "pi", "x", "--root", str(tmp_path / "mix"), "--agent", "omp", roots=False)
+    assert (status, pi.read_bytes()) == (1, before)
+    assert "could not read it" in error
+    assert ask("rename", "pi", "x", "--root", str(tmp_path / "mix"), roots=False, parse=False)[0] == 0
+    assert pi.read_bytes().startswith(before)
+
+
 def test_without_a_root_the_places_of_the_named_agents_are_looked_at(capfdbinary, own_home):
     for agent in ("pi", "atomic"):
         write_session(own_home / f".{agent}/agent/sessions/--w--", agent, user("m1", None, "hi"))
