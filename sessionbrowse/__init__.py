@@ -3,12 +3,19 @@
 Names are imported when they are first used, so that `import sessionbrowse` costs nothing.
 """
 
-from __future__ import annotations
+import _signal  # type: ignore[import-not-found]
+import sys
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+# Ctrl+C during the program's imports ends it silently: an exception would print a traceback, and may crash extension
+# modules that are half set up. A script that imports the library keeps its own handling.
+_named = sys.orig_argv if sys.argv[:1] == ["-m"] else [path.rpartition("/")[2] for path in sys.argv[:1]]
+if "sessionbrowse" in _named and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
-from sessionbrowse.version import __version__
+from importlib import import_module  # noqa: E402
+from typing import TYPE_CHECKING  # noqa: E402
+
+from sessionbrowse.version import __version__  # noqa: E402
 
 if TYPE_CHECKING:
     from sessionbrowse.session_manager import CURRENT_SESSION_VERSION as CURRENT_SESSION_VERSION

@@ -44,6 +44,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     from sessionbrowse.errors import SessionBrowseError
 
     is_program = argv is None
+    if is_program:
+        from sessionbrowse.cli.interrupts import interrupts_end_at_once
+
+        interrupts_end_at_once()
     words = sys.argv[1:] if argv is None else argv
     has_output = sys.stdout is not None
     if not has_output or sys.stdin is None or sys.stderr is None:
@@ -78,6 +82,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("sessionbrowse: " + "\n".join(clean_lines(error.sentence)), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
+        if argv is None:
+            from sessionbrowse.cli.interrupts import end_interrupted
+
+            end_interrupted()
         return 130
     except OSError as error:
         is_output = not _is_written()

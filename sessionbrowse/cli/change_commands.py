@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from sessionbrowse.cli import output
+from sessionbrowse.cli.interrupts import interrupts_clean_up
 from sessionbrowse.cli.parser import scope_of
 from sessionbrowse.cli.references import find, find_target, find_targets
 from sessionbrowse.errors import InUse, NoSuchChange, NotFound, RefusedWrite
@@ -44,7 +45,7 @@ C = TypeVar("C", bound=ChangeResult)
 def run_rename(arguments: argparse.Namespace) -> int:
     """Run `rename`: append one line to the file; for omp overwrite the file's first line."""
     target = find_target(arguments)
-    with _naming_force():
+    with _changing():
         renamed = rename(target, arguments.name, clear=arguments.clear, force=arguments.force)
     _say(arguments, renamed, f'named "{clean(renamed.name)}"' if renamed.name else "no name")
     return 0
@@ -53,7 +54,7 @@ def run_rename(arguments: argparse.Namespace) -> int:
 def run_label(arguments: argparse.Namespace) -> int:
     """Run `label`: append one line to the file."""
     target = find_target(arguments)
-    with _naming_force():
+    with _changing():
         labelled = label(target, arguments.entry, arguments.text, clear=arguments.clear, force=arguments.force)
     shown = f'labelled "{clean(labelled.label)}"' if labelled.label else "no label"
     _say(arguments, labelled, f"{labelled.entry_id}: {shown}")
@@ -63,7 +64,7 @@ def run_label(arguments: argparse.Namespace) -> int:
 def run_checkout(arguments: argparse.Namespace) -> int:
     """Run `checkout`: append one line to the file, and print the text of a user message to send again."""
     target = find_target(arguments)
-    with _naming_force():
+    with _changing():
         checked_out = checkout(target, arguments.entry, force=arguments.force)
     _say(arguments, checked_out, f"resumes at {checked_out.at or 'its start'}")
     if not arguments.json and checked_out.text is not None:
@@ -74,7 +75,8 @@ def run_checkout(arguments: argparse.Namespace) -> int:
 def run_fork(arguments: argparse.Namespace) -> int:
     """Run `fork`: print the path of the new session file."""
     located = find(arguments)
-    forked = fork(located.path, located.agent, located.place, at=arguments.at, cwd=arguments.cwd)
+    with interrupts_clean_up():
+        forked = fork(located.path, located.agent, located.place, at=arguments.at, cwd=arguments.cwd)
     _notes(forked)
     if arguments.json:
         output.print_json(_document(forked))
@@ -149,7 +151,7 @@ def run_relocate(arguments: argparse.Namespace) -> int:
     scope = _whole_scope(arguments)
     if arguments.new is None:
         return _print_candidates(arguments, scope)
-    with _naming_force():
+    with _changing():
         moved = relocate(arguments.old, arguments.new, scope, dry_run=arguments.dry_run, force=arguments.force)
     _notes(moved)
     if arguments.json:
@@ -174,7 +176,7 @@ def run_undo(arguments: argparse.Namespace) -> int:
                 (row.undo_id, parse_time(row.time), row.verb, _what(row), row.path, row.agent) for row in rows
             )
         return 0
-    with _naming_force():
+    with _changing():
         undone = _naming_list("undo", lambda: undo(arguments.id, force=arguments.force))
     for sentence in undone.failed:
         output.note(sentence)
@@ -209,7 +211,7 @@ def _each(
     """Change items one after another; print each failure and continue with the other items."""
 
     def forced(item: T, context: ChangeContext, group: str | None) -> C:
-        with _naming_force():
+        with _changing():
             return change(item, context, group)
 
     bulk = in_bulk(items, forced)
@@ -284,10 +286,11 @@ def _document(changed: ChangeResult) -> dict[str, Any]:
 
 
 @contextmanager
-def _naming_force() -> Iterator[None]:
-    """Add a hint on `--force` to the error for a session that may be in use."""
+def _changing() -> Iterator[None]:
+    """Make a change: Ctrl+C cleans up, and the error for a session that may be in use gets a hint on `--force`."""
     try:
-        yield
+        with interrupts_clean_up():
+            yield
     except InUse as error:
         raise InUse(f"{error.sentence} --force does it anyway.") from error
 
