@@ -127,7 +127,7 @@ def _carry_out(
         plan={"kind": "moves", "moves": [list(move) for move in moves], "inode": os.lstat(was).st_ino},
     )
     made = Moves(change.id)
-    with recovering(context, change):
+    with recovering(context, change, made):
         move_all(moves, made)
     notes = noted(context, change, {"path": path}, None, made)
     # The archive folder stays if it contains other sessions.

@@ -27,7 +27,13 @@ from sessionbrowse.services.transaction.change import (
     usage_at,
 )
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.transaction.trash_directories import deleted_at, homes, items_of, own_name, own_trash
+from sessionbrowse.services.transaction.trash_directories import (
+    deleted_at,
+    items_of,
+    own_name,
+    own_trash,
+    put_in_systems,
+)
 from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import Target, admitted, shown_name
@@ -128,7 +134,7 @@ def delete(
             },
         )
         moves = Moves(change.id)
-        with recovering(context, change):
+        with recovering(context, change, moves):
             trashed = take_away(plan, into, moves, change, context, to_trash)
         after = {"into": into, "items": [msgspec.to_builtins(item) for item in trashed]}
         notes = noted(context, change, after, None, moves)
@@ -174,7 +180,7 @@ def take_away(
                 name, now = own_name(change, path), deleted_at(context)
                 gone.append(trash.put_in_own(path, own_trash(context), moves, name=name, deleted_at=now))
             else:
-                gone.append(trash.put(path, homes(context), moves, to_trash))
+                gone.append(put_in_systems(path, change, context, moves, to_trash))
         except (RefusedWrite, WriteFailed) as error:
             left = _bring_back(gone, moves)
             if left:

@@ -65,7 +65,7 @@ def _restored(change: Change, back: list[Trashed], notes: list[str], context: Ch
         "restore", change.agent, change.path, session_id=change.session_id, undoes=change.id, plan={"kind": "restore"}
     )
     moves = Moves(new.id)
-    with recovering(context, new):
+    with recovering(context, new, moves):
         _bring_back(back, moves)
     notes += noted(context, new, {"paths": [item.original for item in back]}, None, moves)
     paths = tuple(item.original for item in reversed(back))

@@ -108,7 +108,7 @@ def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
         },
     )
     made = Moves(new.id)
-    with recovering(context, new):
+    with recovering(context, new, made):
         if packed is not None:
             trash.take_back(packed, made, keep_info=True)
         move_all(moves, made)

@@ -242,15 +242,17 @@ def begin(
 
 
 @contextmanager
-def recovering(context: ChangeContext, change: Change) -> Iterator[None]:
+def recovering(context: ChangeContext, change: Change, moves: Moves | None = None) -> Iterator[None]:
     """Make a change in the `with` block; if that fails, record in the journal whether it reached the file."""
     try:
         yield
     except SessionBrowseError as error:
         recover_change(context, change, error.sentence)
+        let_old_go(context, moves)
         raise
     except OSError as error:
         recover_change(context, change, error.strerror or str(error))
+        let_old_go(context, moves)
         raise
 
 

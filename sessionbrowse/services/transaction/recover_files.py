@@ -61,17 +61,21 @@ def trash_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
 def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Moves) -> Trashed | None:
     """Return an item with its place in a trash; None if it is still where it was, and an unfinished copy is removed."""
     original, second = wanted.original, moves.aside(wanted.original)
-    own_place = os.path.join(own_trash(context), "files", own_name(change, original))
+    name = own_name(change, original)
+    own = (own_trash(context), homes(context)[0])
     found = trash.find(wanted, homes(context))
-    found = found or trash.find_in_own(wanted, own_trash(context), own_name(change, original))
+    for directory in own:
+        found = found or trash.find_in_own(wanted, directory, name)
     if found is None and not os.path.lexists(original) and os.path.lexists(second) and os.lstat(second).st_nlink == 1:
         rename(second, original)
     if trash.is_where_it_was(original, wanted.inode):
         trash.drop_second_name(original, second)
-        moves.move_back(original, own_place)
-        if found is not None and found.item != own_place:
-            trash.forget_second(found)
-        elif found is not None:
+        for directory in own:
+            moves.move_back(original, os.path.join(directory, "files", name))
+        if found is not None and found.item is not None:
+            # The original of a folder may be half removed already, so what it misses comes from the copy.
+            if os.path.lexists(found.item) and not trash.drop_second_name(original, found.item):
+                moves.old_versions.append(OldVersion(found.item, original))
             trash.forget(found)
         trash.forget_stray(original, homes(context))
         return None
@@ -82,6 +86,7 @@ def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Mov
             moves.old_versions.append(OldVersion(second, found.item))
     elif found is None and os.path.lexists(second):
         os.unlink(second)  # the item has another name, which its trash did not tell
+    trash.forget_stray(original, homes(context))
     return found or wanted
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from sessionbrowse.config import data_dir
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.journal import Change
-from sessionbrowse.store.write.moves import Moves
+from sessionbrowse.store.write.moves import Moves, is_on_other_disk
 from sessionbrowse.store.write.trash import NoTrash, Trashed
 
 _LONGEST_NAME = 255
@@ -49,10 +50,38 @@ def put_aside(path: str, change: Change, context: ChangeContext, moves: Moves) -
         WriteFailed: the disk failed; the message says where each file is.
     """
     try:
-        return trash.put(path, homes(context), moves)
+        return put_in_systems(path, change, context, moves, trash.system_trash)
     except NoTrash:
         name = own_name(change, path)
         return trash.put_in_own(path, own_trash(context), moves, name=name, deleted_at=deleted_at(context))
+
+
+def put_in_systems(
+    path: str, change: Change, context: ChangeContext, moves: Moves, to_trash: Callable[[str], None]
+) -> Trashed:
+    """Move a file or folder to the system's trash.
+
+    `send2trash` would copy to a home trash on another disk, and remove an original that another program may have
+    replaced meanwhile; so such an item is moved there as to our own trash, which has the same form.
+
+    Raises:
+        NoTrash: no trash accepts the item; nothing was changed.
+        WriteFailed: the item is neither at its old path nor in a trash.
+    """
+    home = homes(context)[0]
+    files = os.path.join(home, "files")
+    if to_trash is trash.system_trash and _is_for_home_trash(path) and is_on_other_disk(path, files, change.id):
+        name = own_name(change, path)
+        return trash.put_in_own(path, home, moves, name=name, deleted_at=deleted_at(context))
+    return trash.put(path, homes(context), moves, to_trash)
+
+
+def _is_for_home_trash(path: str) -> bool:
+    """Tell whether the specification wants the home trash for an item: it is on the disk of the home directory."""
+    try:
+        return os.lstat(path).st_dev == os.stat(os.path.expanduser("~")).st_dev
+    except OSError:
+        return False
 
 
 def deleted_at(context: ChangeContext) -> str:

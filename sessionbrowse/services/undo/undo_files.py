@@ -39,7 +39,7 @@ def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
         plan={"kind": "trash", "items": [trash.identity(path) for path in (*plan.companions, plan.path)]},
     )
     moves = Moves(new.id)
-    with recovering(context, new):
+    with recovering(context, new, moves):
         try:
             gone = take_away(plan, into, moves, new, context, trash.system_trash)
         except NoTrash:

@@ -168,13 +168,14 @@ def remove(path: str) -> None:
             os.unlink(path)
 
 
-def files_below(path: str) -> Iterator[str]:
-    """Yield the regular files of a folder at any depth."""
-    for here, _, names in os.walk(path):
-        for name in names:
+def files_below(path: str, *, links: bool = False) -> Iterator[str]:
+    """Yield the regular files of a folder at any depth, on request the links too."""
+    for here, folders, names in os.walk(path):
+        for name in (*names, *folders):
             file = os.path.join(here, name)
             with suppress(OSError):
-                if stat.S_ISREG(os.lstat(file).st_mode):
+                mode = os.lstat(file).st_mode
+                if stat.S_ISREG(mode) or (links and stat.S_ISLNK(mode)):
                     yield file
 
 

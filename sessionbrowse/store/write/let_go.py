@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.read.content import BLOCK_BYTES, closing, file_blocks, open_regular
-from sessionbrowse.store.write.copies import append_bytes, copy, files_below
+from sessionbrowse.store.write.copies import append_bytes, copy, files_below, make_folder
 from sessionbrowse.store.write.in_use import RECENT_MS, holders, running
 
 WAIT_S = 2.0
@@ -131,9 +131,10 @@ def _let_folder_go(old: OldVersion, wait_s: float) -> bool:
     if not os.path.isdir(old.heir):
         return False
     deadline = time.monotonic() + wait_s
-    for path in list(files_below(old.hidden)):
+    for path in list(files_below(old.hidden, links=True)):
         heir = os.path.join(old.heir, os.path.relpath(path, old.hidden))
         if not os.path.lexists(heir):
+            make_folder(os.path.dirname(heir), os.path.dirname(path))
             copy(path, heir)
         if not let_go(OldVersion(path, heir), max(0.0, deadline - time.monotonic())):
             return False

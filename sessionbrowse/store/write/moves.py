@@ -51,12 +51,18 @@ class Moves:
                 raise
         else:
             return
+        was = os.lstat(source)
         size = self._copy(source, target)
         try:
             rename(source, self.aside(source))
         except OSError:
             self.move_back(source, target)
             raise
+        if not os.path.samestat(os.lstat(self.aside(source)), was):
+            rename(self.aside(source), source)
+            if os.lstat(target).st_size == size:
+                remove(target)  # a copy of what another program replaced
+            raise OSError(errno.ESTALE, "another program replaced it meanwhile", source)
         self.old_versions.append(OldVersion(self.aside(source), target, size, size))
 
     def move_back(self, source: str, target: str) -> None:
@@ -174,6 +180,18 @@ class Moves:
                 self._note(self._withdrawn(target), source)
             raise
         return size
+
+
+def is_on_other_disk(path: str, folder: str, change_id: str) -> bool:
+    """Tell whether a rename into a folder, which is made if it is missing, would leave the disk or bind mount."""
+    nothing = hidden_beside(path, change_id, "tmp")
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        # Linux compares the disks before it looks for the file, so a name that nothing has is enough.
+        os.rename(nothing, os.path.join(folder, os.path.basename(nothing)))
+    except OSError as error:
+        return error.errno == errno.EXDEV
+    return False
 
 
 def is_same_file(first: str, second: str) -> bool:

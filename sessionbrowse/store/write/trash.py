@@ -234,7 +234,10 @@ def forget_stray(original: str, homes: tuple[str, ...]) -> None:
 
 
 def _is_beginning(item: str, original: str) -> bool:
-    """Tell whether a trashed file is an unfinished copy: all its bytes stand in the original too."""
+    """Tell whether a trashed file or folder is an unfinished copy: all its bytes stand in the original too."""
+    if os.path.isdir(item) and os.path.isdir(original):
+        files = list(files_below(item))
+        return all(_is_beginning(file, os.path.join(original, os.path.relpath(file, item))) for file in files)
     try:
         with closing(open_regular(item)) as first, closing(open_regular(original)) as second:
             return same_bytes(first, 0, second, 0) == os.fstat(first).st_size
