@@ -9,9 +9,10 @@ import msgspec
 from msgspec import UNSET
 
 from sessionbrowse.agents.change_plans import AppendLine
-from sessionbrowse.errors import NotASession, SessionBrowseError
+from sessionbrowse.errors import NotASession, RefusedWrite, SessionBrowseError
 from sessionbrowse.format.title_slot import SLOT_BYTES
 from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.services.transaction.plan_check import SHAPE_ERRORS, is_damaged
 from sessionbrowse.services.transaction.recover_files import FILE_LOOKS
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write import let_go, writer
@@ -22,16 +23,31 @@ from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.trash import drop_second_name
 from sessionbrowse.store.write.whereabouts import now_at
 from sessionbrowse.store.write.whole_files import second_name
+from sessionbrowse.text import clean
+
+DAMAGED_RECORD = "its record in the journal is damaged"
 
 
 def recover_all(context: ChangeContext) -> None:
-    """Complete or take back the changes that were interrupted, and let go of old versions; hold the lock."""
-    for change in context.journal.pending():
+    """Complete or take back the changes that were interrupted, and let go of old versions; hold the lock.
+
+    Raises:
+        RefusedWrite: records are damaged; they are set aside, and the next change goes on without them.
+    """
+    pending = context.journal.pending()
+    for change in pending:
         recover_change(context, change)
     for old in context.journal.kept():
         heir = now_at(context.journal, old.heir)
         if is_hidden_name(old.hidden) and let_go.let_go(msgspec.structs.replace(old, heir=heir), 0.0):
             context.journal.let_go(old)
+    changes = context.journal.changes()
+    odd = [change for change in pending if changes[change.id].reason == DAMAGED_RECORD]
+    if odd:
+        raise RefusedWrite(
+            f"The journal {clean(context.journal.path)} has a damaged record of an interrupted {clean(odd[0].verb)} "
+            f"({clean(odd[0].path)}). It is set aside, and nothing was changed; check that file, then try again."
+        )
 
 
 def let_old_go(context: ChangeContext, moves: Moves | None) -> bool:
@@ -45,10 +61,14 @@ def recover_change(
 ) -> None:
     """Check if a pending change reached its file, and record the answer in the journal.
 
-    If the file cannot be read now, or the disk refuses to take the change back, the change stays pending.
+    If the file cannot be read now, or the disk refuses to take the change back, the change stays pending. A damaged
+    record is recorded as one of a failed change.
     """
     look = LOOKS.get(str(change.plan.get("kind")))
     if look is None:
+        return
+    if is_damaged(change, context.journal.changes().get(change.undoes or "")):
+        context.journal.failed(change, DAMAGED_RECORD)
         return
     moves = Moves(change.id)
     try:
@@ -58,6 +78,9 @@ def recover_change(
         if is_refused or (os.path.lexists(change.path) and not isinstance(error, NotASession)):
             return
         reached = False
+    except SHAPE_ERRORS:
+        context.journal.failed(change, DAMAGED_RECORD)
+        return
     if not let_old_go(context, moves):
         return
     if reached:

@@ -21,6 +21,7 @@ from sessionbrowse.services.change.rename import remove_slot, write_name, write_
 from sessionbrowse.services.transaction.bulk import Cancelled, FailedItem, ReportProgress, in_bulk
 from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, retried
 from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.services.transaction.plan_check import SHAPE_ERRORS, is_damaged
 from sessionbrowse.services.undo.undo_files import FILE_UNDOERS, TakeBack
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Change
@@ -149,12 +150,19 @@ def undoable(context: ChangeContext | None = None) -> list[Undoable]:
             verb=changes[0].verb,
             agent=changes[0].agent,
             path=changes[0].path,
-            summary=UNDOERS[changes[0].verb].summary(changes[0]),
+            summary=_summary(changes[0]),
             group=changes[0].group,
             count=len(changes),
         )
         for undo_id, changes in rows.items()
     ]
+
+
+def _summary(change: Change) -> str:
+    try:
+        return UNDOERS[change.verb].summary(change)
+    except SHAPE_ERRORS:
+        return "(damaged record)"
 
 
 def _choose(context: ChangeContext, change_id: str | None) -> list[Change]:
@@ -191,12 +199,22 @@ def _named(changes: dict[str, Change], change_id: str) -> Change:
 def _take_back(change: Change, context: ChangeContext, force: bool) -> ChangeResult:
     with changing(context):
         try:
-            return UNDOERS[change.verb].take_back(change, context, force)
+            if is_damaged(change):
+                raise LostForGood(*_damaged(change))
+            try:
+                return UNDOERS[change.verb].take_back(change, context, force)
+            except SHAPE_ERRORS as error:
+                raise LostForGood(*_damaged(change)) from error
         except LostForGood as error:
             # A change that is not recorded as lost would stay the last one for ever, and block the undo of earlier
             # changes.
             context.journal.lost(change, error.sentence)
             raise
+
+
+def _damaged(change: Change) -> tuple[str, str]:
+    named = f"The record of the {clean(change.verb)} {clean(change.id)} in the journal"
+    return f"{named} is damaged, so it cannot be undone.", "have damaged records in the journal."
 
 
 def _undo_rename(change: Change, context: ChangeContext, force: bool) -> ChangeResult:

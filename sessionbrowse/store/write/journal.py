@@ -6,8 +6,10 @@ added, never changed.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import stat
 from collections.abc import Callable
 from typing import Any
 
@@ -186,6 +188,8 @@ class Journal:
         """Return the records that were added since the last call, here or by another sessionbrowse."""
         try:
             with open(self.path, "rb", opener=_open_at_once) as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise OSError(errno.EINVAL, "it is not a file; move it away")
                 if file.seek(0, os.SEEK_END) < self._read_to:
                     self._changes, self._kept, self._read_to = {}, {}, 0
                 file.seek(self._read_to)
@@ -194,7 +198,8 @@ class Journal:
             self._changes, self._kept, self._read_to = {}, {}, 0
             return []
         except OSError as error:
-            raise RefusedWrite(f"The journal {clean(self.path)} cannot be read: {error.strerror}.") from error
+            reason = error.strerror or str(error)
+            raise RefusedWrite(f"The journal {clean(self.path)} cannot be read: {reason}.") from error
         whole = added[: added.rfind(b"\n") + 1]
         self._read_to += len(whole)
         records = []
@@ -211,21 +216,23 @@ class Journal:
         kind, change = record.get("record"), found.get(str(record.get("id")))
         try:
             if kind == "begin":
-                change = msgspec.convert(record, Change)
-                found[change.id] = change
+                begun = msgspec.convert(record, Change)
+                # A line that is there twice must not make a change pending again.
+                found.setdefault(begun.id, msgspec.structs.replace(begun, state="pending"))
             elif kind == "done" and change is not None:
                 left = msgspec.convert(record.get("left"), Fingerprint | None)
-                found[change.id] = msgspec.structs.replace(change, state="done", after=record["after"], left=left)
+                after = msgspec.convert(record["after"], dict[str, Json])
+                found[change.id] = msgspec.structs.replace(change, state="done", after=after, left=left)
                 if change.undoes in found:
                     taken_back = msgspec.structs.replace(found[change.undoes], undone_by=change.id)
                     found[change.undoes] = taken_back
             elif kind == "failed" and change is not None:
-                found[change.id] = msgspec.structs.replace(change, state="failed", reason=record.get("reason"))
+                found[change.id] = msgspec.structs.replace(change, state="failed", reason=str(record.get("reason")))
             elif kind == "kept":
                 old = msgspec.convert(record, OldVersion)
                 self._kept[old.hidden] = old
             elif kind == "let go":
-                self._kept.pop(record["hidden"], None)
+                self._kept.pop(str(record["hidden"]), None)
             elif kind == "lost" and change is not None:
                 found[change.id] = msgspec.structs.replace(change, lost=str(record.get("reason")))
         except (msgspec.ValidationError, KeyError):
