@@ -26,9 +26,11 @@ MAX_REDUCED_BYTES = 4 * 1024 * 1024
 """Size in bytes at which the record is closed early."""
 
 # Matches text without brackets, including short strings; `bytes.find` skips long strings faster than a pattern.
-_FLAT = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]{0,512}+(?:\\.[^"\\]{0,512}+){0,64}+")*+', re.DOTALL)
-_STRING_BODY = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+# Possessive groups are matched wrongly before Python 3.11.5, so no pattern has one.
+_FLAT = re.compile(rb'(?:[^"\[\]{}]+|"[^"\\]{0,512}(?:\\.[^"\\]{0,512}){0,64}")*', re.DOTALL)
+_STRING_BODY = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+# Only for text without escaped quotes.
+_STRING = re.compile(rb'"[^"]*"')
 _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 # Maps each bracket to the signed byte, +1 or -1, by which it changes the depth.
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
@@ -135,7 +137,7 @@ class BigLine:
 
         This is fast, because only brackets are counted.
         """
-        structure = _STRING.sub(b"", piece[at:])
+        structure = _STRING.sub(b"", _without_escaped_quotes(piece[at:]))
         quote = structure.find(b'"')
         open_string = b"" if quote < 0 else structure[quote + 1 :]
         brackets = structure[: quote if quote >= 0 else None].translate(_STEPS, _NO_BRACKETS)
@@ -186,7 +188,7 @@ class BigLine:
         """Close the innermost container after its last whole member, and skip its other members."""
         end = self._ends[-1]
         # Strings are masked by letters of the same length, so every comma that is left separates members.
-        masked = _STRING.sub(lambda string: b"x" * len(string[0]), bytes(self._out[end:]))
+        masked = _STRING.sub(lambda string: b"x" * len(string[0]), _without_escaped_quotes(bytes(self._out[end:])))
         comma = masked.rfind(b",")
         del self._out[end + max(0, comma) :]
         self._skip_depth = self._depth
@@ -252,7 +254,7 @@ def is_deep(line: bytes) -> bool:
     """Tell whether a JSON value is nested deeper than `MAX_DEPTH`; this is fast for values with few brackets."""
     if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
         return False
-    steps = memoryview(_STRING.sub(b"", line).translate(_STEPS, _NO_BRACKETS)).cast("b")
+    steps = memoryview(_STRING.sub(b"", _without_escaped_quotes(line)).translate(_STEPS, _NO_BRACKETS)).cast("b")
     return max(accumulate(steps), default=0) > MAX_DEPTH
 
 
@@ -261,6 +263,11 @@ def without_deepest(line: bytes) -> bytes:
     big = BigLine(whole=True)
     big.feed(line)
     return big.reduced()
+
+
+def _without_escaped_quotes(text: bytes) -> bytes:
+    """Return JSON text, which does not begin within an escape, with its escaped quotes and backslashes masked."""
+    return text.replace(b"\\\\", b"__").replace(b'\\"', b"__") if b"\\" in text else text
 
 
 def _string_end(piece: bytes, at: int) -> int:
@@ -275,7 +282,7 @@ def _string_end(piece: bytes, at: int) -> int:
         return end
     while True:
         # In long text with escapes, mask the escaped quotes, so that `bytes.find` finds the closing quote.
-        window = piece[end : end + _WINDOW].replace(b"\\\\", b"__").replace(b'\\"', b"__")
+        window = _without_escaped_quotes(piece[end : end + _WINDOW])
         quote = window.find(b'"')
         if quote >= 0:
             return end + quote
