@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from sessionbrowse.format.entries import TRANSCRIPT_SCHEMA, BadLine
 from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.javascript_values import is_true
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.ordinary_line import (
     REFUSALS,
@@ -65,7 +66,8 @@ class Envelope(Struct, frozen=True, gc=False, array_like=True):
     compaction's strategy. `has_text`: an assistant's text is more than blanks; `has_words`: it is more than blanks and
     dots (omp's rule). `has_content`: a message other than a tool result has content. `timestamp` is ISO 8601, rarely a
     number of milliseconds. `problem` is a sentence that says what is wrong; `fault` names the mistake that makes the
-    agent programs fail. `schema` is the schema of an indusagi transcript's line.
+    agent programs fail. `schema` is the schema of an indusagi transcript's line. `id_value`, None for a text or no id,
+    is the value in JavaScript of another id: null, or what it is in a condition.
     """
 
     type: str = ""
@@ -90,6 +92,7 @@ class Envelope(Struct, frozen=True, gc=False, array_like=True):
     problem: str | None = None
     fault: Fault | None = None
     schema: str | None = None
+    id_value: Literal["null", "false", "true"] | None = None
 
 
 def read_envelope(line: bytes) -> Envelope | BadLine:
@@ -182,8 +185,6 @@ def _read_odd(line: bytes) -> Envelope | BadLine:
         return _of_transcript(value)
     odd = _Oddities([TOO_DEEP] if is_deep(line) else [])
     kind = odd.text(value, "type")
-    if kind in ("session", "title"):
-        return Envelope(type=kind, id=odd.text(value, "id"), problem=odd.sentence())
     if "type" not in value:
         odd.problems.append("the entry has no type")
     message: Json = value.get("message")
@@ -199,6 +200,7 @@ def _read_odd(line: bytes) -> Envelope | BadLine:
     return Envelope(
         type=kind or "",
         id=odd.entry_id(value),
+        id_value=_id_value(value),
         parent_id=_id(value.get("parentId")),
         timestamp=odd.time(value),
         parent_given="parentId" in value,
@@ -349,6 +351,13 @@ def _id(item: Json) -> str | None:
     if isinstance(item, str):
         return item
     return json.dumps(item) if _number(item) is not None else None
+
+
+def _id_value(value: dict[str, Json]) -> Literal["null", "false", "true"] | None:
+    item = value.get("id", "")
+    if isinstance(item, str):
+        return None
+    return "null" if item is None else "true" if is_true(item) else "false"
 
 
 def _word(item: Json) -> str:

@@ -16,11 +16,12 @@ __all__ = ["Context", "ContextMessage", "LeftOut", "ModelRef", "OmpSettings", "b
 def build(session: Session, at: int | None = None) -> Context:
     """Return the context at an entry (index in file order), at the leaf if `at` is None. Bad data never raises.
 
-    If the last entry has no id, there is no leaf: pi, omp and indusagi then still start at that entry, atomic finds no
-    path.
+    If the last entry has no id, there is no leaf: pi, omp and indusagi then still start at that entry, unless its id is
+    null; atomic finds no path.
     """
     start = session.leaf if at is None else at
-    if at is None and session.rules.context == "atomic" and session.leaf_id is None:
+    is_atomic = session.rules.context == "atomic"
+    if at is None and (session.leaf_is_null or (is_atomic and session.leaf_id is None)):
         start = None
     path = session.branch(start)
     if session.is_transcript:

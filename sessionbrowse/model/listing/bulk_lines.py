@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from sessionbrowse.format.envelope import TASK_TOOL, whole
 from sessionbrowse.format.ordinary_line import OrdinaryUsage, beyond_ascii, decode_each
-from sessionbrowse.text import parse_time
+from sessionbrowse.text import is_time, parse_time
 
 OTHER, USER, ANSWER, RESULT = range(4)
 """The kinds of an ordinary line: no message, a user's message, an answer, a tool result."""
@@ -112,12 +112,14 @@ def last_moment(entries: Sequence[Any], messages: Sequence[Any]) -> float:
     """Return the latest time of the messages in milliseconds, else 0; a missing time is replaced by the entry's."""
     own: list[float | None] = [message.timestamp for message in messages]
     try:
-        return max([0, *own])  # type: ignore[type-var, return-value]
+        newest: float = max([0, *own])  # type: ignore[type-var, assignment]
+        if is_time(newest):
+            return newest
     except TypeError:
         # Some messages have no time of their own.
         pass
     times = [parse_time(entry.timestamp) if time is None else time for time, entry in zip(own, entries, strict=True)]
-    return max([0, *[time for time in times if time is not None]])
+    return max([0, *[time for time in times if time is not None and is_time(time)]])
 
 
 def tokens_of(used: Sequence[OrdinaryUsage]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sessionbrowse.format.entries import Header
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import BadJson, loads
@@ -32,7 +33,7 @@ from sessionbrowse.model.session.records import Reader, Record, is_workflow_stag
 from sessionbrowse.model.session.session import next_name
 from sessionbrowse.model.session.stranded_messages import is_move
 from sessionbrowse.model.usage import counted
-from sessionbrowse.text import parse_time
+from sessionbrowse.text import is_time, parse_time
 
 KEPT_FIRST_CHARACTERS = 500
 """Characters of a first message that are stored outside its file."""
@@ -186,8 +187,8 @@ class SummaryBuilder:
         """Return the summary of the file at `path`; call it after the reader's own `finish`."""
         reader, rules, header, lineage = self._reader, self._rules, self._reader.header, self._lineage
         lineage.is_linear = reader.generation == 1
-        mtime_ms = milliseconds_of(mtime_ns)
-        created = parse_time(header.timestamp) if header is not None and header.timestamp else None
+        mtime_ms = milliseconds_of(mtime_ns, cut=rules.agent == "omp")
+        created = _created(header) if header is not None else None
         if rules.modified_is_mtime or reader.is_transcript or header is None:
             modified: float = mtime_ms
         elif self._active_ms:
@@ -280,7 +281,8 @@ class SummaryBuilder:
             if moment is None:
                 stamp = envelope.timestamp
                 moment = parse_time(stamp) if isinstance(stamp, str) else stamp
-            if moment is not None:
+            # pi ignores an entry's time outside the range of dates; one of a message spoils its `modified`, not ours.
+            if moment is not None and is_time(moment):
                 self._active_ms = max(self._active_ms or 0, moment)
         wanted = (envelope.role == "user" and self._first is None) or (
             self._rules.agent == "omp" and self._first is None and self._first_of_others is None
@@ -324,9 +326,20 @@ class SummaryBuilder:
         return (f"{provider}/{model}", False) if model or provider else None
 
 
-def milliseconds_of(nanoseconds: int) -> int:
-    """Return a file time in milliseconds, rounded as JavaScript's `Stats.mtime` is."""
+def milliseconds_of(nanoseconds: int, *, cut: bool) -> int:
+    """Return a file time in milliseconds as JavaScript's `Stats.mtime`: rounded by Node, `cut` off by omp's Bun."""
+    if cut:
+        # Bun's number of milliseconds is a double, in which the last microsecond of a millisecond is the next one.
+        return int(nanoseconds // 1_000_000_000 * 1000 + nanoseconds % 1_000_000_000 / 1e6)
     return (nanoseconds + 500_000) // 1_000_000
+
+
+def _created(header: Header) -> float | None:
+    """Return the time of the header, which JavaScript's `Date` also takes as a number of milliseconds."""
+    moment = header.extra.get("timestamp")
+    if isinstance(moment, int | float) and not isinstance(moment, bool):
+        return moment if is_time(moment) else None
+    return parse_time(header.timestamp) if header.timestamp else None
 
 
 def _slot_title(reader: Reader) -> str | None:

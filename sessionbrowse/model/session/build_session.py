@@ -73,7 +73,7 @@ def _migrate(session: Session, ordinals: list[int]) -> None:
         if session._generation == 1:
             made = migrated_id(session_id, ordinal, taken)
             taken.add(made)
-            changes = {"id": made, "parent_id": previous}
+            changes = {"id": made, "parent_id": previous, "id_value": None}
             previous = made
         if envelope.role == "hookMessage":
             changes["role"] = "custom"
@@ -138,6 +138,10 @@ def _find_leaf(session: Session, reader: Reader) -> None:
         _find_transcript_leaf(session, reader)
     if session.leaf is not None:
         session.leaf_id = session.ids[session.leaf] or None
+        known = session.columns.kept.get(session.leaf)
+        id_value = known.id_value if known is not None else None
+        session.leaf_is_null = id_value == "null"
+        session._leaf_is_true = session.leaf_id is not None if id_value is None else id_value == "true"
 
 
 def _find_transcript_leaf(session: Session, reader: Reader) -> None:

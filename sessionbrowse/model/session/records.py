@@ -14,6 +14,7 @@ from sessionbrowse.format.codec import from_json
 from sessionbrowse.format.entries import BadLine, Header, TitleSlot
 from sessionbrowse.format.envelope import Envelope, read_envelope
 from sessionbrowse.format.javascript import trim
+from sessionbrowse.format.javascript_values import to_number
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES, VERBATIM_STRATEGY, Rules
@@ -356,10 +357,7 @@ def _is_valid(slot: TitleSlot) -> bool:
 
 
 def _generation(version: Json) -> int:
-    try:
-        number = float(version)
-    except (TypeError, ValueError, OverflowError):
-        return 3
+    number = to_number(version)
     return 1 if number < 2 else 2 if number < 3 else 3
 
 

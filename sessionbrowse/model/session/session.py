@@ -65,10 +65,13 @@ class Session:
         self.labels: dict[int, LabelMark] = {}
         self.leaf: int | None = None
         self.leaf_id: str | None = None
+        self.leaf_is_null = False
+        """True if the last entry's id is null: the programs then have no context, unlike for an entry without id."""
         self.name: str | None = None
         self.problems: tuple[Problem, ...] = ()
         self.problem_count = 0
         """Number of all problems; `problems` has only the first ones if there are very many."""
+        self._leaf_is_true = False
         self._index_by_id: dict[str, int] | None = None
         self._is_chain: bool | None = None
         self._read_bytes = read_bytes
@@ -165,7 +168,7 @@ class Session:
 
     def active_branch(self) -> list[int]:
         """Return the path to the leaf; empty if the last entry has no id, because the programs then have no leaf."""
-        return self.branch(self.leaf) if self.leaf_id else []
+        return self.branch(self.leaf) if self._leaf_is_true else []
 
     def raw(self, index: int) -> bytes:
         """Read the bytes of the entry's line, without newline, from the file; the end is missing if the file shrank.
@@ -190,7 +193,13 @@ class Session:
             entry = decode_line(first_of_fused(line) or line)
         if isinstance(entry, BadLine | Header | TitleSlot):
             envelope = self.envelopes[index]
-            return UnknownEntry(type=envelope.type, id=envelope.id, raw=self._fields(line) or None)
+            return UnknownEntry(
+                type=envelope.type,
+                id=envelope.id,
+                parent_id=envelope.parent_id,
+                timestamp=envelope.timestamp if isinstance(envelope.timestamp, str) else None,
+                raw=self._fields(line) or None,
+            )
         if self._generation >= 3:
             return entry
         return self._migrated(entry, index)

@@ -337,5 +337,5 @@ def _sibling_times(columns: Columns, parents: dict[int, int | str | None]) -> di
 
 def _is_stored(envelope: Envelope, size: int) -> bool:
     """Tell whether an entry's decoded facts must be stored: needed at once, or not readable from its line."""
-    about = (envelope.text, envelope.target_id, envelope.problem, envelope.fault, envelope.schema)
+    about = (envelope.text, envelope.target_id, envelope.problem, envelope.fault, envelope.schema, envelope.id_value)
     return any(each is not None for each in about) or size > MAX_LISTED_LINE_BYTES or envelope.type == "session"

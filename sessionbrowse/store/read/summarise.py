@@ -116,7 +116,7 @@ def without_content(path: str, agent: str, status: os.stat_result, problem: str)
         path=path,
         bytes=status.st_size,
         mtime_ns=status.st_mtime_ns,
-        modified=milliseconds_of(status.st_mtime_ns),
+        modified=milliseconds_of(status.st_mtime_ns, cut=agent == "omp"),
         problem=problem,
     )
 
@@ -135,7 +135,7 @@ def summarise_transcript(descriptor: int, path: str, status: os.stat_result) -> 
         agent="indusagi",
         path=path,
         id=path.rpartition("/")[2].rpartition(".")[0],
-        modified=milliseconds_of(status.st_mtime_ns),
+        modified=milliseconds_of(status.st_mtime_ns, cut=False),
         message_count=sum(role in ("user", "assistant", "toolResult") for role in roles),
         first_message=_first_user_text(session, branch),
         bytes=status.st_size,

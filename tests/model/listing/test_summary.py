@@ -21,7 +21,7 @@ from sessionbrowse.text import iso_ms
 from tests.support.full_reading import summary_in_full
 from tests.support.session_files import answer, entry, header, line, slot, user, written
 
-MTIME_NS = 1_790_000_000_123_456_789
+MTIME_NS = 1_790_000_000_123_556_789
 
 
 def summary(folder: Path, *lines: bytes, agent: str = "pi", texts: list[str] | None = None) -> Summary:
@@ -175,12 +175,34 @@ def test_a_session_is_as_new_as_what_user_or_assistant_said_last(tmp_path: Path,
 def test_without_messages_it_is_as_new_as_its_header_and_without_that_as_its_file(tmp_path: Path):
     assert modified(tmp_path, header()) == "2026-08-13T08:00:00.000Z"
     assert modified(tmp_path, header(), timed("user", 0, content="x")) == "2026-08-13T08:00:00.000Z"
-    assert modified(tmp_path, header(timestamp="never")) == iso_ms(milliseconds_of(MTIME_NS))
+    assert modified(tmp_path, header(timestamp="never")) == iso_ms(milliseconds_of(MTIME_NS, cut=False))
     assert summary(tmp_path, header(timestamp="never")).created is None
 
 
+@pytest.mark.parametrize(
+    ("moment", "created"), [(1_786_608_000_000, 1_786_608_000_000), (1e30, None), (True, None), ([], None)]
+)
+def test_a_header_may_have_its_time_in_milliseconds(tmp_path: Path, moment: object, created: float | None):
+    assert summary(tmp_path, header(timestamp=moment)).created == created
+
+
+@pytest.mark.parametrize("agent", ["pi", "atomic", "indusagi"])
+def test_a_time_that_no_date_can_have_is_no_activity(tmp_path: Path, agent: str):
+    of_entry = timed("user", None, content="x").replace(f'"{LATER}"'.encode(), b"1e30")
+    of_message = timed("user", 1e30, content="x")
+    for odd in (of_entry, of_message, of_entry.replace(b"1e30", b"1e999"), of_message.replace(b"1e30", b"1e999")):
+        assert modified(tmp_path, header(), user("a", None, second=5), odd, agent=agent) == "2026-08-13T08:00:05.000Z"
+
+
 def test_omps_sessions_are_as_new_as_their_files(tmp_path: Path):
-    assert modified(tmp_path, header(), user("a", None), agent="omp") == iso_ms(milliseconds_of(MTIME_NS))
+    assert modified(tmp_path, header(), user("a", None), agent="omp") == iso_ms(MTIME_NS // 1_000_000)
+
+
+def test_a_file_time_is_cut_off_for_omp_and_rounded_for_the_others():
+    # omp runs on Bun, which cuts off microseconds; the others run on Node, which rounds.
+    assert milliseconds_of(1_790_000_051_006_710_000, cut=True) == 1_790_000_051_006
+    assert milliseconds_of(1_790_000_051_006_999_999, cut=True) == 1_790_000_051_007
+    assert milliseconds_of(1_790_000_051_006_710_000, cut=False) == 1_790_000_051_007
 
 
 # ---- name, model, money, hiding ----------------------------------------------------------------------------------
@@ -316,7 +338,7 @@ def test_a_transcript_is_counted_on_its_active_branch_and_named_by_its_first_que
     assert (found.agent, found.id, found.is_transcript) == ("indusagi", "session", True)
     assert found.first_message == " ".join(long.split())[:72]
     assert (found.message_count, found.entry_count, found.branch_count) == (3, 4, 2)
-    assert found.modified == milliseconds_of(MTIME_NS)
+    assert found.modified == milliseconds_of(MTIME_NS, cut=False)
     assert found.problem is None
 
 

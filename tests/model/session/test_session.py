@@ -61,6 +61,50 @@ def test_the_leaf_is_the_last_entry_line_whatever_its_type_and_branch(tmp_path: 
     assert session.branch(None) == []
 
 
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("kind", ["title", "session"])
+@pytest.mark.parametrize("odd", [{"message": {"role": "user", "content": "x"}}, {"timestamp": 5}, {"id": 7}])
+def test_a_title_or_header_in_mid_file_keeps_its_place(tmp_path: Path, agent: str, kind: str, odd: dict[str, Any]):
+    if kind == "session" and agent != "omp":
+        pytest.skip("only omp keeps a second header as an entry")
+    middle = entry(kind, "t", "a", **odd)
+    middle_id = str(odd.get("id", "t"))
+    session = opened(tmp_path, header(), user("a", None), middle, user("b", middle_id), agent=agent)
+    assert branch_ids(session) == ["a", middle_id, "b"]
+    assert [message.index for message in build.build(session).messages] == [0, 2]
+    assert (session.entry(1).id, session.entry(1).parent_id) == (middle_id, "a")
+
+
+@pytest.mark.parametrize("agent", ["pi", "omp", "indusagi"])
+@pytest.mark.parametrize(
+    ("last_id", "branch", "sent"),
+    [
+        (None, [], []),
+        (False, [], [0, 1]),
+        (0, [], [0, 1]),
+        ([1], ["a", None], [0, 1]),
+        ({}, ["a", None], [0, 1]),
+        (True, ["a", None], [0, 1]),
+    ],
+)
+def test_a_last_id_that_is_no_text_leads_where_it_leads_in_javascript(
+    tmp_path: Path, agent: str, last_id: object, branch: list[str | None], sent: list[int]
+):
+    last = line({"type": "message", "id": last_id, "parentId": "a", "message": {"role": "user", "content": "two"}})
+    session = opened(tmp_path, header(), user("a", None), last, agent=agent)
+    assert branch_ids(session) == branch
+    assert [message.index for message in build.build(session).messages] == sent
+
+
+@pytest.mark.parametrize(
+    ("version", "generation"), [([], 1), ([2], 2), ("0x2", 2), (" 1 ", 1), ("1_0", 3), ({}, 3), ("x", 3), (99, 3)]
+)
+def test_a_version_that_is_no_number_is_read_as_javascript_reads_it(tmp_path: Path, version: object, generation: int):
+    session = opened(tmp_path, header(version=version), user("a", None), user("b", None))
+    assert session._generation == generation
+    assert len(session.branch(1)) == (2 if generation == 1 else 1)
+
+
 def test_children_stand_by_time_and_in_file_order_where_times_are_equal_or_none(tmp_path: Path):
     by_time = [user("a", None), user("b", "a", second=9), user("c", "a", second=3), user("d", "a", second=3)]
     session = opened(tmp_path, header(), *by_time)

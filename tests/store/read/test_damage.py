@@ -502,7 +502,7 @@ def test_an_entry_of_a_file_that_shrank_is_unknown_and_of_one_that_is_gone_unrea
     assert session.raw(0) == A[:50]
     assert session.entry(0) == UnknownEntry(type="message", id="a")
     assert session.raw(1) == b""
-    assert session.entry(1) == UnknownEntry(type="message", id="b")
+    assert session.entry(1) == UnknownEntry(type="message", id="b", parent_id="a")
     assert session.fields(1) == {}
     path.unlink()
     for read in (session.raw, session.entry, session.fields):
