@@ -63,6 +63,9 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
+_TRAILING_COMMA = "trailing comma"
+
+
 def _reason(line: bytes, error: ValueError) -> str:
     from json import JSONDecodeError
 
@@ -78,5 +81,12 @@ def _reason(line: bytes, error: ValueError) -> str:
         if stripped.startswith(b"{") and not stripped.endswith(b"}"):
             return "torn: the record is not complete"
         what = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
-        return f"not JSON: {what} at character {error.pos + 1}"
+        position = error.pos
+        before = error.doc[:position].rstrip(" \t\r\n")
+        if "trailing comma" in what:
+            what = _TRAILING_COMMA
+        elif before.endswith(",") and error.doc[position : position + 1] in ("]", "}"):
+            # Python up to 3.12 names the bracket instead.
+            what, position = _TRAILING_COMMA, len(before) - 1
+        return f"not JSON: {what} at character {position + 1}"
     return f"not JSON: {error}"

@@ -72,6 +72,12 @@ class BigLine:
         """Add the next bytes of the line: the bytes of `piece` before position `end`, without the line's newline."""
         end = len(piece) if end is None else end
         self.size += end
+        if self._tail_room is None and self._string is None and end and piece.count(0, 0, end) == end:
+            # A hole of the file: no JSON follows it, and it may have gigabytes.
+            self._out += bytes(min(end, _TAIL_BYTES))
+            self._tail_room = 0
+        if self._tail_room == 0:
+            return
         at = 0
         while at < end:
             at = self._past_unkept(piece, at, end)

@@ -644,7 +644,9 @@ REFUSED: list[tuple[str, bytes, str]] = [
     ("NUL bytes", b"\0\0\0", "holds NUL bytes where a record should be"),
     ("raw control character", b'{"a":"\x01"}', "not JSON: invalid control character at character 7"),
     ("words", b"hello", "not JSON: expecting value at character 1"),
-    ("trailing comma", b'{"a":1,}', "not JSON: expecting property name enclosed in double quotes at character 8"),
+    ("trailing comma", b'{"a":1,}', "not JSON: trailing comma at character 7"),
+    ("trailing comma in a list", b'{"a":[1 , ]}', "not JSON: trailing comma at character 9"),
+    ("comma alone", b"[,]", "not JSON: expecting value at character 2"),
     ("leading zero", b"[01]", "not JSON: expecting ',' delimiter at character 3"),
 ]
 

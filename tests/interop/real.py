@@ -122,7 +122,8 @@ def pi_package(version: str) -> Path:
         _npm("pack", name, "--silent", cwd=folder)
         for archive in folder.glob("*.tgz"):
             with tarfile.open(archive) as tar:
-                tar.extractall(folder, filter="data")
+                # The first releases of Python 3.11 have no filters.
+                tar.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
         return unpacked
     _npm(
         "install",
