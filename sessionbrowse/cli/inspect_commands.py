@@ -6,6 +6,7 @@ import argparse
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.references import find
+from sessionbrowse.model.context.left_out import unread_note
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.inspect import compare, documents
 from sessionbrowse.services.list.locate import find_entry
@@ -15,7 +16,9 @@ from sessionbrowse.store.read.session_file import open_session
 
 def run_show(arguments: argparse.Namespace) -> int:
     """Run `show`: print header, entries, branches, labels and problems of one session file."""
-    return output.print_either(arguments.json, documents.show_document(_open(arguments)), output.print_show)
+    session = _open(arguments)
+    output.print_either(arguments.json, documents.show_document(session), output.print_show)
+    return _status(session)
 
 
 def run_tree(arguments: argparse.Namespace) -> int:
@@ -26,14 +29,18 @@ def run_tree(arguments: argparse.Namespace) -> int:
         output.print_json(documents.tree_document(session, arguments.filter, home))
     else:
         output.print_tree(session, arguments.filter, home)
-    return 0
+    return _status(session)
 
 
 def run_context(arguments: argparse.Namespace) -> int:
     """Run `context`: print the messages that the model would receive, and the reasons for omitted entries."""
     session = _open(arguments)
     at = find_entry(session, arguments.at) if arguments.at is not None else None
-    return output.print_either(arguments.json, documents.context_document(session, at), output.print_context)
+    output.print_either(arguments.json, documents.context_document(session, at), output.print_context)
+    note = unread_note(session)
+    if note is not None:
+        output.note(note)
+    return _status(session)
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
@@ -47,6 +54,14 @@ def run_diff(arguments: argparse.Namespace) -> int:
 def _open(arguments: argparse.Namespace) -> Session:
     located = find(arguments)
     return open_session(located.path, located.agent)
+
+
+def _status(session: Session) -> int:
+    """Return the exit status for an opened file: failure if it has lines, but none is JSON."""
+    if session.size and not session.is_json:
+        output.note("No line of this file is JSON, so it is no session.")
+        return 1
+    return 0
 
 
 COMMANDS = {"show": run_show, "tree": run_tree, "context": run_context, "diff": run_diff}

@@ -191,6 +191,27 @@ def test_tree_and_context_answer_in_the_shapes_of_the_contract(ask):
     assert len(early["messages"]) < len(context["messages"])
 
 
+@pytest.mark.parametrize("command", ["show", "tree", "context"])
+def test_a_file_without_a_line_of_json_is_shown_as_it_is_but_as_a_failure(ask, tmp_path, command):
+    path = tmp_path / "passwd.jsonl"
+    path.write_text("root:x:0:0:root:/root:/bin/bash\n")
+    status, _, said = ask(command, str(path), parse=False, roots=False)
+    assert status == 1
+    assert "No line of this file is JSON, so it is no session." in said
+    path.write_text('{"type":"message","id":"a"}\n')
+    assert ask(command, str(path), parse=False, roots=False)[0] == 0, "a session without header"
+    path.write_text("")
+    assert ask(command, str(path), parse=False, roots=False)[0] == 0, "a session that has yet to begin"
+
+
+def test_a_context_with_lines_that_the_program_does_not_read_says_so(ask, tmp_path):
+    path = write_session(tmp_path, "s", user("a", None, "one"))
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r"))
+    status, context, said = ask("context", str(path), "--json", roots=False)
+    assert (status, len(context["messages"])) == (0, 1)
+    assert "pi does not read lines that end in carriage returns: the model would not receive them." in said
+
+
 def test_labels_list_every_checkpoint_with_its_branch_state(ask):
     status, rows, _ = ask("labels", "--json")
     assert status == 0

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 
 from sessionbrowse.format import oversized_line
 from sessionbrowse.format.envelope import Envelope, read_envelope
-from sessionbrowse.format.json_value import loads
+from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.format.oversized_line import BigLine, is_deep, reduce_line, without_deepest
 
 JSON = st.recursive(
@@ -187,3 +190,27 @@ def test_only_the_deepest_values_go_when_a_line_is_merely_deep():
     value = loads(line)
     assert len(value["image"]) == 4_000_000
     assert value["end"] == [1, 2]
+
+
+def test_a_hole_of_a_file_is_no_json_and_costs_no_time():
+    hole = bytearray(1024 * 1024)
+    start = time.process_time()
+    for line in (b"", b'{"type":"message","id":"b",', b'{"type":"message","text":"abc'):
+        big = BigLine()
+        big.feed(line)
+        for _ in range(1024):
+            big.feed(hole)
+        assert big.size == len(line) + 1024 * len(hole)
+        assert big.reduced().startswith(line + b"\0")
+        assert len(big.reduced()) <= oversized_line.MAX_REDUCED_BYTES
+        with pytest.raises(BadJson):
+            loads(big.reduced())
+    assert time.process_time() - start < 10, "3 GB took a minute and a half"
+
+
+def test_no_pattern_of_the_program_has_a_possessive_group():
+    # Before Python 3.11.5 such a group matches too little or too much.
+    sources = Path(oversized_line.__file__).parents[1].rglob("*.py")
+    assert [
+        path.name for path in sources if re.search(rb"[^\\]\)(?:[*+?]|\{[0-9,]+\})\+|\(\?>", path.read_bytes())
+    ] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sessionbrowse.model.session.records import CARRIAGE_RETURNS
 from sessionbrowse.model.session.session import Session
 
 SPEAKING_TYPES = frozenset({"message", "custom_message", "branch_summary"})
@@ -51,6 +52,13 @@ _MADE_ONLY_BY = {
     "model_usage": ("omp",),
     "mcp_tool_selection": ("omp",),
 }
+
+
+def unread_note(session: Session) -> str | None:
+    """Return a sentence if the context may have messages that the program itself does not read, else None."""
+    if all(problem.reason != CARRIAGE_RETURNS for problem in session.problems):
+        return None
+    return f"{session.agent} does not read lines that end in carriage returns: the model would not receive them."
 
 
 def missing_reason(session: Session, index: int) -> str:

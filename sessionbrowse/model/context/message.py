@@ -27,7 +27,7 @@ from sessionbrowse.format.entries import (
     UnknownMessage,
 )
 from sessionbrowse.format.json_value import Json
-from sessionbrowse.model.context.left_out import SPEAKING_TYPES, usual_reason
+from sessionbrowse.model.context.left_out import SPEAKING_TYPES, unread_note, usual_reason
 from sessionbrowse.model.context.token_estimate import estimate
 from sessionbrowse.model.session.session import Session
 
@@ -96,6 +96,8 @@ class Context(Struct, frozen=True, kw_only=True):
     left_out: tuple[LeftOut, ...]
     tokens: int
     omp: OmpSettings | None = None
+    note: str | None = None
+    """A sentence about messages that the program itself does not read."""
 
 
 class Draft:
@@ -136,6 +138,7 @@ class Draft:
             left_out=tuple(left_out),
             tokens=sum(message.tokens for message in self.messages),
             omp=omp,
+            note=unread_note(self.session),
         )
 
 

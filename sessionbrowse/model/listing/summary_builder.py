@@ -185,7 +185,8 @@ class SummaryBuilder:
 
     def finish(self, path: str, size: int, mtime_ns: int) -> Summary:
         """Return the summary of the file at `path`; call it after the reader's own `finish`."""
-        reader, rules, header, lineage = self._reader, self._rules, self._reader.header, self._lineage
+        reader, rules, lineage = self._reader, self._rules, self._lineage
+        header = reader.listed_header or reader.header
         lineage.is_linear = reader.generation == 1
         mtime_ms = milliseconds_of(mtime_ns, cut=rules.agent == "omp")
         created = _created(header) if header is not None else None
@@ -346,7 +347,8 @@ def _slot_title(reader: Reader) -> str | None:
     """Return the title that omp's list shows: the slot's title, or the header's title if there is no slot."""
     if reader.slot is not None:
         return reader.slot.title if trim(reader.slot.title or "") else None
-    return reader.header.title or None if reader.header is not None else None
+    header = reader.listed_header or reader.header
+    return header.title or None if header is not None else None
 
 
 def _short_summary(raw: bytes) -> str | None:

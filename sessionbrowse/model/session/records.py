@@ -17,12 +17,22 @@ from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.javascript_values import to_number
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock
+from sessionbrowse.model.session.omp_list_header import LISTED_BYTES, listed_header, text_field
 from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES, VERBATIM_STRATEGY, Rules
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MARGIN = b" \t\r\n" + BYTE_ORDER_MARK
 """Bytes that may be before or after the record on a line."""
 MAX_PROBLEMS = 1000
+CARRIAGE_RETURNS = "carriage returns where newlines belong"
+"""The problem of lines that no program opens; their entries are shown all the same."""
+
+
+_NOT_LISTED = (
+    "does not list it: there is no session header",
+    "does not list it: its first record is no session header",
+    "does not list it: its header has no valid id",
+)
 
 
 class Problem(Struct, frozen=True):
@@ -83,9 +93,14 @@ class Reader:
         """The reason why the program would not open the file: a sentence without its first word, the program's name."""
         self.unlisted: str | None = None
         """The reason why the program's own list does not show the file, worded in the same way."""
+        self.listed_header: Header | None = None
+        """The header that omp's list takes from a first line that is no sound header, from which omp opens no file."""
+        self._start: str | None = None
         self._lines = 0
         self._records = 0
         self._first_record_seen = False
+        self._has_skipped = False
+        self._has_title = False
 
     @property
     def version(self) -> Json:
@@ -101,6 +116,8 @@ class Reader:
             size = block.reduced_from or len(raw)
             torn = block.torn and number == last
             self.torn = torn
+            if self._start is None and self.rules.agent == "omp":
+                self._note_start(raw, offset)
             envelope = read_envelope(raw)
             if isinstance(envelope, Envelope):
                 record = self._place(envelope, raw, offset, size)
@@ -134,7 +151,7 @@ class Reader:
 
     def _lines_split_at_returns(self, line: bytes, offset: int, torn: bool) -> Iterator[Record]:
         """Yield records of lines that end in lone carriage returns; programs list such files but cannot open them."""
-        self.report(self._lines, offset, "carriage returns where newlines belong")
+        self.report(self._lines, offset, CARRIAGE_RETURNS)
         if self.header is None and self.rules.agent != "omp":
             verb = "would overwrite" if self.rules.overwrites_unreadable else "refuses"
             self.refusal = f"{verb} this file: its lines end in carriage returns"
@@ -162,6 +179,11 @@ class Reader:
         self._first_record_seen = True
 
     @property
+    def is_json(self) -> bool:
+        """True if at least one line is a JSON value, be it an entry or not."""
+        return self._records > 0 or self.is_transcript or self.slot is not None or self._has_skipped
+
+    @property
     def lines_read(self) -> int:
         """Number of lines read, whatever their content."""
         return self._lines
@@ -186,7 +208,7 @@ class Reader:
                 self.refusal = "would overwrite this file: it has no session header"
             else:
                 self.refusal = self.refusal or "refuses this file: it has no session header"
-            self.unlisted = self.unlisted or "does not list it: there is no session header"
+            self.unlisted = self.unlisted or _NOT_LISTED[0]
             self.report(1, 0, "the file is empty" if self.bytes_read == 0 else "no session header")
         elif self.header.id is None:
             self.refusal = (
@@ -195,7 +217,18 @@ class Reader:
                 else "refuses this file: its header has no valid id"
             )
             if agent == "omp":
-                self.unlisted = "does not list it: its header has no valid id"
+                self.unlisted = _NOT_LISTED[2]
+        if self._start is not None and self.unlisted in _NOT_LISTED:
+            self.listed_header = listed_header(self._start)
+            if self.listed_header is not None:
+                self.unlisted = None
+
+    def _note_start(self, line: bytes, offset: int) -> None:
+        """Keep the first line that is neither blank nor a title slot, as far as omp's list reads it."""
+        text = line[: max(0, LISTED_BYTES - offset)].decode("utf-8", "replace").strip()
+        if text and (self._has_title or text_field(text, "type") != "title"):
+            self._start = text
+        self._has_title |= bool(text)
 
     def report(self, line: int, offset: int, reason: str) -> None:
         """Add a problem; after `MAX_PROBLEMS` of them, further ones are only counted."""
@@ -244,6 +277,7 @@ class Reader:
             self.report(self._lines, offset, "bytes that are not UTF-8")
         kind = envelope.type
         if kind == "" and envelope.problem is not None and self._skips(line):
+            self._has_skipped = True
             self.report(self._lines, offset, f"skipped: {envelope.problem}")
             if self.rules.null_line_refused:
                 self._note_null(offset + size)
@@ -339,7 +373,7 @@ class Reader:
             self.refusal = f"{verb} this file: it is of pi-agent-core's version 4"
         else:
             self.refusal = f"{verb} this file: its first record is no session header"
-        self.unlisted = "does not list it: its first record is no session header"
+        self.unlisted = _NOT_LISTED[1]
 
 
 def is_workflow_stage(header: Header) -> bool:

@@ -56,6 +56,8 @@ class Session:
         self.refusal = reader.refusal
         self.unlisted = reader.unlisted
         self.torn = reader.torn
+        self.is_json = reader.is_json
+        """True if at least one line of the file is JSON."""
         self.size = reader.bytes_read
         self.marks = frozenset(reader.marks)
         self.columns = columns

@@ -55,6 +55,8 @@ def context_parts(context: Context) -> list[Part]:
         shares = tokens_by_part(context.messages)
         parts.append(FittedPart(lambda width: window_bar(shares, window, width)))
         parts.append(LinePart(legend(shares, window)))
+    if context.note is not None:
+        parts.append(LinePart([(clean(context.note), "warning")]))
     parts.append(LinePart([]))
     if not context.messages and not context.left_out:
         parts.append(LinePart([("Nothing: the path to this entry is empty.", "dim italic")]))

@@ -205,6 +205,46 @@ def test_a_file_time_is_cut_off_for_omp_and_rounded_for_the_others():
     assert milliseconds_of(1_790_000_051_006_710_000, cut=False) == 1_790_000_051_007
 
 
+TORN = b'{"type":"session","version":3,"id":"torn-1","timestamp":"2026-08-13T08:00:00.000Z","cwd":"/p'
+BELOW_A_TORN_TITLE = b'{"type":"title","v":1,"title":"Slot"\n\n{"type":"session","id":"torn-1","cwd":"/p'
+
+
+@pytest.mark.parametrize(
+    ("content", "listed"),
+    [
+        (TORN, ("torn-1", "/p", 1_786_608_000_000, None)),
+        (b"[" + TORN + b'"}]\n', ("torn-1", "/p", 1_786_608_000_000, None)),
+        (BELOW_A_TORN_TITLE, ("torn-1", "/p", None, None)),
+        (
+            b'{"type":"session","version":01,"id":"v\\u0041","title":"T \\"q\\" \\x","parentSession":"/a.jsonl"}\n',
+            ("vA", "", None, "/a.jsonl"),
+        ),
+    ],
+    ids=["torn", "in a list", "below a torn title", "not JSON"],
+)
+def test_omp_lists_a_file_by_what_is_left_of_its_header_but_does_not_open_it(
+    tmp_path: Path, content: bytes, listed: tuple[object, ...]
+):
+    found = summary(tmp_path, content, agent="omp")
+    assert (found.id, found.cwd, found.created, found.parent_session) == listed
+    assert found.problem is not None
+    assert found.problem.startswith("omp refuses this file")
+    session = open_session(written(tmp_path, content), "omp")
+    assert session.unlisted is None
+    assert session.refusal is not None
+    others = summary(tmp_path, content, agent="pi")
+    assert others.id is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [TORN.replace(b"id", b"no"), b'{"type":"message"\n' + TORN, b"x" * 4096 + b"\n" + TORN, b" " * 4096 + TORN],
+)
+def test_omp_does_not_list_a_file_without_id_or_with_a_header_further_down(tmp_path: Path, content: bytes):
+    found = summary(tmp_path, content, agent="omp")
+    assert (found.id, found.problem) == (None, "omp does not list it: there is no session header")
+
+
 # ---- name, model, money, hiding ----------------------------------------------------------------------------------
 
 
