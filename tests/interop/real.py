@@ -123,7 +123,8 @@ def pi_package(version: str) -> Path:
         for archive in folder.glob("*.tgz"):
             with tarfile.open(archive) as tar:
                 # The first releases of Python 3.11 have no filters.
-                tar.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+                tar.extraction_filter = getattr(tarfile, "data_filter", None)
+                tar.extractall(folder)
         return unpacked
     _npm(
         "install",

@@ -124,7 +124,8 @@ def unpack(archive: Path, into: Path) -> list[SessionSet]:
     """Unpack an archive into a folder, give the files their times back, and return the sets."""
     with tarfile.open(archive) as tar:
         # The first releases of Python 3.11 have no filters.
-        tar.extractall(into, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+        tar.extraction_filter = getattr(tarfile, "data_filter", None)
+        tar.extractall(into)
     sets = []
     for each in json.loads((into / "sets.json").read_bytes()):
         lines = (into / "answers" / f"{each['name']}.jsonl").read_bytes().split(b"\n")
