@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
+from sessionbrowse.errors import NotFound
+
 APP = "sessionbrowse"
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -270,7 +272,10 @@ def _own_dir(kind: str, env: Mapping[str, str], home: Path | None, system: str =
     named = env.get(variable, "").strip()
     if Path(named).is_absolute():
         return Path(named) / APP
-    return (home or Path(env.get("HOME") or Path.home())) / below_home / APP
+    try:
+        return (home or Path(env.get("HOME") or Path.home())) / below_home / APP
+    except RuntimeError as error:
+        raise NotFound("There is no home directory for this user; set HOME to one.") from error
 
 
 _WANTED_EACH = {"keys": 'a text such as "f6"', "agents": 'a list of texts such as ["npx", "pi"]'}

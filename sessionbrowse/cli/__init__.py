@@ -59,7 +59,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _browse()
         from sessionbrowse.cli.parser import INTERFACES, parse
 
-        arguments = parse(words)
+        try:
+            arguments = parse(words)
+        except SystemExit:
+            sys.stdout.flush()
+            raise
         if not has_output and arguments.command not in (None, "demo"):
             print("sessionbrowse: Standard output is closed, so nothing can be printed.", file=sys.stderr)
             return 1

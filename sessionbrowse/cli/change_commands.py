@@ -6,6 +6,7 @@ stdout gets only data: the JSON document, the path of a new file, or a text to s
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -78,6 +79,8 @@ def run_fork(arguments: argparse.Namespace) -> int:
     with interrupts_clean_up():
         forked = fork(located.path, located.agent, located.place, at=arguments.at, cwd=arguments.cwd)
     _notes(forked)
+    if arguments.cwd is not None and not os.path.isdir(forked.cwd):
+        output.note(f"The directory {forked.cwd} does not exist; the new session cannot be resumed until it does.")
     if arguments.json:
         output.print_json(_document(forked))
         return 0
@@ -225,7 +228,9 @@ def _each(
         output.note(failure.error.sentence)
     if arguments.json:
         documents = [_document(one) for one in bulk.done]
-        output.print_json(documents[0] if len(items) == 1 else documents)
+        # Scripts pass one REF or many to the same command, so both give an array.
+        takes_references = "refs" in arguments
+        output.print_json(documents if takes_references or len(items) > 1 else documents[0])
     return 1 if bulk.failed else 0
 
 

@@ -9,7 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sessionbrowse.version import __version__
 
@@ -57,6 +57,14 @@ def settings_in_force() -> Settings:
     return loaded.settings
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose help fails with an OSError where it cannot be printed; argparse itself ignores that."""
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help on standard output."""
+        (file or sys.stdout).write(self.format_help())
+
+
 class Help(argparse.HelpFormatter):
     """Formats help text to the terminal's width, without importing `shutil`, which takes longer than parsing."""
 
@@ -80,7 +88,7 @@ _COLUMNS = 80
 
 def make_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of all commands, or much faster that of `only` one, if there is such a command."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="sessionbrowse",
         description="Browse the sessions of pi, omp, atomic and indusagi. Without a command: the terminal interface.",
         epilog="REF is a session file's path, a session id, or the unique beginning of one. ENTRY is an entry's id, "
@@ -115,7 +123,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
         listing.add_argument(
             "query", nargs="*", metavar="QUERY", help='words, "phrases" or re:pattern, as in pi\'s picker'
         )
-        listing.add_argument("--cwd", metavar="DIR", help="only sessions of this directory")
+        listing.add_argument("--cwd", type=_directory, metavar="DIR", help="only sessions of this directory")
         listing.add_argument("--named", action="store_true", help="only sessions with a name")
         listing.add_argument("--hidden", action="store_true", help="workflow stages and subagents' sessions too")
         listing.add_argument("--sort", choices=SORTS, help="recent; with a QUERY relevance")
@@ -187,7 +195,9 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
     if fork := add("fork", "Make a new session file from another; prints its path."):
         _add_ref(fork)
         fork.add_argument("--at", metavar="ENTRY", help="only the path up to this entry; at a user message, before it")
-        fork.add_argument("--cwd", metavar="DIR", help="the directory of the new session, instead of the source's")
+        fork.add_argument(
+            "--cwd", type=_directory, metavar="DIR", help="the directory of the new session, instead of the source's"
+        )
 
     if delete := add("delete", "Move sessions to the trash, with all that belongs to them."):
         _add_refs(delete)
@@ -255,8 +265,8 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
     return parser if commands.choices else make_parser()
 
 
-def _where() -> argparse.ArgumentParser:
-    where = argparse.ArgumentParser(add_help=False, formatter_class=Help)
+def _where() -> Parser:
+    where = Parser(add_help=False, formatter_class=Help)
     _add_where(where, default=argparse.SUPPRESS)
     return where
 
@@ -274,6 +284,7 @@ def _add_where(parser: argparse.ArgumentParser, default: object = None) -> None:
         "--root",
         action=_Append,
         dest="roots",
+        type=_directory,
         metavar="DIR",
         default=default,
         help="search here instead of the agents' own places: an agent's directory, a sessions folder or one project's "
@@ -316,6 +327,13 @@ def _add_text(parser: argparse.ArgumentParser, dest: str, metavar: str, text_hel
 
 def _add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="do it even if the session may be in use")
+
+
+def _directory(text: str) -> str:
+    if not text:
+        # An unset variable of a script: "" would silently mean the current directory.
+        raise argparse.ArgumentTypeError("the directory's name is empty")
+    return text
 
 
 def _count(text: str) -> int:

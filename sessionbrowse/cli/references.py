@@ -21,6 +21,7 @@ def find_target(arguments: argparse.Namespace) -> Target:
 
 
 def find_targets(arguments: argparse.Namespace) -> list[Target]:
-    """Return the targets that all REFs name; an unknown REF fails the whole command before anything is changed."""
+    """Return the targets of all REFs, each once; an unknown REF fails the command before anything is changed."""
     scope = scope_of(arguments)
-    return [target_of(locate(reference, scope), reference) for reference in arguments.refs]
+    targets = [target_of(locate(reference, scope), reference) for reference in arguments.refs]
+    return list({target.path: target for target in targets}.values())

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from sessionbrowse.cli import output
 from sessionbrowse.cli.parser import scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
+from sessionbrowse.errors import NotFound
 from sessionbrowse.model.search.query import parse_question
 from sessionbrowse.services.list.snapshot import take_snapshot
 from sessionbrowse.services.search.hits import hit_document
@@ -22,7 +23,10 @@ def run_search(arguments: argparse.Namespace) -> int:
     settings = settings_in_force()
     scope = scope_of(arguments, settings, hidden=True, archived=True)
     # Blanks inside an argument were quoted in the shell, so they are kept.
-    query = parse_question(" ".join(arguments.query))
+    text = " ".join(arguments.query)
+    if not text.strip():
+        raise NotFound("The query is empty: add a search word.")
+    query = parse_question(text)
     if arguments.branch != "any":
         states = ("active", "compacted") if arguments.branch == "active" else ("abandoned",)
         query = replace(query, states=states)

@@ -77,7 +77,14 @@ class Asker(Generic[T]):
     def _start_threads(self, count: int) -> None:
         for _ in range(min(count, MAX_THREADS - self._threads)):
             self._threads += 1
-            threading.Thread(target=self._work, name="sessionbrowse-ask", daemon=True).start()
+            try:
+                threading.Thread(target=self._work, name="sessionbrowse-ask", daemon=True).start()
+            except RuntimeError:
+                # The system is short of threads: without any other, this one answers, without a time limit.
+                if self._threads > 1:
+                    self._threads -= 1
+                    return
+                self._work()
 
     def _work(self) -> None:
         while True:

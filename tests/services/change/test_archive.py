@@ -153,9 +153,9 @@ def test_archive_and_unarchive_on_the_command_line(store: Store, capsysbinary: p
         status = main(list(arguments))
         return status, json.loads(capsysbinary.readouterr().out)
 
-    status, document = run("archive", str(path), "--json")
+    status, (document,) = run("archive", str(path), "--json")
     assert (status, document["done"], document["was"]) == (0, "archive", str(path))
-    status, document = run("unarchive", document["path"], "--json")
+    status, (document,) = run("unarchive", document["path"], "--json")
     assert (status, document["done"], document["path"]) == (0, "unarchive", str(path))
     assert picture(store.home) == before
 

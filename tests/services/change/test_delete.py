@@ -184,7 +184,7 @@ def test_delete_and_restore_on_the_command_line(cli: Any, store: Store, own_home
     assert "--yes" in err
     assert path.exists()
     status, out, _ = cli("delete", str(path), "--yes", "--json")
-    document = json.loads(out)
+    (document,) = json.loads(out)
     assert (status, document["done"], document["path"], document["into"]) == (0, "delete", str(path), "trash")
     assert not path.exists()
     status, out, _ = cli("restore", "--list", "--json")
