@@ -83,7 +83,9 @@ class Moves:
             elif is_copy(source, target):
                 hide(target, self._withdrawn(target))
             else:
-                self.note_hidden(source, target, target)
+                # Only a session that lies aside has its heir at the target; else another program's file is there.
+                lies_aside = os.path.lexists(self.aside(source))
+                self.note_hidden(source, target, target if lies_aside else source)
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), source)
         self.note_hidden(source, target, source)
 

@@ -56,6 +56,18 @@ def test_an_empty_file_that_an_agent_has_just_begun_stays(tmp_path: Path) -> Non
     assert target.read_bytes() == LATE
 
 
+def test_a_withdrawn_copy_is_not_added_to_the_file_that_an_agent_began_there(tmp_path: Path) -> None:
+    source, target = tmp_path / "trashed.jsonl", tmp_path / "a.jsonl"
+    source.write_bytes(SESSION)
+    target.write_bytes(LATER)
+    (tmp_path / ".a.jsonl.0a.gone").write_bytes(SESSION + LATE)
+    moves = Moves("0a")
+    with pytest.raises(FileExistsError):
+        moves.move_back(str(source), str(target))
+    assert moves.let_go() == []
+    assert (source.read_bytes(), target.read_bytes()) == (SESSION + LATE, LATER)
+
+
 @pytest.mark.parametrize("back", [False, True])
 def test_a_rename_by_links_that_was_cut_off_is_completed(tmp_path: Path, back: bool) -> None:
     source, target = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
