@@ -7,6 +7,7 @@ to it. Linux proves by a write lease that no program has a file open. Elsewhere 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import stat
@@ -25,6 +26,7 @@ WAIT_S = 2.0
 """Seconds for which a change waits for programs that have an old version open."""
 _POLL_S = 0.002
 _LONGEST_NAME = 255
+_HIDDEN_NAME = re.compile(r"\..*\.(?:[0-9a-f]{8}|[0-9a-f]{16})\.(?:old|new|tmp|(?:\d\.)?gone)", re.DOTALL)
 
 
 class OldVersion(Struct, frozen=True):
@@ -47,9 +49,8 @@ def hidden_beside(path: str, tag: str, suffix: str) -> str:
 
 
 def is_hidden_name(path: str) -> bool:
-    """Tell whether a path can be that of an old version: no agent lists such a name."""
-    name = os.path.basename(path)
-    return name.startswith(".") and name.endswith((".old", ".new", ".gone", ".tmp"))
+    """Tell whether a path can be that of an old version: the journal must not name other files to be removed."""
+    return _HIDDEN_NAME.fullmatch(os.path.basename(path)) is not None
 
 
 def let_go(old: OldVersion, wait_s: float | None = None, *, descriptor: int | None = None) -> bool:

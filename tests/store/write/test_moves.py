@@ -97,6 +97,14 @@ def test_late_lines_are_carried_over_once(
     assert os.listdir(tmp_path) == ["a.jsonl"]
 
 
+def test_only_hidden_names_of_ours_are_taken_from_the_journal() -> None:
+    for suffix in ("old", "new", "gone", "0.gone"):
+        assert let_go.is_hidden_name(hidden_beside("/s/x.jsonl", "0a1b2c3d", suffix)), suffix
+    assert let_go.is_hidden_name("/s/.x.jsonl.0123456789abcdef.tmp")
+    for name in ("x.jsonl", ".x.jsonl", ".bashrc", ".bashrc.old", ".config.new", ".x.0a1b2c3d.jsonl", "x.0a1b2c3d.old"):
+        assert not let_go.is_hidden_name(f"/s/{name}"), name
+
+
 def test_an_old_version_without_an_heir_stays(tmp_path: Path) -> None:
     hidden = tmp_path / ".a.old"
     hidden.write_bytes(b"h\nlate\n")
