@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -105,7 +107,11 @@ def load_settings(env: Mapping[str, str] = os.environ, home: Path | None = None)
     """Return the user's settings; settings that are missing or invalid have their defaults."""
     path = settings_path(env, home)
     try:
-        text = path.read_bytes().decode()
+        # Opening a FIFO without O_NONBLOCK would wait for a writer, for ever.
+        with open(path, "rb", opener=lambda path, flags: os.open(path, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(errno.EINVAL, "it is not a file")
+            text = file.read().decode()
     except FileNotFoundError:
         return LoadedSettings(settings=Settings(), path=path)
     except (OSError, UnicodeDecodeError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -148,3 +149,12 @@ def test_elsewhere_platformdirs_is_asked(tmp_path: Path) -> None:
     assert config._own_dir("cache", {}, tmp_path, "darwin") == platformdirs.user_cache_path(
         "sessionbrowse", appauthor=False
     )
+
+
+def test_a_pipe_or_a_directory_in_the_place_of_the_file_is_a_sentence(tmp_path: Path) -> None:
+    for make in (os.mkfifo, os.mkdir):
+        path = tmp_path / make.__name__
+        make(path)
+        loaded = config.load_settings({"SESSIONBROWSE_CONFIG": str(path)})
+        assert loaded.settings == Settings()
+        assert "cannot be read" in loaded.problems[0]

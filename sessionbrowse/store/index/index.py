@@ -37,6 +37,7 @@ from sessionbrowse.store.index.schema import (
     open_main,
     open_shard,
     remove_files,
+    shard_facts,
 )
 
 if TYPE_CHECKING:
@@ -138,8 +139,11 @@ class Index:
 
     def first_messages(self) -> dict[str, str]:
         """Return each session's first message, by path; long messages are cut."""
-        rows = self.connection.execute("SELECT path, summary FROM files")
-        return {os.fsdecode(path): first_message(packed) for path, packed in rows}
+        found: dict[str, str] = {}
+        with suppress(sqlite3.Error, ValueError, TypeError, LookupError):
+            for path, packed in self.connection.execute("SELECT path, summary FROM files"):
+                found[os.fsdecode(path)] = first_message(packed)
+        return found
 
     def entry_parts(self, row: FileRow) -> list[Part]:
         """Return the packed entries of a file, in order."""
@@ -316,11 +320,10 @@ class Index:
             progress(UpdateProgress(done, len(changed), read, total))
         run = self.connection.execute
         run("BEGIN IMMEDIATE")
-        for file in changed:
-            old = known.get(file.path)
-            if old is not None:
-                self._forget(old)
-        self.connection.executemany("INSERT INTO shards VALUES (?, ?)", [(n, name) for name, n in numbers.items()])
+        for old in [known[file.path] for file in changed if file.path in known]:
+            self._forget(old)
+        made = [(n, name, *shard_facts(self.directory / name)) for name, n in numbers.items()]
+        self.connection.executemany("INSERT INTO shards VALUES (?, ?, ?, ?, ?, ?, ?)", made)
         self.connection.executemany(_PUT, found)
         run("COMMIT")
 

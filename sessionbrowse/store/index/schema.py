@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.index.rows import OVERVIEW_TABLES
 
 APPLICATION_ID = 0x5E551085
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 _WAIT_S = 2.0
@@ -65,12 +66,18 @@ CREATE VIRTUAL TABLE said USING fts5(text, content='', columnsize=0, detail=none
 CREATE VIRTUAL TABLE tools USING fts5(text, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '_'");
 """
 MAIN_TABLES = """
-CREATE TABLE shards (number INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE shards (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL,
+    size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
+    digest BLOB NOT NULL
+);
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 """
 
 
 _MAGIC = b"SQLite format 3\0"
+_FIXED_HEAD = re.compile(rb"\x20\x00(\x01\x01|\x02\x02)\x00\x40\x20\x20.{20}\x00\x00\x00[\x00-\x04]", re.DOTALL)
+"""Bytes 16 to 47 of the header as SQLite writes them for our page size; it refuses other ones for ever."""
 _APPLICATION_AT, _HEAD_BYTES = 68, 72
 """Position of the application id in a database's header (SQLite's file format, 1.3)."""
 _BESIDE = ("-wal", "-shm", "-journal")
@@ -109,10 +116,18 @@ def open_main(directory: Path, *, create: bool, report: Callable[[str], None]) -
             return _create(path)
         connection, reason = _connect_if_usable(path)
         if connection is not None:
-            return connection
+            if not _has_odd_shard(directory, connection):
+                return connection
+            connection.close()
+            reason = "has a damaged text file"
         if not os.access(directory, os.W_OK):
             raise IndexUnavailable(f"The index {path} {reason} and cannot be replaced; going on without it.")
         with locked(directory):
+            connection, again = _connect_if_usable(path) if _is_own_file(path) else (None, None)
+            if connection is not None and again is None and not _has_odd_shard(directory, connection):
+                return connection  # another process has just built it anew
+            if connection is not None:
+                connection.close()
             report(f"The index {path} {reason}; it is built anew.")
             remove_files(directory)
             return _create(path)
@@ -129,6 +144,41 @@ def open_shard(directory: Path, name: str) -> sqlite3.Connection:
     # A shard is never changed once it is complete, so it needs no locks.
     uri = (directory / name).as_uri() + "?mode=ro&immutable=1"
     return sqlite3.connect(uri, uri=True, check_same_thread=False)
+
+
+def shard_facts(path: Path) -> tuple[int, int, int, int, bytes]:
+    """Return the size, the times, the inode and the digest of a complete shard, by which it is believed later."""
+    import hashlib  # imported here: lists of unchanged files do not need it
+
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "blake2b").digest()
+        return (*_stamp(os.fstat(file.fileno())), digest)
+
+
+def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
+    return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+
+
+def _has_odd_shard(directory: Path, connection: sqlite3.Connection) -> bool:
+    """Tell whether a shard is not the one that was completed; one with another stamp is compared once by its digest."""
+    try:
+        for number, name, *known, digest in connection.execute("SELECT * FROM shards").fetchall():
+            status = os.lstat(directory / name)
+            if [*_stamp(status)] == known:
+                continue
+            if not stat.S_ISREG(status.st_mode) or status.st_size != known[0]:
+                return True
+            facts = shard_facts(directory / name)
+            if facts[-1] != digest:
+                return True
+            with suppress(sqlite3.OperationalError):
+                new = "UPDATE shards SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, digest = ? WHERE number = ?"
+                connection.execute(new, (*facts, number))
+    except (OSError, TypeError, ValueError):
+        return True
+    except sqlite3.DatabaseError as error:
+        return not is_locked(error)
+    return False
 
 
 def create_shard(path: Path) -> sqlite3.Connection:
@@ -188,8 +238,13 @@ def remove_files(directory: Path) -> None:
     """Delete the index and its shards; the lock stays."""
     for name in os.listdir(directory):
         if name.startswith((INDEX_FILE, SHARD_PREFIX)):
+            path = directory / name
+            if path.is_dir() and not path.is_symlink() and name.startswith(SHARD_PREFIX):
+                # It is not ours, so its content is kept, under a name that stands in nobody's way.
+                path.rename(path.with_name(f"odd-{os.urandom(4).hex()}-{name}"))
+                continue
             with suppress(FileNotFoundError):
-                os.unlink(directory / name)
+                os.unlink(path)
 
 
 def make_private(directory: Path) -> None:
@@ -255,7 +310,9 @@ def _foreign(path: Path) -> str | None:
         head = file.read(_HEAD_BYTES)
     if head and not head.startswith(_MAGIC):
         return "is damaged"
-    return None if int.from_bytes(head[_APPLICATION_AT:_HEAD_BYTES], "big") == APPLICATION_ID else "is not ours"
+    if int.from_bytes(head[_APPLICATION_AT:_HEAD_BYTES], "big") != APPLICATION_ID:
+        return "is not ours"
+    return None if _FIXED_HEAD.fullmatch(head[16:48]) else "is damaged"
 
 
 def _connect_if_usable(path: Path) -> tuple[sqlite3.Connection | None, str | None]:

@@ -482,7 +482,7 @@ def test_a_shard_that_is_gone_does_not_break_the_list(tmp_path: Path, monkeypatc
     for shard in (tmp_path / "cache").glob("text-*"):
         shard.unlink()
     append(paths[0], user("3", "2", "more"))
-    index = open_index(tmp_path / "cache", pytest.fail)
+    index = open_index(tmp_path / "cache", print)
     assert index is not None
     assert listed(tmp_path / "store", index, print) == summaries_from_files(tmp_path / "store")
 
@@ -767,3 +767,59 @@ def test_an_index_that_another_program_holds_is_not_thrown_away(
     assert listed(tmp_path / "store", index) == summaries_from_files(tmp_path / "store")
     assert (tmp_path / "cache" / INDEX_FILE).exists()
     index.close()
+
+
+def test_text_files_that_were_exchanged_or_are_no_files_are_built_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, cache = tmp_path / "store", tmp_path / "cache"
+    small_store(root)
+    monkeypatch.setattr(index_module, "BULK_BYTES", 1)
+    wanted = indexed_summaries(root, cache, processes=True)
+
+    def damaged(path: Path, damage: Callable[[Path], object]) -> list[str]:
+        damage(path)
+        said: list[str] = []
+        index = open_index(cache, said.append)
+        assert index is not None
+        index.close()
+        assert indexed_summaries(root, cache, processes=True) == wanted
+        return said
+
+    def shard() -> Path:
+        return next(cache.glob("text-*.sqlite"))
+
+    def flip(path: Path) -> None:
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 0x10
+        path.write_bytes(content)
+
+    def replaced(make: Callable[[Path], object]) -> Callable[[Path], None]:
+        def replace(path: Path) -> None:
+            path.unlink()
+            make(path)
+
+        return replace
+
+    assert damaged(shard(), lambda path: os.utime(path, (1, 1))) == []
+    assert damaged(shard(), lambda path: os.replace(shutil.copy(path, tmp_path / "copy"), path)) == []
+    for damage in (flip, replaced(os.mkfifo), replaced(os.mkdir), Path.unlink, lambda path: path.write_bytes(b"")):
+        said = damaged(shard(), damage)
+        assert len(said) == 1
+        assert "has a damaged text file; it is built anew" in said[0]
+
+
+@pytest.mark.parametrize("at", [16, 18, 19, 20, 47])
+def test_a_header_that_sqlite_refuses_is_built_anew(tmp_path: Path, at: int) -> None:
+    small_store(tmp_path / "store")
+    wanted = indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    path = tmp_path / "cache" / INDEX_FILE
+    content = bytearray(path.read_bytes())
+    content[at] = 77
+    path.write_bytes(content)
+    said: list[str] = []
+    index = open_index(tmp_path / "cache", said.append)
+    assert index is not None
+    index.close()
+    assert "is damaged; it is built anew" in said[0]
+    assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == wanted
