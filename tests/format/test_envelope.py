@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -217,14 +218,15 @@ def test_numbers_as_ids_are_their_digits():
     assert envelope({"type": "custom", "id": True, "parentId": [], "timestamp": "t"}).id is None
 
 
-def test_a_line_nested_5000_levels_deep_keeps_its_place_in_the_tree():
+def test_a_line_nested_100_000_levels_deep_keeps_its_place_in_the_tree():
     raw = entry("custom", "b", "a", customType="deep", data=0).replace(
-        b'"data":0', b'"data":' + b"[" * 5000 + b"]" * 5000
+        b'"data":0', b'"data":' + b"[" * 100_000 + b"]" * 100_000
     )
     found = read_envelope(raw)
     assert isinstance(found, Envelope)
     assert (found.type, found.id, found.parent_id, found.custom_type) == ("custom", "b", "a", "deep")
-    assert found.problem == TOO_DEEP
+    # Python 3.14 recurses as deep as its stack allows, so the quick decoder skips the value like any other.
+    assert found.problem == (TOO_DEEP if sys.version_info < (3, 14) else None)
 
 
 def test_a_transcript_node_and_its_head_are_told_apart_from_entries():

@@ -2,6 +2,17 @@
 
 Nothing else may differ: a test fails for any other difference, for another answer of ours than the one written here,
 and for a line here that nothing uses.
+
+No recorded file shows these, which differ on purpose too:
+
+- pi skips a line with lone carriage returns. We show its entries; `context` says that the model would not receive them.
+- pi opens an event stream (`--mode json`) as a session of unknown entries. We refuse it in a sentence.
+- pi lists no `modified` if a message's time is no date. We take the newest time that is one.
+- pi puts a `message` that is a number or text into the context, without a role. It says nothing to a model: left out.
+- pi adds up tokens and cost to NaN, or fails, where `usage` is partial. We count what is there.
+- pi hangs entries without `parentId` below an entry without `id`. With us they are roots.
+- An id that is neither text nor number is null in our answers; the branch that ends there is shown.
+- omp takes a first message also from torn lines and from values of other keys. Ours comes from whole messages.
 """
 
 from __future__ import annotations

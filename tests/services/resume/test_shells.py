@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,7 @@ def test_a_resume_line_runs_the_agent_in_a_directory_of_any_name(tmp_path: Path,
     directory = tmp_path / name
     directory.mkdir()
     say = "import json, os, sys; print(json.dumps([sys.argv[1:], os.getcwd(), os.environ['A']]))"
-    command = ResumeCommand("pi", ("python3", "-c", say, name, "-x"), str(directory), {"A": name})
+    command = ResumeCommand("pi", (sys.executable, "-c", say, name, "-x"), str(directory), {"A": name})
     line = command_argv(command, ["sh", "-c", "{line}"])[-1]
     assert line == command.shell_line()
     done = run(shell, os.fsencode(line), tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,9 @@ C = user("c", "b", "third")
 AT_A, AT_B = len(H), len(H) + len(A)
 AT_C = AT_B + len(B)
 SOON = b"1786608001000"
-DEEP = entry("custom", "b", "a", data=0).replace(b'"data":0', b'"data":' + b"[" * 5000 + b"]" * 5000)
+# Python 3.14 recurses as deep as its stack allows, so the quick decoder skips the value like any other.
+DEEP_PROBLEM = [(3, AT_B, TOO_DEEP)] if sys.version_info < (3, 14) else []
+DEEP = entry("custom", "b", "a", data=0).replace(b'"data":0', b'"data":' + b"[" * 100_000 + b"]" * 100_000)
 NUMBER_AS_TIME = entry("custom", "b", "a").replace(f'"{TIME.format(1, 0)}"'.encode(), b"5")
 
 Problems = list[tuple[int, int, str]]
@@ -75,7 +78,7 @@ SAME_FOR_ALL: list[tuple[str, bytes, list[str | None], Problems]] = [
         ["b"],
         [(2, AT_A, "not JSON: NaN is not JSON"), (3, AT_B - 10, "the parent a is missing")],
     ),
-    ("deep nesting", H + A + DEEP + user("c", "b"), ["a", "b", "c"], [(3, AT_B, TOO_DEEP)]),
+    ("deep nesting", H + A + DEEP + user("c", "b"), ["a", "b", "c"], DEEP_PROBLEM),
     ("number as time", H + A + NUMBER_AS_TIME, ["a", "b"], [(3, AT_B, "the time is a number")]),
     (
         "label a number",

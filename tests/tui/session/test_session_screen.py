@@ -291,7 +291,7 @@ async def test_a_search_finds_what_tools_gave_back_and_shows_it_marked(demo: dic
         await browser.press("slash")
         await browser.type("replaced 1 block")
         await browser.press("enter")
-        assert "hit 3/4" in browser.footer()
+        await browser.until(lambda: "hit 3/4" in browser.footer())
         assert "[edit:" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
         view = browser.app.screen.query_one("#view", TextView)
         marked = [
