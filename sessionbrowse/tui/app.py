@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
 
 YOUNG_OBJECTS = 20_000
-"""New objects that start the garbage collector: more than one frame makes, but few, so that each run is short."""
+"""Number of new objects that starts the garbage collector. One frame makes fewer; a run on so many is short."""
 TERMINAL_CHECK_S = 2.0
 """Seconds between two checks that the terminal still exists."""
 OTHER_STYLES = Path(__file__).with_name("screens.tcss")
 """The styles of all screens but the first, parsed after the first paint."""
 OPENING_S = 0.25
-"""Seconds that the first paint waits for the session rows from the index."""
+"""Maximum seconds that the first paint waits for the session rows from the index."""
 MOST_PROBLEMS = 3
 """Maximum number of toasts about problems in the settings at the start; more would hide the lists."""
 
@@ -88,11 +88,11 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             custom_commands = custom_rows(options.settings.commands)
         self.keys = Keys(options.settings.keys, custom_commands)
         self._problems = [*options.problems, *self.keys.clashes]
-        # Textual parses all styles again when the theme changes, so the theme is set before it parses them.
+        # A change of theme makes Textual parse all styles again, so the theme is set before Textual first parses them.
         wanted = self.memory.theme or options.settings.theme
         found = self.find_theme(wanted)
         if found is None:
-            self._problems.append(f"There is no theme named {wanted!r}: ours are {', '.join(theme.NAMES)}.")
+            self._problems.append(f"There is no theme named {wanted!r}: the themes are {', '.join(theme.NAMES)}.")
         self.set_reactive(BrowseApp.theme, found or theme.DARK)
         super().__init__(driver_class=terminal_driver())
         if source is not None:
@@ -128,7 +128,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
     @cached_property
     def pattern_worker(self) -> PatternWorker:
-        """The process that searches for the patterns typed in the interface."""
+        """The process that searches for regular expressions that the user typed, because a search may never end."""
         from sessionbrowse.services.background.pattern_worker import PatternWorker
 
         return PatternWorker()
@@ -152,7 +152,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return SessionCache(lambda path, agent: self.source.open_session(path, agent))
 
     def get_default_screen(self) -> Screen[Any]:
-        """Return the first screen, with the session rows that are known already."""
+        """Return the first screen, with the rows saved by the last run, or else the first rows of the disk monitor."""
         from sessionbrowse.tui.lists.screen import BrowseScreen
 
         if self._first_rows is not None:
@@ -174,7 +174,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self.say(problem, "warning")
         if len(self._problems) > MOST_PROBLEMS:
             more = plural(len(self._problems) - MOST_PROBLEMS, "more problem", "more problems")
-            self.say(f"The settings have {more}: sessionbrowse config and config --keys name them.", "warning")
+            self.say(f"The settings have {more}. “sessionbrowse config” and “config --keys” list them.", "warning")
         if not self.is_headless:
             self.set_interval(TERMINAL_CHECK_S, self.leave_if_terminal_is_gone)
             self.leave_on_signals()
@@ -192,7 +192,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         threading.Thread(target=self._prepare, name="sessionbrowse-imports", daemon=True).start()
 
     def _prepare(self) -> None:
-        """Import the modules that the first key may need, and go on with changes that were cut off."""
+        """Import modules before a key needs them, then recover changes that a crash interrupted."""
         for name in ("changes.change_runner", "data.sources", "reading.documents", "session.screen"):
             import_module(f"sessionbrowse.tui.{name}")
         from sessionbrowse.tui.changes.change_runner import recover_at_start
@@ -206,7 +206,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self.stylesheet.parse()
 
     def _take_event(self, event: MonitorEvent) -> None:
-        """Pass an event of the disk monitor to the screens; called from its thread."""
+        """Pass an event of the disk monitor to the screens. Called in the thread that listens to the monitor."""
         self.event_lane.deliver(Outcome(self.event_lane.name, self.event_lane.stamp, event, last=False))
 
     def leave_with_signal(self, number: int) -> None:
@@ -343,7 +343,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             from sessionbrowse.services.resume.plan import if_shown
 
             failure = (
-                f"This terminal cannot run {command.agent}.{if_shown(' Run in another one: ', command.shell_line())}"
+                f"This terminal cannot run {command.agent}.{if_shown(' Use another terminal: ', command.shell_line())}"
             )
         self._session_cache.forget()
         if failure is not None:
@@ -397,7 +397,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self.pop_screen()
 
     def _keep_view(self) -> None:
-        """Save the views of all screens and the first session rows for the next start; errors are ignored."""
+        """Save for the next start: the views of all screens, and the first rows of the session list. Ignore errors."""
         from sessionbrowse.services.background.first_rows import first_order, save_first_rows
         from sessionbrowse.tui.lists.screen import BrowseScreen
 
@@ -417,7 +417,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
         In `sessionbrowse pick`, leaving without a chosen session gives exit status 1.
         """
-        # The change runner exists only after the first change; reading the property would import and make it.
+        # `self.changes` makes the change runner when it is first read. Without a runner no change is running.
         if "changes" in self.__dict__ and self.changes.busy and not self._leaving:
             self._leaving = True
             self.say("Leaving after the running change; press again to leave at once.")

@@ -337,7 +337,7 @@ async def _take_loading(taken: Album, options: dict[str, Any], store: Store) -> 
         go_on.wait(timeout=60)
         yield Batch([], 0, 0)
 
-    problems = ["There is no theme named 'solarised': ours are dark, light, high-contrast, ansi."]
+    problems = ["There is no theme named 'solarised': the themes are dark, light, high-contrast, ansi."]
     async with browsing(fixed_source(scan=scan), settle=False, problems=problems, **options) as browser:
         await browser.settle(background=False)
         await taken.take(browser, "loading", store, background=False)

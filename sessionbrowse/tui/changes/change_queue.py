@@ -1,4 +1,4 @@
-"""A queue that runs background work in order. Unlike in a lane, new work never replaces older work."""
+"""A queue that runs background work in order. New work never replaces older work, unlike in `jobs.Lane`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class ChangeQueue:
 
 
 class _Turn:
-    """A finished change, handed to the interface's thread; that thread sets `goes_on` if another change waits."""
+    """The result of finished work. The interface's thread takes it, and sets `goes_on` to True if more work waits."""
 
     def __init__(self, take: Take, value: Any, error: Exception | None) -> None:
         self.take, self.value, self.error = take, value, error

@@ -57,7 +57,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 def context_of(browser: Browser) -> ChangeContext:
-    """Return a new change context with its own journal, for the sessions that the browser shows."""
+    """Return a new change context (home, clock, journal, …) for changes to the sessions that the browser shows."""
     given = browser.options.context
     if given is not None:
         return ChangeContext.at(given.around, given.state, given.now_ms, given.new_id, given.proc)
@@ -74,8 +74,8 @@ def context_of(browser: Browser) -> ChangeContext:
 
 
 def recover_at_start(browser: Browser) -> None:
-    """Recover interrupted changes, in a thread of the caller; the disk monitor shows what that changed."""
-    # The next change tells the user about a journal that cannot be used.
+    """Recover interrupted changes. For background threads; the disk monitor reports the recovered files."""
+    # An unusable journal is ignored here, because the next change reports it to the user.
     with suppress(SessionBrowseError):
         finish_notes(context_of(browser))
 
@@ -208,7 +208,7 @@ class ChangeRunner:
 
         def change(item: ChangeItem, _: ChangeContext, __: str | None) -> ChangeResult:
             changed, more = self._make(item, run)
-            # An undone change may belong to a store that this browser does not show.
+            # The journal covers all stores: an undo or a restore may touch sessions that this browser does not list.
             is_ours = not isinstance(changed, Undone | Restored)
             for path in touched(changed) | more:
                 at = listed.at(path)
@@ -229,7 +229,7 @@ class ChangeRunner:
         changed = item.make(run)
         if not isinstance(changed, Undone):
             return changed, set()
-        # The result of an undo lacks the files' earlier paths; the journal has them.
+        # An undo may move files. Its result has only the new paths, so the old paths come from the journal.
         changes = run.context.journal.changes().values()
         taken_back = [change for change in changes if change.path in changed.paths and change.undone_by is not None]
         return changed, {path for change in taken_back for path in paths_of(change)}
@@ -250,7 +250,7 @@ class ChangeRunner:
             self._ask_own_trash(plan, no_trash, result.group)
         self._tell_failures(plan, rest)
         if bulk.left:
-            self._browser.say(f"Stopped: {len(bulk.left):,} of {len(plan.items):,} are as they were.", "warning")
+            self._browser.say(f"Stopped: {len(bulk.left):,} of {len(plan.items):,} were not changed.", "warning")
         if bulk.done and plan.on_success is not None:
             plan.on_success(bulk.done)
 

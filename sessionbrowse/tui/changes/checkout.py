@@ -24,7 +24,7 @@ def do_checkout(screen: CommandScreen[None]) -> None:
         if done.undo_id is None:
             return ""
         where = f"at {clean(done.at)[:8]}" if done.at else "at its start"
-        handed = " What was said there is on the clipboard." if done.text else ""
+        handed = " The entry's text is on the clipboard." if done.text else ""
         return f"{summary.agent} resumes {where}.{handed}"
 
     check_out(screen, summary, entry_id, describe, follow=True)
@@ -72,7 +72,7 @@ def check_out(
 
         choices = [Choice("yes", f"{verb} {clean(nearest)[:8]} instead"), Choice("no", "Leave it as it is")]
         parts: list[Part] = [LinePart([(clean(error.sentence), "")]), LinePart([])]
-        browser.push_screen(AskScreen("Between a call and its result", parts, choices), answered)
+        browser.push_screen(AskScreen("Between a tool call and its result", parts, choices), answered)
 
     browser.changes.carry_out(
         ChangePlan(

@@ -99,7 +99,7 @@ def _delete(
 
     def item(summary: Summary, unit: DeletePlan) -> ChangeItem:
         target = changes.target(summary)
-        # The user saw in the dialog which program has the session open, and agreed.
+        # The dialog already named the program that has the session open, so no second dialog asks about it.
         asked = unit.path in in_use
 
         def make(run: ChangeRun) -> Deleted:

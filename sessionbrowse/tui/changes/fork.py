@@ -60,8 +60,8 @@ def ask_directory(
     def hint(text: str) -> Line:
         if not text.strip():
             return [("Empty: each in its own directory." if len(chosen) > 1 else "Empty: the session's own.", "dim")]
-        what = "The path up to this entry" if at is not None else "All its branches"
-        return [(f"{what}, as a new session of that directory; the source stays as it is.", "dim")]
+        what = "the path up to this entry" if at is not None else "all branches"
+        return [(f"Copies {what} to a new session in this directory. The source is not changed.", "dim")]
 
     def answered(text: str | None) -> None:
         if text is None:
@@ -122,7 +122,7 @@ def _fork_all(
     def describe(done: Sequence[Forked]) -> str:
         if len(done) > 1:
             return f"{plural(len(done), 'session')} forked."
-        handed = " What was said there is on the clipboard." if done[0].text else ""
+        handed = " The entry's text is on the clipboard." if done[0].text else ""
         where = folder_name(done[0].cwd, browser.home)[0] if done[0].cwd else "no directory"
         return f"Forked into {where}.{handed}"
 

@@ -43,7 +43,7 @@ def _ask_directory(screen: CommandScreen[None], old: str, found: Sequence[str]) 
         if not text.strip() or text.strip() == clean(shown):
             found_note = " ↑ ↓ choose a directory that was found." if offers else ""
             return [(f"Type the directory that the project has now.{found_note}", "dim")]
-        return [("What would change is shown first.", "dim")]
+        return [("The changes are listed before they are made.", "dim")]
 
     def answered(text: str | None) -> None:
         if text is not None and text.strip():

@@ -36,7 +36,7 @@ def touched(changed: ChangeResult) -> set[str]:
 
 
 def read_again(paths: Iterable[str], known: Known) -> SessionUpdates:
-    """Read the sessions at these paths; `known` supplies the agents and parents of listed sessions."""
+    """Read the sessions at these paths; for a listed session, agent and parent come from its summary in `known`."""
     summaries: list[Summary] = []
     gone: set[str] = set()
     for path in paths:
@@ -45,7 +45,7 @@ def read_again(paths: Iterable[str], known: Known) -> SessionUpdates:
         before = known(path)
         summary = _read(path, before)
         if summary is not None and is_archived(path):
-            summary = replace(summary, archived=True)  # archived sessions have a list of their own
+            summary = replace(summary, archived=True)  # so that only the list of archived sessions shows it
         if summary is None:
             gone.add(path)
         else:

@@ -23,7 +23,7 @@ MOST_CHANGES = 500
 """Maximum number of changes that the list of undoable changes shows, newest first."""
 
 _TOLD_BY_SUMMARY = ("rename", "label", "checkout")
-"""Kinds of changes (verbs) that the list of changes shows together with their summary."""
+"""Kinds of changes whose row in the list of changes ends with the summary of the change."""
 
 _WHAT = {
     "rename": "the new name",
@@ -93,11 +93,11 @@ def read_changes(run: ChangeRun, known: Known) -> list[UndoRow]:
 
 
 def describe(undone: Undone, other: str, everything: Sequence[Summary]) -> str:
-    """Return the toast after an undo; `everything` are the summaries among which it looks up the session's title."""
+    """Return the toast after an undo; the session's title is taken from the summaries in `everything`."""
     what = _WHAT.get(undone.verb, undone.verb)
     of = plural(len(undone.paths), "session")
     if len(undone.paths) == 1:
-        # The undo may have moved the file, but a moved file keeps its name.
+        # The undo may have moved the file, so the session is looked up by its file name, which stays the same.
         name = os.path.basename(undone.paths[0])
         found = next((one for one in everything if os.path.basename(one.path) == name), None)
         of = f"“{named(found)}”" if found is not None else one_line(name, 80)
@@ -110,7 +110,7 @@ def describe(undone: Undone, other: str, everything: Sequence[Summary]) -> str:
 
 
 def choices_of(rows: Sequence[UndoRow], now_ms: float) -> list[Choice]:
-    """Return the rows of the list of changes, one for all changes of a command."""
+    """Return the rows of the list of changes: one row for each command, even if it changed several sessions."""
     choices: list[Choice] = []
     for row in rows:
         change = row.change

@@ -1,4 +1,4 @@
-"""The type of a command (a row of the command table), and the state of a screen that decides if it is available."""
+"""The type of a command (a row of the command table), and the screen state that decides whether it is available."""
 
 from __future__ import annotations
 

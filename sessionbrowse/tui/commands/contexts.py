@@ -40,8 +40,8 @@ CONTEXT_NAMES = {
     RESULTS_VIEW: "preview of a result",
     FOUND: "search, checkpoints",
     CHECKPOINTS: "checkpoints",
-    DIALOG: "questions",
-    PROMPT: "questions with a line",
+    DIALOG: "dialogs",
+    PROMPT: "dialogs with a text line",
     WORKING: "work under way",
 }
 """The name of each context in help and README."""

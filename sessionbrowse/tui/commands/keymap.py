@@ -13,7 +13,7 @@ from sessionbrowse.tui.commands.table import BY_ID, COMMANDS
 
 
 class Keys:
-    """The commands, and the keys that run them with the user's settings."""
+    """The commands, and the keys that run them: the defaults, except where the user's settings name others."""
 
     def __init__(self, overrides: Mapping[str, str | Sequence[str]] | None = None, own: Sequence[Command] = ()) -> None:
         """Set the keys from the settings (`overrides`), and add the user's own commands (`own`)."""
@@ -67,7 +67,7 @@ class Keys:
         return self.shown(BY_ID[command_id])
 
     def _hidden(self, chosen: Mapping[str, tuple[str, ...]]) -> list[str]:
-        """Return a sentence for each key from the settings that would run two commands at the same place."""
+        """Return a sentence for each key of the settings that has two commands in contexts that are active together."""
         clashes: list[str] = []
         for contexts in CONTEXT_STACKS:
             nearest: dict[str, tuple[Command, str]] = {}

@@ -163,7 +163,7 @@ COMMANDS: tuple[Command, ...] = (
         row("next_view", "tab", "Switch view", "Show the next view: Entry, Context, Raw, Diff", (SESSION,)),
         row("previous_view", "shift+tab", "View before", "Show the previous view", (SESSION,)),
         row("open_marked", "enter space", "Open fold", "Open or close the marked fold or image", (VIEW,), needs_block),
-        row("open_block", "o", "Unfold", "Open or close the fold beside the tree", (SESSION,), needs_block),
+        row("open_block", "o", "Unfold", "Open or close the marked fold beside the tree", (SESSION,), needs_block),
         row("open_all", "O", "Unfold all", "Open or close all folds of the view", (SESSION,)),
         row("next_block", "right_square_bracket", "Next fold", "Mark the next fold or image", (VIEW,), needs_block),
         row(
@@ -295,7 +295,7 @@ _FOOTER_IDS = """
     named palette quit help
 """
 FOOTER = tuple(_FOOTER_IDS.split())
-"""Ids of the commands that the footer shows, in its order, each where the command works."""
+"""Ids of the commands that the footer shows, in this order; it leaves out those that do not work here."""
 
 _WHILE_TYPING_IDS = """
     up down page_up page_down scope sort named path next_filter previous_filter search_all rename delete quit

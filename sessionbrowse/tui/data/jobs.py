@@ -77,7 +77,7 @@ class Lane:
         self._after: Work | None = None
 
     def connect(self, receive: Callable[[Outcome], object]) -> None:
-        """Deliver the outcomes of jobs to `receive` from now on, beginning with those that had no receiver yet."""
+        """Make `receive` the receiver of outcomes. Outcomes that waited for a receiver are delivered at once."""
         with self._lock:
             self._receive = receive
             kept, self._kept = self._kept, []
@@ -155,8 +155,8 @@ class Lane:
                 overtaken = self._running is not job
                 waiting = None if overtaken else self._next
                 if not overtaken and waiting is None and self._after is not None:
-                    # The next job gets the same stamp (request number), so that the result just delivered stays
-                    # current.
+                    # The same stamp (request number) keeps the result of the last job current until the next
+                    # result arrives.
                     waiting, self._after = (self._after, Job(self, self.stamp)), None
                 if not overtaken:
                     self._next = None

@@ -1,4 +1,4 @@
-"""A list whose items are computed on access: of ten thousand rows a screen shows some dozens."""
+"""A list whose items are computed on access, because a screen shows only some dozens of ten thousand rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Made = TypeVar("Made")
 
 
 class LazyRows(Sequence[Made], Generic[Given, Made]):
-    """A list that computes each item from the item of another list; that other list must not change any more."""
+    """A list that computes each item from the item of another list, which must not change afterwards."""
 
     def __init__(self, given: Sequence[Given], make: Callable[[Given], Made]) -> None:
         self._given = given

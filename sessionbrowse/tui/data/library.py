@@ -1,4 +1,4 @@
-"""The library: the summaries of all sessions, and the rows of the lists: grouping, scope, filter, order.
+"""The library: holds the summaries of all sessions; groups, filters and sorts them into the rows of the lists.
 
 It holds summaries only and knows no screen. Rows are recomputed whole whenever something changes: ten thousand
 sessions take some milliseconds.
@@ -36,9 +36,9 @@ SORTS = ("recent", "threaded", "name", "size", "cost")
 
 
 class Filter(Struct, frozen=True):
-    """A filter that the user typed; `problem` is the reason, as a sentence, why it cannot match anything.
+    """A filter that the user typed; `problem` says why it is invalid or why its search failed, else None.
 
-    `pattern_is_in` tells whether the query's pattern matches in a text.
+    `pattern_is_in` returns whether a regular expression matches somewhere in a text.
     """
 
     text: str = ""
@@ -114,20 +114,20 @@ class Library:
         self._families: dict[str, int] | None = None
         self._summaries: dict[str, Summary] = {}
         self._opening: FirstRows | None = None
-        # Paths of first rows (saved by the last run) whose session files were not found yet: they may be gone.
+        # Paths of the first rows (saved by the last run) that were not found yet in this run; the files may be gone.
         self._unconfirmed: set[str] = set()
         self.is_complete = False
         """True if all sessions of the index, or of the disk, were added to the library."""
-        # The last requested list: project, only named ones, with hidden ones, only archived ones; then its sessions.
+        # Arguments of the last `_newest_first` (directory, named, hidden, archived), and the sessions it returned.
         self._asked: tuple[str | None, bool, bool, bool] | None = None
         self._chosen: list[Summary] = []
-        # The filter's text after each typed letter, with its hits.
+        # For each letter of the filter: the text typed so far, and the sessions that match that text.
         self._hits: list[tuple[str, list[PickerText]]] = []
         self._typed = PickerTexts()
         self._held: list[PickerText] | None = None
         # The rows of the unfiltered list, and the order, folds, pins and ages that they were made for.
         self._unfiltered: tuple[tuple[str, Folding | None, Pins, AgeGroups | None], list[SessionRow]] | None = None
-        # The folder list's rows, and its row "All folders"; the keys are (with hidden sessions, only archived ones).
+        # The rows of the folder list, and its row "All folders", for each pair of arguments (hidden, archived).
         self._grouped: dict[tuple[bool, bool], tuple[list[ProjectRow], ProjectRow]] = {}
 
     def __len__(self) -> int:
@@ -160,8 +160,8 @@ class Library:
     def first_rows(self, order: str) -> FirstRows | None:
         """Return the first rows to save for the next start, computed anew if all sessions are in the library.
 
-        While sessions are still being added, return the first rows of this start; None if it had none, or if files are
-        read without the index.
+        While sessions are still being added, return the first rows that were shown at this start. None if there
+        were none, or if there is no usable index.
         """
         if self._opening is not None or not self.is_complete:
             return self._opening
@@ -412,7 +412,7 @@ def same_names(directories: Iterable[str]) -> frozenset[str]:
 
 
 def thread_prefix(lasts: Sequence[bool]) -> str:
-    """Return the lines that connect a session to its parent; `lasts` tells for each level if it is the last child."""
+    """Return the lines before a session in its thread; `lasts`, for each level, is True if no sibling follows."""
     if len(lasts) < 2:
         return ""
     above = "".join(["  " if last else "│ " for last in lasts[1:-1]])

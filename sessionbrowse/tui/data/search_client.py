@@ -10,7 +10,7 @@ from sessionbrowse.services.background.search_messages import SearchAnswer, Sear
 from sessionbrowse.tui.data.source import Source
 
 Listener = Callable[[SearchAnswer | None], object]
-"""Takes an answer from any thread, or None if the search program ended by itself."""
+"""A function that receives each answer, or None if the search program crashed. Called in any thread."""
 
 
 class SearchClient:

@@ -28,7 +28,7 @@ class Source(Struct, frozen=True, kw_only=True):
     """The functions that access the disk. All but `places` are called from background threads only."""
 
     scan: Callable[[Cancelled, bool], Iterator[Batch]]
-    """Reads all sessions, newest first, until the first argument returns True. The second adds hidden and archived."""
+    """Reads all sessions, newest first. Arguments: a function that stops it; True to include hidden and archived."""
     open_session: Callable[[str, str | None], Session]
     """Reads one session, by path and agent."""
     exists_many: Exists
@@ -42,8 +42,8 @@ class Source(Struct, frozen=True, kw_only=True):
     set_pin: Callable[[Summary, bool], None] = lambda _, __: None
     """Pins a session (True) or unpins it (False)."""
     plan_resume: Callable[[Summary, str | None], ResumeCommand]
-    """Returns the command that resumes a session, in another directory than its own if one is given; or raises an
-    error that says why there is no command."""
+    """Returns the command that resumes a session, in its own directory or in the given one. Raises an error with
+    the reason if the session cannot be resumed."""
     places: tuple[Place, ...] = ()
     """The directories that are scanned for sessions, each with its agent."""
     skipped: Callable[[], Sequence[Skipped]] = tuple
@@ -53,7 +53,7 @@ class Source(Struct, frozen=True, kw_only=True):
 
 
 class DirectoryFacts(Struct, frozen=True):
-    """Facts about directories, read from the disk: if they exist, the new paths of moved ones, their repositories."""
+    """Facts about directories, read from the disk: whether they exist, where moved ones are, their repositories."""
 
     exists: dict[str, bool | None]
     moved: dict[str, str]
@@ -73,7 +73,7 @@ class SessionUpdates(Struct, frozen=True, kw_only=True):
 
 
 def directory_facts(source: Source, directories: Sequence[str]) -> DirectoryFacts:
-    """Read from the disk if directories exist, were moved, or lie in repositories. For background threads."""
+    """Check on disk whether directories exist, were moved, or lie in repositories. For background threads."""
     exists = source.exists_many(directories)
     gone = [path for path in directories if exists.get(path) is False]
     there = [path for path in directories if exists.get(path)]

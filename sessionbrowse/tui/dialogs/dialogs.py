@@ -34,7 +34,7 @@ LEAST_REMARK = 12
 
 
 class Choice(Struct, frozen=True):
-    """An answer in a dialog: its key, its clean text, the remark at its right, and its style."""
+    """An answer in a dialog: key, text without control characters, remark at the right edge, style (`roles`)."""
 
     key: str
     text: str
@@ -81,7 +81,7 @@ class Dialog(CommandScreen[Result]):
 
     @abstractmethod
     def lay_out_question(self, room: int, text: int) -> int:
-        """Set the height of the question and return it; the question and the text (`text` rows) share `room` rows."""
+        """Set and return the height of the question. The question and the text, `text` rows high, share `room` rows."""
 
     def do_cancel(self) -> None:
         """Close the dialog without an answer."""

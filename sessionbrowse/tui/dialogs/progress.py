@@ -57,7 +57,7 @@ class ProgressScreen(CommandScreen[None]):
         self._go_if_finished()
 
     def _go_if_finished(self) -> None:
-        # A screen that is dismissed before it is mounted would query missing widgets.
+        # Dismissing an unmounted screen fails: its widgets are missing. `on_screen_resume` dismisses it later.
         if self._finished and self.is_mounted and self.is_top:
             self._finished = False
             self.dismiss(None)
@@ -71,7 +71,7 @@ class ProgressScreen(CommandScreen[None]):
 
         now = "Stopping after this one …" if self._stopping else clean(self._at_work)
         parts: list[Part] = [FittedPart(bar), LinePart([]), FittedPart(lambda width: fit([(now, "")], width))]
-        for view in self.query(TextView):  # the text is missing before the screen is laid out
+        for view in self.query(TextView):  # no widget before the screen is laid out
             view.show(parts)
 
     def do_stop(self) -> None:
@@ -81,7 +81,7 @@ class ProgressScreen(CommandScreen[None]):
         self._show()
 
     def _wait(self) -> None:
-        self.browser.say("Stop this first, or wait until it is done.", "warning")
+        self.browser.say("Stop the running work first, or wait for its end.", "warning")
 
     do_help = _wait
     do_palette = _wait

@@ -49,7 +49,7 @@ class Fold(RowPart):
         return [fit(row, width)]
 
     def plain(self) -> str:
-        """Return the label, and for a closed fold the text of its block (an open fold's parts return it themselves)."""
+        """Return the label; for a closed fold also the hidden text, which in an open fold is returned by its parts."""
         label = "".join([text for text, _ in self._label])
         return label if self.is_open else "\n".join([label, *[part.plain() for part in self.body()]])
 

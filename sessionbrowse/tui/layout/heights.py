@@ -20,7 +20,7 @@ MEASURED_AT_ONCE = 200
 """Maximum estimated rows of a document that is measured completely at first, for an exact scroll bar."""
 
 Path = tuple[int, ...]
-"""Position of a fold: the index of a top-level part, then the index in each fold or lazy part around the fold."""
+"""Position of a fold or lazy part: index of its top-level part, then its index in each fold or lazy part around."""
 
 
 class DocumentLayout:
@@ -41,10 +41,10 @@ class DocumentLayout:
         self.width = max(1, width)
         self.parts: list[Part] = []
         self._given: list[int] = []
-        """For each part, the index of the top-level part that it is or was built from."""
+        """For each part, the index of its top-level part: the part itself, or the fold or lazy part that built it."""
         self._depths: list[int] = []
         self._paths: dict[Part, Path] = {}
-        """The positions of folds and of lazy parts."""
+        """The position of each fold and of each lazy part."""
         self._flatten(parts, (), None, 0, _Flat(self.parts, self._given, self._depths))
         self._rows: OrderedDict[Part, list[Line]] = OrderedDict()
         self._lay()
@@ -75,7 +75,7 @@ class DocumentLayout:
         return self.tops[-1]
 
     def measure(self, index: int) -> int:
-        """Replace a part's estimate by its height, and a lazy part by its parts; return the change of height."""
+        """Replace the estimated height of a part by the real one, after building a lazy part; return the difference."""
         if self._known[index]:
             return 0
         before = self.heights[index]
@@ -117,7 +117,7 @@ class DocumentLayout:
         return given, row - self.tops[bisect_left(self._given, given)]
 
     def row_of(self, place: tuple[int, int]) -> int:
-        """Return the row of a position; the position may come from an earlier version of the document."""
+        """Return the row of a place from `place_of`, also if an earlier layout of the document returned that place."""
         given, below = place
         index = first = bisect_left(self._given, given)
         while index < len(self.parts) and self._given[index] == given:
@@ -170,7 +170,7 @@ class DocumentLayout:
 
     def _flatten(self, parts: Sequence[Part], above: Path, given: int | None, depth: int, into: _Flat) -> None:
         if given is None and not any(issubclass(kind, Fold) for kind in set(map(type, parts))):
-            # Without folds the answer is quick: a document with 100,000 entries has none at first.
+            # Documents without folds skip the loop, which would be slow for 100,000 entries.
             into.parts.extend(parts)
             into.given.extend(range(len(parts)))
             into.depths.extend(repeat(depth, len(parts)))
@@ -199,7 +199,7 @@ class DocumentLayout:
 
 
 class _Flat(NamedTuple):
-    """Flat lists of parts, of their top-level parts' indexes, and of the number of folds around them."""
+    """Parts in a flat list; for each part, the index of its top-level part and the number of folds around it."""
 
     parts: list[Part]
     given: list[int]

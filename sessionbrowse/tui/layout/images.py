@@ -39,7 +39,7 @@ def image_line(mime_type: str | None, data: str | None) -> Line:
     """Return the row of an image: type, width and height, size."""
     line: Line = [("▣ ", "accent"), (clean(mime_type or "image"), "")]
     if not data:
-        # A context omits large images; in other documents the file has no image data.
+        # The data is missing in the file, or the context view left out a large image, which the entry view shows.
         return [*line, ("  not here: see the entry itself", "dim")]
     if data.startswith("blob:"):
         return [*line, (f"  in omp's blobs, {clean(data.rsplit(':', 1)[-1][:8])}…", "dim")]

@@ -189,7 +189,7 @@ class _Layout:
         first, rest = self._before()
         language = token.info.strip()
         bar: Line = [*rest, CODE_BAR]
-        # The label is taken from the source: the parser resolves backslashes in it.
+        # The label is taken from the source, because the parser removes backslashes from `token.info`.
         fence = _FENCE.search(self._lines[token.map[0]]) if token.map and language else None
         label = fence[1].strip() if fence is not None else ""
         if label or first != rest:
@@ -223,7 +223,7 @@ class _Layout:
             as_written = text_parts(written, roles=self._roles, prefix=self._prefix)
             self._parts.append(TablePart(cells, sides, as_written, first, rest))
         else:
-            # The source lines already contain the signs of quotes and lists.
+            # The source lines start with their own quote and list signs, so they get no further prefix.
             self._parts += text_parts(written, roles=self._roles, prefix=self._prefix)
         return end
 
@@ -238,7 +238,7 @@ def _ruled(before: Line) -> Part:
 
 
 def _clipped(pieces: Sequence[tuple[str, str]]) -> Line:
-    """Return the prefix of a row, shortened so that text has room; its last piece always remains."""
+    """Return the prefix of a row, without the pieces that exceed `DEEPEST_PREFIX`; the innermost one is kept."""
     line: Line = []
     room = DEEPEST_PREFIX
     for number, piece in enumerate(pieces):

@@ -18,7 +18,7 @@ CHUNK = 8 * 1024
 """Minimum number of characters in one part of a long text; the part ends at the next line end."""
 
 LONGEST_PART = 2 * CHUNK
-"""Number of characters that are searched for the line end at which a part stops."""
+"""Maximum number of characters in one part; a text without a line end in this range is cut inside a line."""
 
 PIECE_OF_LINE = CHUNK // 2
 """Number of characters in one part of a very long line."""

@@ -88,7 +88,7 @@ def session_badges(summary: Summary) -> Line:
     if summary.label_count:
         badges.append((f" ⚑{summary.label_count}", "label"))
     if summary.problem_count and summary.problem is None:
-        # The exact number is unknown until the whole session is read.
+        # No number is shown: damaged lines are counted only when the whole session is read.
         badges.append((" ✗", "error"))
     if summary.left_behind:
         badges.append((" ↯", "warning"))

@@ -1,4 +1,4 @@
-"""Commands that choose which sessions the lists show, and if folders are directories or repositories."""
+"""Commands that choose which sessions the lists show, and whether folders are directories or repositories."""
 
 from __future__ import annotations
 
@@ -49,5 +49,5 @@ def do_repositories(screen: BrowseScreen) -> None:
         # The chosen folder changes to the repository or directory of the session under the cursor.
         state.folder = library.project_of(current.cwd if current is not None else state.folder)
     screen.refresh_rows()
-    said = "repository: all worktrees of one are together" if library.by_repository else "directory"
+    said = "repository, each with all its worktrees" if library.by_repository else "directory"
     screen.browser.say(f"Projects by {said}.")

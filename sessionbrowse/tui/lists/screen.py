@@ -188,7 +188,7 @@ class BrowseScreen(PanedScreen):
         self.say_found()
 
     def refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
-        """Compute the session rows again; the cursor stays on its session, or goes to the first row or to `cursor`."""
+        """Compute the session rows again. The cursor stays on its session, goes to `cursor`, or with `top` to row 1."""
         grouped = self.browser.options.settings.age_groups
         now_ms = self.browser.now_ms() if grouped else None
         rows = self._session_filter.rows(lambda filter: self.state.session_rows(filter, now_ms))
@@ -217,7 +217,7 @@ class BrowseScreen(PanedScreen):
         state = self.state
         state.filters[pane] = parse_filter(text)
         if pane == "projects":
-            # A filter for folders changes the session list only if the cursor has to leave its folder.
+            # The session list changes only if the filter hides the chosen folder: the cursor then chooses another one.
             self.refresh_projects()
             self.say_found()
             self.update_footer()
@@ -249,7 +249,7 @@ class BrowseScreen(PanedScreen):
 
     @property
     def sized_pane(self) -> tuple[str, int]:
-        """The pane to resize, and 1 if the command "wider" enlarges it, or -1 if that command shrinks it."""
+        """The pane whose width a resize changes, and -1 if that pane shrinks when the focused pane widens, else 1."""
         return ("preview", 1) if self.pane == "preview" else ("projects", 1 if self.pane == "projects" else -1)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -263,7 +263,7 @@ class BrowseScreen(PanedScreen):
         count = len(self._sessions)
         folded = 0 if self.state.is_flat else sum([row.family for row in self._sessions if not row.is_open])
         if self.state.library.is_opening and self.state.filter.is_empty and not self.state.named:
-            # Only the first rows were added so far, but the number of all sessions is known.
+            # Only the first rows were added so far, so the number of all sessions is taken from the folder's row.
             count, folded = (
                 next((row.sessions for row in self.state.projects if row.cwd == self.state.folder), count),
                 0,
@@ -318,7 +318,7 @@ class BrowseScreen(PanedScreen):
     def _folder_highlighted(self, event: RowList.Highlighted) -> None:
         event.stop()
         if not isinstance(event.key, tuple) or event.key != self.projects_list.key:
-            return  # the cursor has moved to another row since
+            return  # the cursor has left the row of this event
         folder = event.key[1]
         if folder != self.state.folder:
             self.state.choose_folder(folder)

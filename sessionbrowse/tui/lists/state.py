@@ -34,7 +34,7 @@ class ListState:
         self.projects: Sequence[ProjectRow] = ()
         self.exists: dict[str, bool | None] = {}
         self.moved: dict[str, str] = {}
-        # The rows under the cursors at the end of the last run, until these rows are found or the user moves a cursor.
+        # The rows that had the cursors when the last run ended; None once they are found, or a cursor was moved.
         self.wanted_folder: str | None = None
         self.wanted_session: str | None = None
 
@@ -49,7 +49,7 @@ class ListState:
     def view(self, session: str | None) -> ListView:
         """Return the view of the lists to save; `session` is the path of the session under the cursor."""
         return ListView(
-            # If the restored rows were not found yet, they stay the ones to restore.
+            # A row of the last run that was not found in this run is saved again, so the next run looks for it.
             folder=self.wanted_folder or self.folder,
             session=self.wanted_session or session,
             filter=self.filters["sessions"].text,
@@ -112,7 +112,7 @@ class ListState:
         return [directory for row in self.projects for directory in row.directories if directory]
 
     def go_to_wanted_folder(self, keys: Sequence[Hashable], *, was_moved: bool) -> None:
-        """Choose the folder that the last run ended in, once it has a row, unless the user moved the cursor."""
+        """Choose the last run's folder if the list has a row for it; give it up if the user moved the cursor."""
         if was_moved:
             self.wanted_folder = None
         elif self.wanted_folder is not None and ("folder", self.wanted_folder) in keys:

@@ -26,7 +26,7 @@ SORT_TITLES = {
 
 
 class ScanProgress(Struct, frozen=True):
-    """The progress of a scan, which had finished `began_done` items at the time `began_ms`."""
+    """The progress of a scan. Its speed is measured since `began_ms`, when `began_done` items were finished."""
 
     verb: str
     done: int
@@ -104,7 +104,7 @@ def no_sessions_sentence(state: ListState, scanning: bool, key_of: Callable[[str
     """Return the message of an empty session list: the reason, and the key that shows sessions."""
     if state.filter.problem is not None:
         return state.filter.problem
-    # While only the first rows are loaded, a session that matches or has a name may still be added.
+    # While only the first rows are loaded, "no session" would be too early: a matching one may follow.
     if scanning and (state.library.is_opening or (state.filter.is_empty and not state.named)):
         return "Reading sessions …"
     if not state.filter.is_empty:

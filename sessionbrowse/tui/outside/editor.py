@@ -45,7 +45,7 @@ def editor_command(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def private_copy(copies: TemporaryCopies, source: Path) -> Path:
-    """Make a read-only copy of a session's file that no other user can read; return its path.
+    """Make a private copy of a session's file, which only this user can read; return the path of the copy.
 
     Raises:
         NoEditor: the file is too large to be copied, or cannot be read.

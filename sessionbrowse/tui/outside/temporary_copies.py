@@ -17,7 +17,7 @@ class TemporaryCopies:
         self._count = 0
 
     def write(self, content: bytes, name: str, *, mode: int = 0o600) -> Path:
-        """Write a temporary copy, with a number before its name, and return its path."""
+        """Write `content` to a new file `<number>-<name>` in the temporary directory, and return its path."""
         if self._directory is None:
             self._directory = tempfile.mkdtemp(prefix="sessionbrowse-", dir=self._parent)
         self._count += 1

@@ -156,7 +156,7 @@ def resume_from(screen: CommandScreen[None], summary: Summary, entry_id: str) ->
     """Check out an entry, then resume the session there."""
 
     def describe(done: CheckedOut) -> str:
-        return "What was said there is on the clipboard." if done.text else ""
+        return "The entry's text is on the clipboard." if done.text else ""
 
     check_out(screen, summary, entry_id, describe, lambda: _begin(screen, summary, _usual(screen)), verb="Resume from")
 
@@ -169,7 +169,7 @@ def _fork(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
         return fork(summary.path, summary.agent, place, at=entry_id, context=run.context)
 
     def describe(done: Sequence[Forked]) -> str:
-        return "Forked. What was said there is on the clipboard." if done[0].text else "Forked."
+        return "Forked. The entry's text is on the clipboard." if done[0].text else "Forked."
 
     def then(done: Sequence[Forked]) -> None:
         if done[0].text:

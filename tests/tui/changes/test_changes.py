@@ -245,7 +245,7 @@ async def test_check_out_of_what_the_user_said_resumes_before_it_and_hands_the_t
         await browser.press("c")
         assert lines_of(path)[-1]["parentId"] == "00000006"
         assert browser.app.clipboard == "second question"
-        assert "pi resumes at 00000006. What was said there is on the clipboard. u undoes." in browser.toasts()[-1]
+        assert "pi resumes at 00000006. The entry's text is on the clipboard. u undoes." in browser.toasts()[-1]
         await browser.press("u")
         assert lines_of(path)[-1]["parentId"] == "00000008"
 
@@ -617,7 +617,7 @@ async def test_progress_is_shown_and_stopping_leaves_the_rest_as_it_was(
         assert sum(path.exists() for path in paths) == 4
         said = " ".join(browser.toasts())
         assert "1 session is archived, out of the lists of pi. u undoes." in said
-        assert "Stopped: 4 of 5 are as they were." in said
+        assert "Stopped: 4 of 5 were not changed." in said
         await browser.press("u")
         assert all(path.exists() for path in paths)
 
