@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -44,10 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     from sessionbrowse.errors import SessionBrowseError
 
     is_program = argv is None
-    if is_program:
-        from sessionbrowse.cli.interrupts import interrupts_end_at_once
-
-        interrupts_end_at_once()
+    if is_program and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # Ctrl+C ends this process at once; `cli.interrupts` says why.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     words = sys.argv[1:] if argv is None else argv
     has_output = sys.stdout is not None
     if not has_output or sys.stdin is None or sys.stderr is None:

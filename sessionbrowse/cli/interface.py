@@ -9,13 +9,13 @@ from __future__ import annotations
 import gc
 import io
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from sessionbrowse.config import Settings, load_settings
+from sessionbrowse.tui.paint.signals import ENDING
 
 if TYPE_CHECKING:
     import argparse
@@ -52,12 +52,15 @@ def run_demo(arguments: argparse.Namespace) -> int:
     """Run `demo`: open the interface on a temporary store of fictional sessions, which is deleted afterwards."""
     if not _has_terminal():
         return 1
+    import shutil
     import tempfile
 
     from sessionbrowse.demo import make_demo
 
     loaded = load_settings()
+    ENDING.take_signals()
     with tempfile.TemporaryDirectory(prefix="sessionbrowse-demo-") as directory:
+        ENDING.before_end(lambda: shutil.rmtree(directory, ignore_errors=True))
         root = make_demo(Path(directory))
         return _open_interface([str(root)], [], loaded.settings, loaded.problems, demo=str(root))
 
@@ -78,6 +81,7 @@ def _open_interface(
     demo: str | None = None,
     pick: Callable[[str], None] | None = None,
 ) -> int:
+    ENDING.take_signals()
     from sessionbrowse.services.background.first_rows import saved_first_rows
     from sessionbrowse.tui.data.options import BrowseOptions
 
@@ -99,19 +103,10 @@ def _open_interface(
     try:
         from sessionbrowse.tui.start import run
 
-        # The demo store must be deleted even if the terminal is closed or the process is killed during the start. Once
-        # the interface runs, it handles these signals itself.
-        for name in ("SIGHUP", "SIGTERM"):
-            if hasattr(signal, name):
-                signal.signal(getattr(signal, name), _end)
         return run(options, monitor, first_rows)
     finally:
         if monitor is not None:
             monitor.kill()
-
-
-def _end(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)
 
 
 def _leave(status: int) -> NoReturn:

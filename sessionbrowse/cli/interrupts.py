@@ -12,12 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-def interrupts_end_at_once() -> None:
-    """Let Ctrl+C end this process without a message, unless the process ignores it or has its own handler."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @contextmanager
 def interrupts_clean_up() -> Iterator[None]:
     """Let Ctrl+C raise KeyboardInterrupt inside the `with` block, so that a change removes its temporary files."""

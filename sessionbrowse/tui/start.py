@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sessionbrowse.services.background.monitor_messages import FirstRows, MonitorEvent
 from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.data.options import BrowseOptions
+from sessionbrowse.tui.paint.signals import ENDING
 
 if TYPE_CHECKING:
     from sessionbrowse.services.background.channel import Channel
@@ -30,6 +31,8 @@ def run(
 
         source = source_of(options)
     app = BrowseApp(options, source, monitor, first_rows)
+    ENDING.before_end(app.remove_demo)
+    ENDING.before_end(app.temporary_copies.remove_all)
     try:
         app.run()
         return app.return_code or 0

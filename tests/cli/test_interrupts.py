@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.story_support import StoryHome
+from tests.support.terminal import Terminal
 
 PATIENCE_SECONDS = 30.0
 MOMENTS = 6
@@ -126,6 +127,52 @@ def test_a_command_that_is_interrupted_ends_without_a_word(command: str, world: 
     outcomes = try_command(world, command, MOMENTS)
     assert set(outcomes) <= {"completed", "interrupted"}
     assert outcomes["interrupted"]
+
+
+def end_browser(world: World, delay: float | None, number: int = signal.SIGINT) -> tuple[float, str]:
+    """Start the browser, end it by a signal some time after its first line, or when it is drawn; return the outcome."""
+    reading, writing = os.pipe()
+    command = [sys.executable, "-c", HELD, str(writing)]
+    with Terminal(command, world.home.env(), world.home.home, pass_fds=[writing]) as browser:
+        os.close(writing)
+        modes = browser.modes()
+        begun = wait_for_byte(reading)
+        os.close(reading)
+        if delay is None:
+            browser.wait("Folders")
+            os.kill(browser.pid, number)
+        else:
+            interrupt_after(delay, browser.pid, begun, number)
+        usual = time.perf_counter() - begun
+        status = browser.wait_status()
+        browser.until_quiet(0.01, 1)
+        seen = bytes(browser.seen)
+        problems = [f"status {status}"] if status not in (-number, 128 + number) else []
+        problems += ["modes"] if browser.modes() != modes else []
+        problems += [f"traceback {seen!r}"] if b"Traceback" in seen or b"Exception" in seen else []
+        # The last one of each pair of sequences counts.
+        for wrong, right in ((b"?1049h", b"?1049l"), (b"?25l", b"?25h"), (b"?1000h", b"?1000l"), (b"?7l", b"?7h")):
+            problems += [wrong.decode()] if seen.rfind(wrong) > seen.rfind(right) else []
+        return usual, "; ".join(problems) or ("opened" if b"?1049h" in seen else "not opened")
+
+
+def try_browser(world: World, count: int, number: int) -> Counter[str]:
+    usual, outcome = end_browser(world, None, number)
+    return Counter([outcome, *(end_browser(world, delay, number)[1] for delay in moments(count, 1.2 * usual))])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_browser_that_a_signal_ends_gives_the_terminal_back(number: signal.Signals, world: World) -> None:
+    outcomes = try_browser(world, MOMENTS // 2, number)
+    assert set(outcomes) <= {"opened", "not opened"}
+
+
+@pytest.mark.stress
+def test_the_browser_is_ended_at_many_moments(world: World) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        outcomes = try_browser(world, MANY_MOMENTS, number)
+        print("browser", number.name, dict(outcomes))
+        assert set(outcomes) <= {"opened", "not opened"}
 
 
 @pytest.mark.stress

@@ -83,6 +83,7 @@ class Terminal:
         columns: int = COLUMNS,
         controlling: bool = True,
         captured: bool = False,
+        pass_fds: Sequence[int] = (),
     ) -> None:
         self.screen = Screen(rows, columns)
         self.seen = bytearray()
@@ -99,6 +100,7 @@ class Terminal:
             env=dict(env),
             cwd=cwd,
             start_new_session=True,
+            pass_fds=pass_fds,
             preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0) and None) if controlling else None,
         )
         os.close(slave)

@@ -27,6 +27,8 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.timer import Timer
 
+from sessionbrowse.tui.paint.signals import ENDING
+
 if TYPE_CHECKING:
     from textual.driver import Driver
 
@@ -37,6 +39,12 @@ FRAME_SECONDS = 1 / 120
 
 FULL_SCREEN = "\x1b[?1049h\x1b[?25l\x1b[?1004h\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?2004h\x1b[?7l"
 """Sets the terminal's modes: alternate screen, no cursor, focus and mouse reports, bracketed paste, no line wrap."""
+
+NORMAL_SCREEN = (
+    b"\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1016l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"
+    b"\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l"
+)
+"""Takes all modes back that the browser or Textual set."""
 
 
 # -- frames -----------------------------------------------------------------------------------------------------------
@@ -158,6 +166,9 @@ def terminal_driver() -> type[Driver] | None:
         def __init__(self, app: App[Any], **options: Any) -> None:
             super().__init__(app, **options)
             self._browser = app
+            self._is_taken = False
+            self._modes_before: list[Any] | None = None
+            ENDING.before_end(self._give_back)
             if self._file is not None:
                 self._file = cast(Any, TerminalFile(self._file))
 
@@ -172,10 +183,29 @@ def terminal_driver() -> type[Driver] | None:
 
         def start_application_mode(self) -> None:
             """Take the terminal, and remember its modes for `_sigcont_application`."""
+            if not self._is_taken:
+                self._is_taken = True
+                with suppress(termios.error):
+                    self._modes_before = termios.tcgetattr(self.fileno)
             super().start_application_mode()  # type: ignore[no-untyped-call]
             self._modes = None
             with suppress(termios.error):
                 self._modes = termios.tcgetattr(self.fileno)
+
+        def close(self) -> None:
+            """Wait until everything is written; the terminal is given back then."""
+            super().close()
+            self._is_taken = False
+
+        def _give_back(self) -> None:
+            """Give the terminal back from a signal handler, whatever the threads that write and read do."""
+            if not self._is_taken:
+                return
+            terminal = os.dup(2)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            os.write(terminal, NORMAL_SCREEN)
+            if self._modes_before is not None:
+                termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes_before)
 
         def _sigcont_application(self, *_: object) -> None:
             if not self._auto_restart:

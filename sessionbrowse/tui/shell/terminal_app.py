@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-import signal
 from collections import deque
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import cached_property
 
 from textual import events
@@ -17,6 +15,7 @@ from textual.theme import Theme
 from sessionbrowse.text import clean
 from sessionbrowse.tui.outside.terminal import terminal_is_gone
 from sessionbrowse.tui.paint import theme
+from sessionbrowse.tui.paint.signals import ENDING
 from sessionbrowse.tui.paint.textual_compat import CompatApp
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -39,11 +38,9 @@ class TerminalApp(CompatApp, inherit_bindings=False):
             self.leave_with_signal(1)
 
     def leave_on_signals(self) -> None:
-        """End the program on SIGHUP and SIGTERM from within the event loop, so that threads and locks are released."""
-        # Windows has no signal handlers in the event loop.
-        with suppress(NotImplementedError, AttributeError):
-            for number in (signal.SIGHUP, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, self.leave_with_signal, number)
+        """End the program on signals from within the event loop, so that threads and locks are released."""
+        loop = asyncio.get_running_loop()
+        ENDING.request = lambda number: loop.call_soon_threadsafe(self.leave_with_signal, number)
 
     # -- keys ---------------------------------------------------------------------------------------------------
 

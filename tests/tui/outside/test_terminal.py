@@ -18,7 +18,7 @@ from tests.support.terminal import ENTER, TAB, Terminal
 PROJECT = Path(__file__).resolve().parents[3]
 
 
-def browser_in_terminal(arguments: list[str], home: Path, programs: Path, **how: bool) -> Terminal:
+def browser_in_terminal(arguments: list[str], home: Path, programs: Path, **how: Any) -> Terminal:
     """Start the browser, with a home and agents of its own."""
     return Terminal([sys.executable, "-m", "sessionbrowse", *arguments], surroundings(home, programs), PROJECT, **how)
 
