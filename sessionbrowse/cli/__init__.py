@@ -97,12 +97,22 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         from sessionbrowse.text import clean
 
-        reason = error.strerror or str(error)
+        reason = clean(error.strerror or str(error))
         if error.filename is not None:
             reason = f"{clean(str(error.filename))} cannot be used ({reason})"
         elif is_output:
             reason = f"Standard output cannot be used ({reason})"
         print(f"sessionbrowse: {reason}.", file=sys.stderr)
+        return 1
+    except Exception:
+        if argv is not None:
+            raise
+        # An error's message may quote a session, so even a traceback is cleaned.
+        import traceback
+
+        from sessionbrowse.text import clean_lines
+
+        print("\n".join(clean_lines(traceback.format_exc().rstrip("\n"))), file=sys.stderr)
         return 1
     if is_program:
         # A normal shutdown of the interpreter takes a tenth of the run time of `list`.

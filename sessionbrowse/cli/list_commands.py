@@ -144,12 +144,17 @@ def _iso(milliseconds: float | None) -> str | None:
 def _found_by_query(scope: Scope, text: str, sort: str, filters: dict[str, Any]) -> list[Summary]:
     """Return the sessions that match a query; all their messages are searched."""
     from sessionbrowse.model.listing.picker import fields_of, parse_query, score
+    from sessionbrowse.services.background.pattern_worker import PatternWorker
 
     query = parse_query(text)
     found: dict[str, str] = {}
+    worker = PatternWorker()
+
+    def is_in(pattern: str, field: str) -> bool:
+        return worker.first_spans(pattern, [field])[0] is not None
 
     def matches(summary: Summary, said: str) -> bool:
-        fits = score(query, fields_of(summary, said)) is not None
+        fits = score(query, fields_of(summary, said), is_in) is not None
         if fits:
             found[summary.path] = said
         return fits

@@ -9,7 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from sessionbrowse.version import __version__
 
@@ -58,7 +58,13 @@ def settings_in_force() -> Settings:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help fails with an OSError where it cannot be printed; argparse itself ignores that."""
+    """A parser whose errors are safe for a terminal, and whose help fails with an OSError if it cannot be printed."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print usage and error on stderr, and exit with status 2; the error quotes arguments, such as file names."""
+        from sessionbrowse.text import clean
+
+        super().error(clean(message))
 
     def print_help(self, file: Any = None) -> None:
         """Print the help on standard output."""

@@ -12,6 +12,7 @@ from sessionbrowse.cli.parser import scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import NotFound
 from sessionbrowse.model.search.query import parse_question
+from sessionbrowse.services.background.pattern_worker import PatternWorker
 from sessionbrowse.services.list.snapshot import take_snapshot
 from sessionbrowse.services.search.hits import hit_document
 from sessionbrowse.services.search.searcher import Searcher
@@ -33,7 +34,8 @@ def run_search(arguments: argparse.Namespace) -> int:
     tools = arguments.tools or settings.index_tools
     index = open_index(cache_dir(), output.note)
     snapshot = take_snapshot(scope, index, skipped=output.warn, note=output.note, brief=True)
-    hits = list(islice(Searcher(snapshot, index).find(query, tools=tools), arguments.limit))
+    searcher = Searcher(snapshot, index, find_first=PatternWorker().first_spans)
+    hits = list(islice(searcher.find(query, tools=tools), arguments.limit))
     if arguments.json:
         output.print_json([hit_document(hit) for hit in hits])
     else:
