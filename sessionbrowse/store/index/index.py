@@ -126,7 +126,7 @@ class Index:
         wanted = {row.row: row.path for row in rows}
         ask = "SELECT id, summary FROM files"
         found: dict[str, PackedSummary] = {}
-        with suppress(sqlite3.Error, ValueError):
+        with suppress(sqlite3.Error, ValueError, TypeError, LookupError):
             if len(wanted) > _FEW:
                 packed = self.connection.execute(ask)
             else:

@@ -10,7 +10,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -77,13 +77,16 @@ class ListRow(FileRow, frozen=True, array_like=True, gc=False):
     labels: tuple[str, ...]
 
 
+RowT = TypeVar("RowT", bound=FileRow)
+
+
 def file_row(values: Sequence[Any]) -> FileRow:
     """Return a file row from the values of `FILE_COLUMNS`.
 
     Raises:
         sqlite3.DatabaseError: the row is damaged.
     """
-    return FileRow(_path_of(values[0]), *values[1:])
+    return _checked((_path_of(values[0]), *values[1:]), FileRow)
 
 
 def unread_bytes(known: FileStamp | None, file: FileStamp) -> int:
@@ -163,14 +166,27 @@ def _path_of(stored: bytes | None) -> str:
     if stored is None:
         # If the disk has lost a part of the database, reading it yields empty values.
         raise sqlite3.DatabaseError("a row has no path")
+    if not isinstance(stored, bytes):
+        raise sqlite3.DatabaseError("a path is no bytes")
     return os.fsdecode(stored)
 
 
 def _list_row(values: tuple[Any, ...]) -> ListRow:
     path = _path_of(values[0])
-    summary, _ = unpack_summary(path, values[-1])
+    try:
+        summary, _ = unpack_summary(path, values[-1])
+    except (TypeError, LookupError) as error:
+        raise sqlite3.DatabaseError(f"a summary is damaged: {error}") from error
     facts = (*values[1:-1], summary.hidden, summary.id, summary.cwd, summary.name, summary.labels)
-    return ListRow(path, *facts)
+    return _checked((path, *facts), ListRow)
+
+
+def _checked(values: tuple[Any, ...], kind: type[RowT]) -> RowT:
+    """Return a row of values whose types are right; another program may have stored others."""
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        raise sqlite3.DatabaseError(f"a row is damaged: {error}") from error
 
 
 def _unpack_overview(packed: bytes | None) -> list[ListRow] | None:
