@@ -312,7 +312,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self._shown_again("checkpoints", CheckpointsScreen)
 
     def _shown_again(self, name: str, make: Callable[[], ScreenKind]) -> ScreenKind:
-        """Show a screen that keeps its state while it is hidden."""
+        """Show the screen of this name; it is made once, and keeps its state while another screen is shown."""
         if not self.is_screen_installed(name):
             self.install_screen(make(), name)
         screen = cast(ScreenKind, self.get_screen(name))

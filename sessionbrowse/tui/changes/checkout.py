@@ -1,4 +1,4 @@
-"""The command that checks out an entry, which makes it the leaf, so that the agent resumes there."""
+"""The command that checks out an entry: the entry becomes the leaf, where the agent resumes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 def do_checkout(screen: CommandScreen[None]) -> None:
-    """Make the agent resume at the entry under the cursor."""
+    """Check out the entry under the cursor, so that the agent resumes there."""
     summary, entry_id = screen.subject, screen.entry_id
     if summary is None or entry_id is None:
         return

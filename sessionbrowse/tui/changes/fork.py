@@ -59,7 +59,7 @@ def ask_directory(
 
     def hint(text: str) -> Line:
         if not text.strip():
-            return [("Empty: each in its own directory." if len(chosen) > 1 else "Empty: the session's own.", "dim")]
+            return [("Empty: a fork gets the directory of its source.", "dim")]
         what = "the path up to this entry" if at is not None else "all branches"
         return [(f"Copies {what} to a new session in this directory. The source is not changed.", "dim")]
 

@@ -78,8 +78,8 @@ class ProjectRow(Struct, frozen=True):
 class SessionRow(Struct, frozen=True, gc=False):
     """A row of the session list; `prefix` is the connecting lines to its parent session, as text.
 
-    `family` counts the related sessions that are folded under the row, or follow it if `is_open`. `group` is the name
-    of an age group ("Today"), set only on the group's first row.
+    `family` is the number of related sessions: they are folded under the row, or follow it if `is_open`. `group` is
+    the name of an age group ("Today"), set only on the group's first row.
     """
 
     summary: Summary
@@ -91,7 +91,7 @@ class SessionRow(Struct, frozen=True, gc=False):
 
 
 class Folding(Struct, frozen=True):
-    """The families (related sessions) that are open: all or none; for sessions in `flipped`, the opposite."""
+    """The open families (related sessions): all if `all_open`, else none; the opposite for those in `flipped`."""
 
     all_open: bool = False
     flipped: frozenset[str] = frozenset()

@@ -9,7 +9,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.tui.data.source import SessionUpdates
 
 REST = 4
-"""Pause after an update, as a multiple of the time that it took, to leave time for key presses."""
+"""Pause after an update, as a multiple of the update's duration, so that key presses are handled meanwhile."""
 
 
 class UpdateThrottle:

@@ -19,7 +19,7 @@ from sessionbrowse.tui.widgets.row_list import RowList, RowState
 
 
 class PaletteScreen(CommandScreen[str | None]):
-    """The command palette: lists the commands of the screen below it; its result is the id of the chosen one."""
+    """The command palette: lists the commands of the screen below it; returns the id of the chosen command."""
 
     CONTEXTS = (OVERLAY,)
 

@@ -55,7 +55,7 @@ class Fold(RowPart):
 
 
 def cut_at(source: str, lines: int) -> int:
-    """Return the offset to cut a text after about `lines` lines; its length if the rest is too short to fold."""
+    """Return the offset to cut a text after about `lines` lines; the text's length if the rest is too short to fold."""
     limit = min(len(source), lines * CHARACTERS_PER_LINE)
     end = -1
     for _ in range(lines):

@@ -127,12 +127,12 @@ class DocumentLayout:
         return min(self.tops[first] + below, max(self.tops[first], self.tops[index] - 1))
 
     def number_of(self, part: Part) -> tuple[int, int] | None:
-        """Return the top-level part from which a part was built, and the part's number in it; None if there is none."""
+        """Return the index of a part's top-level part, and the part's number in it; None if the part is gone."""
         index = next((index for index, other in enumerate(self.parts) if other is part), None)
         return (self._given[index], index - bisect_left(self._given, self._given[index])) if index is not None else None
 
     def part_at(self, number: tuple[int, int]) -> Part | None:
-        """Return the part of the document that `number_of` identified; None if it is gone."""
+        """Return the part that has this number from `number_of`; None if the document no longer has the part."""
         index = bisect_left(self._given, number[0]) + number[1]
         return self.parts[index] if index < len(self.parts) and self._given[index] == number[0] else None
 

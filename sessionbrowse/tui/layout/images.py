@@ -117,7 +117,7 @@ def _jpeg(head: bytes) -> tuple[int, int] | None:
         if marker in (0xFF, 0x01) or 0xD0 <= marker <= 0xD7:
             position += 1 if marker == 0xFF else 2
             continue
-        # A frame header; C4, C8 and CC are tables and extensions.
+        # A frame header, which has width and height; C4, C8 and CC mark tables and extensions instead.
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             height, width = struct.unpack(">HH", head[position + 5 : position + 9])
             return width, height

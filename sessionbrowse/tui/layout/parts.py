@@ -18,7 +18,7 @@ CHUNK = 8 * 1024
 """Minimum number of characters in one part of a long text; the part ends at the next line end."""
 
 LONGEST_PART = 2 * CHUNK
-"""Maximum number of characters in one part; a text without a line end in this range is cut inside a line."""
+"""Maximum number of characters in one part; a longer line is cut into pieces of `PIECE_OF_LINE` characters."""
 
 PIECE_OF_LINE = CHUNK // 2
 """Number of characters in one part of a very long line."""

@@ -31,12 +31,12 @@ def do_back(screen: BrowseScreen) -> None:
 
 
 def do_pane_left(screen: BrowseScreen) -> None:
-    """Focus the pane on the left: sessions, or folders."""
+    """Focus the next pane on the left: the sessions from the preview, the folders from the sessions."""
     _step(screen, -1)
 
 
 def do_pane_right(screen: BrowseScreen) -> None:
-    """Focus the pane on the right: sessions, or the preview."""
+    """Focus the next pane on the right: the sessions from the folders, the preview from the sessions."""
     _step(screen, 1)
 
 

@@ -38,7 +38,7 @@ class ShownLists(Protocol):
 
     @property
     def browser(self) -> Browser:
-        """The app, typed as the protocol that screens may use."""
+        """The app, typed as a protocol with only the methods that screens may use."""
 
     @property
     def sessions_list(self) -> RowList:

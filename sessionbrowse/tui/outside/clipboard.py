@@ -58,7 +58,7 @@ def copy_text(
     """Copy a text to every available clipboard; return the sentence for the toast. For background threads.
 
     Raises:
-        TooLargeToCopy: the text is too large for all of them.
+        TooLargeToCopy: the text is too large for every available clipboard.
     """
     content = copyable(source)
     encoded = content.encode("utf-8", "replace")
