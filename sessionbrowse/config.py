@@ -1,4 +1,4 @@
-"""The user's settings file, and the directories of the program; it knows no command, agent or theme by name."""
+"""The user's settings file, and the program's directories. No command, agent or theme is named in this module."""
 
 from __future__ import annotations
 

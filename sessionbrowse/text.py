@@ -335,7 +335,7 @@ def parse_time(text: str) -> int | None:
         1 <= month <= 12 and 1 <= day <= 31 and minute < 60 and second < 60 and hour < 25 and in_day <= _MS_PER_DAY
     ):
         return None
-    # The calendar repeats every 400 years of 146,097 days; `date` knows the years 1 to 9999.
+    # `date` knows only the years 1 to 9999, so a year of the same 400-year cycle (146,097 days) from 2000 on is used.
     cycles, year_of_cycle = divmod(year, 400)
     days = date(2000 + year_of_cycle, month, 1).toordinal() + day - 1 + (cycles - 5) * 146_097
     time_ms = (days - date(1970, 1, 1).toordinal()) * _MS_PER_DAY + in_day

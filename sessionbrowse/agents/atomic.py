@@ -34,7 +34,7 @@ PROJECT_SETTINGS = (os.path.join(".pi", "settings.json"), os.path.join(".atomic"
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return the root that has one folder per project, and the flat directories that variables or settings name."""
+    """Return the root that has one folder per project, and every directory that a variable or setting names."""
     around = msgspec.structs.replace(around, home=_home(around))
     agent_dir, env, defined = _agent_directory(around)
     source = next(iter(env), "default")
@@ -44,7 +44,7 @@ def places(around: Surroundings) -> list[Place]:
         found.append(Place("atomic", directory, "flat", variable, {**env, variable: directory}, agent_dir))
     global_settings = [os.path.join(agent_dir, "settings.json")]
     if not defined:
-        # atomic also reads pi's settings, at the lowest priority; if a variable names the agent directory, it does not.
+        # atomic also reads pi's settings, at the lowest priority, unless a variable names the agent directory.
         global_settings.insert(0, os.path.join(around.home, ".pi", "agent", "settings.json"))
     for directory, why in configured_session_directories(around, global_settings, PROJECT_SETTINGS):
         found.append(Place("atomic", directory, "flat", why, env, agent_dir))

@@ -1,6 +1,6 @@
 """Find the agent that a session file belongs to.
 
-Three programs read the same environment variable, so the directory of a file does not tell its agent.
+Three programs read `PI_CODING_AGENT_DIR`, so one directory may contain the files of several programs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Marks(Struct, frozen=True):
     agents: frozenset[str] = frozenset()
 
     def agent(self) -> str | None:
-        """Return the program that wrote the marks, None if there are none; of several programs' marks, omp's win."""
+        """Return the program that wrote the marks: the first of omp, atomic and indusagi; None without marks."""
         return next((name for name in ("omp", "atomic", "indusagi") if name in self.agents), None)
 
 

@@ -116,7 +116,7 @@ class Agent(Struct, frozen=True):
     below a project's directory; `install` a command that installs it.
 
     `process_names` and `packages` identify its processes. `clean_name` turns a typed name into one that the program
-    writes. `rename` plans a new name ("" clears it); its second argument tells if the file begins with a title slot.
+    writes. `rename` plans a new name ("" clears it) and is told whether the file begins with a title slot.
     It raises `RefusedWrite` for a name that the program cannot store. `bears_appends` means that the program can still
     save after another program appended a line to the file it has open.
     """

@@ -45,14 +45,14 @@ class AppendLine(Struct, frozen=True, kw_only=True):
 
 
 class OverwriteSlot(Struct, frozen=True, kw_only=True):
-    """The plan to overwrite omp's title slot in place."""
+    """The plan to overwrite omp's title slot in place: the first line, of fixed size, which holds the name."""
 
     title: str
     source: Source | None
 
 
 class InsertSlot(Struct, frozen=True, kw_only=True):
-    """The plan to insert a title slot before the first line of a file without one (omp up to 16.2)."""
+    """The plan to insert a title slot before the first line of a file that omp up to 16.2 wrote without one."""
 
     title: str
     source: Source | None

@@ -36,7 +36,7 @@ def expand(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, s
 
 
 def layered(environ: Mapping[str, str], layers: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Add the variables of `.env` files to the environment; the first value of a variable that is not empty wins."""
+    """Add the variables of `.env` files to the environment; of a variable's values the first non-empty one wins."""
     merged = dict(environ)
     for layer in layers:
         for name, value in layer.items():

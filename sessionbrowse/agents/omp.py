@@ -1,7 +1,7 @@
 """omp (oh-my-pi, `@oh-my-pi/pi-coding-agent`): the directories of its sessions. Rules of omp 18.2.3.
 
-Profiles, XDG directories and `.env` files decide the directories. Those of every profile are scanned, even if the
-environment does not select them now, because a changed variable is the usual reason for lost sessions.
+Profiles, XDG directories and `.env` files decide the directories. All profiles are scanned, even those that the
+environment does not select now, because a changed variable is the usual reason for lost sessions.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ProfileDirectories(Struct, frozen=True):
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return all profiles' directories: sessions by project, flat ones, registries of sessions elsewhere, archives."""
+    """Return all profiles' directories: project folders, a flat one, records of sessions stored elsewhere, archives."""
     around = msgspec.structs.replace(around, environ=effective_environment(around))
     stores = _stores(around)
     found = [_place(store, "projects", os.path.join(store.data, "sessions")) for store in stores]
@@ -84,7 +84,7 @@ def effective_environment(around: Surroundings) -> dict[str, str]:
         dotenv.parse(read(os.path.join(folder, ".env"))) for folder in (first.agent_dir, config_root, around.home)
     ]
     merged = dotenv.layered(around.environ, [dotenv.expand(project, around.environ), *others])
-    # The profile is chosen before these files are read.
+    # omp chooses the profile before it reads `.env` files, so they cannot change the profile.
     unchanged = {name: around.environ[name] for name in PROFILES if name in around.environ}
     return {name: value for name, value in merged.items() if name not in PROFILES} | unchanged
 
@@ -124,7 +124,7 @@ def companions(path: str | Path) -> list[Path]:
     """Return a session's artifact folder, leftovers of rewrites and lock files, but no blobs, which sessions share."""
     name = re.escape(Path(path).name)
     stem = Path(path).stem
-    # Backups are included: from one left behind, omp up to 18.2 would restore a deleted session.
+    # Backups are included, because omp up to 18.2 would restore a deleted session from its backup.
     leftover = re.compile(rf"\.{name}\.(?:[0-9a-f]{{16}}\.tmp|lock(?:\.os)?)|{name}\.[0-9a-f]{{16}}\.bak")
     return beside(path, lambda other: other == stem or bool(leftover.fullmatch(other)))
 
@@ -148,7 +148,7 @@ def runtime_directories(around: Surroundings) -> RuntimeDirectories:
 
 
 def rename(title: str, has_slot: bool) -> RenamePlan:
-    """Plan a new title with the source "user"; an empty one gets no source, so omp may generate a title (omp 18)."""
+    """Plan a new title, marked as the user's. An empty title is not marked, so omp may generate one (omp 18)."""
     source: Source | None = "user" if title else None
     return OverwriteSlot(title=title, source=source) if has_slot else InsertSlot(title=title, source=source)
 
@@ -225,7 +225,7 @@ def _env(
 
 
 def _config_root(around: Surroundings, environ: Mapping[str, str]) -> str:
-    # Node's path.join: an absolute value is joined below home too.
+    # omp joins the paths with Node's `path.join`, so even an absolute PI_CONFIG_DIR lies below the home directory.
     return os.path.normpath(os.path.join(around.home, (environ.get(CONFIG_DIR) or ".omp").lstrip("/")))
 
 

@@ -25,7 +25,7 @@ SETTINGS = os.path.join(".pi", "settings.json")
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return the root that has one folder per project, and the flat directories that variables or settings name."""
+    """Return the root that has one folder per project, and every directory that a variable or setting names."""
     agent_dir, env = agent_directory(around)
     source = AGENT_DIR if env else "default"
     found = [Place("pi", os.path.join(agent_dir, "sessions"), "projects", source, env, agent_dir)]
@@ -49,7 +49,7 @@ def agent_directory(around: Surroundings) -> tuple[str, dict[str, str]]:
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
-    """Return the folder name of a project, made from its absolute path; symlinks are kept. Not reversible."""
+    """Return the folder name of a project, made from its absolute path, with symlinks kept; paths may share a name."""
     return dashed_folder(absolute(configured_path(cwd, around.home) or cwd, around.cwd))
 
 

@@ -122,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _may_be_unfinished() -> bool:
-    """Tell cheaply whether the journal may hold a change that was cut off: a megabyte takes a millisecond."""
+    """Tell whether the journal may hold a change that was cut off, without decoding it (1 ms per megabyte)."""
     import re
     import stat
 

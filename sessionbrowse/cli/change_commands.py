@@ -188,7 +188,7 @@ def run_undo(arguments: argparse.Namespace) -> int:
 
 
 def _print_candidates(arguments: argparse.Namespace, scope: Scope) -> int:
-    """Print directories to which the old one may have been moved, for a `relocate` without NEW."""
+    """Print directories to which the directory OLD may have been moved, for a `relocate` without NEW."""
     directories = sorted({header_of(file.path).cwd or "" for file in all_files(scope)} - {""})
     found = candidates(arguments.old, directories)
     if arguments.json:
@@ -292,7 +292,7 @@ def _document(changed: ChangeResult) -> dict[str, Any]:
 
 @contextmanager
 def _changing() -> Iterator[None]:
-    """Make a change: Ctrl+C cleans up, and the error for a session that may be in use gets a hint on `--force`."""
+    """Enclose a change: Ctrl+C lets it clean up, and the error for a session that may be in use names `--force`."""
     try:
         with interrupts_clean_up():
             yield

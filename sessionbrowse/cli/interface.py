@@ -1,7 +1,7 @@
 """Open the terminal interface: the commands `demo` and `pick`, and a start without a command.
 
-The disk monitor is started before the interface is imported, so that both run in parallel; if the first rows are
-saved from the last run, it can start later.
+The disk monitor is started before the interface is imported, so that both run in parallel. If the first rows are
+saved from the last run, the monitor can start later.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ctrl+C on the command line: it ends the process at once, except while a change is made, which cleans up first.
 
-Reading commands leave nothing behind. An exception at any moment, as Python raises it, would print a traceback from
-imports and from the exit, and crash msgspec while it prepares a decoder.
+Reading commands leave nothing behind. Python's own reaction, an exception at any moment, would print a traceback
+during imports and at the exit, and crash msgspec while it prepares a decoder.
 """
 
 from __future__ import annotations

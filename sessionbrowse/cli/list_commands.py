@@ -164,7 +164,7 @@ def _found_by_query(scope: Scope, text: str, sort: str, filters: dict[str, Any])
 
 
 def _note_projects(directories: Sequence[str]) -> None:
-    """Record data that identifies these repositories after they are moved; called after the output is printed."""
+    """Record data by which these projects' repositories are found after a move; called after the output is printed."""
     sys.stdout.flush()
     if directories:
         from sessionbrowse.store.find import moved_projects

@@ -228,7 +228,7 @@ def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:
 
 
 def print_changes(changes: Iterable[tuple[str, int | None, str, str, str, str]]) -> None:
-    """Print one row for each change that can be undone: id, time in ms, verb, summary, file, agent."""
+    """Print one row for each change that can be undone: id, time in ms, kind, summary, file, agent."""
     now = time.time() * 1000
     rows = [
         (change_id, age(at, now), verb, clean(summary), agent, clean(path))

@@ -1,4 +1,4 @@
-"""The parser of the command line: every command with its arguments, and the scope that the arguments name.
+"""The parser of the command line: every command with its arguments, and the directories and agents that they name.
 
 Parsing imports no module that reads sessions, to stay fast.
 """
@@ -33,7 +33,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 def scope_of(
     arguments: argparse.Namespace, settings: Settings | None = None, *, hidden: bool = False, archived: bool = False
 ) -> Scope:
-    """Return the scope that the arguments name; the settings are read from the file unless they are given."""
+    """Return the directories and agents that the arguments name; `settings` None reads the settings file."""
     from sessionbrowse.store.find.roots import Scope, real_surroundings
 
     return Scope(
@@ -93,7 +93,7 @@ _COLUMNS = 80
 
 
 def make_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of all commands, or much faster that of `only` one, if there is such a command."""
+    """Return the parser of all commands; if `only` is a command, its parser alone, which is made much faster."""
     parser = Parser(
         prog="sessionbrowse",
         description="Browse the sessions of pi, omp, atomic and indusagi. Without a command: the terminal interface.",

@@ -79,7 +79,7 @@ def _document(command: ResumeCommand, path: str, at: str | None) -> dict[str, ob
 
 
 def _line(command: ResumeCommand, path: str, at: str | None) -> str:
-    # Joined: the agent must not start on another branch if the check out failed.
+    # Joined by `&&`: if the checkout fails, the agent must not start, as it would resume on another branch.
     first = " ".join(map(shell_quote, _first(path, at))) + " && " if at is not None else ""
     return first + command.shell_line()
 

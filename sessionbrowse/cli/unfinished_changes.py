@@ -1,4 +1,4 @@
-"""Say on stderr that a change was cut off: commands that read name it, commands that change go on with it."""
+"""Report changes that were cut off, on stderr: reading commands name them, changing commands finish them first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ READING = frozenset({"list", "projects", "labels", "search", "show", "tree", "co
 
 
 def note_unfinished(arguments: argparse.Namespace) -> None:
-    """Note the changes that were cut off; before a command that changes sessions, go on with them first."""
+    """Report the changes that were cut off; before a command that changes sessions, finish them."""
     reads = getattr(arguments, "list", False) is True or getattr(arguments, "dry_run", False)
     changes = arguments.command in CHANGING and not reads
     if arguments.command not in CHANGING | READING:
@@ -29,7 +29,7 @@ def note_unfinished(arguments: argparse.Namespace) -> None:
         for change in finish_notes(context) if arguments.command != "relocate" else ():
             output.note(sentence_of(change))
         return
-    # A command about changes has no options of a scope.
+    # Commands such as `undo --list` cannot be limited to directories, so they name every unfinished change.
     scope = scope_of(arguments) if hasattr(arguments, "roots") else None
     roots = ["/"] if scope is None else [place.root for place in places_of(scope)]
     for change in unfinished(context, roots):

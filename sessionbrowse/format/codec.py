@@ -132,7 +132,7 @@ def _cost(value: Json) -> Cost | None:
 
 
 def _float(value: Json) -> float | None:
-    # JavaScript reads a number too large for a double as infinity; such a number is a mistake in the file.
+    # A number too large for a double, which JavaScript reads as infinity, is a mistake in the file: the field is None.
     is_number = value.__class__ in (int, float) and abs(value) <= sys.float_info.max
     return float(value) if is_number else None
 

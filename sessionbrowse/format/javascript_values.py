@@ -98,7 +98,7 @@ def is_true(value: Json | Literal[Missing.KEY]) -> bool:
 
 
 def stringify_head(value: Json, limit: int) -> tuple[str, bool]:
-    """Return the first `limit` UTF-16 units of `JSON.stringify(value)`, and a flag that says if there are more."""
+    """Return the first `limit` UTF-16 units of `JSON.stringify(value)`, and True if there are more."""
     pieces: list[str] = []
     length = 0
     for piece in _pieces(value, limit):

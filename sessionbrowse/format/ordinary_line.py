@@ -111,7 +111,7 @@ class AnswerWithCalls(OrdinaryAnswer, gc=False, tag_field="role", tag="assistant
 
 
 class OrdinaryResult(Struct, gc=False, tag_field="role", tag="toolResult"):
-    """A tool's result; its content is skipped. Few tools call models, so a result with `usage` is refused."""
+    """A tool's result; its content is skipped. A result with `usage` is rare, so it is left to the full decoder."""
 
     role: ClassVar[str] = "toolResult"
     toolCallId: str | None = None

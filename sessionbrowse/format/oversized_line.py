@@ -191,7 +191,7 @@ class BigLine:
             self._end_here()
 
     def _end_here(self) -> None:
-        """Close the innermost container after its last whole member, and skip its other members."""
+        """Close the innermost container after its last whole member, and skip the rest of its members."""
         end = self._ends[-1]
         # Strings are masked by letters of the same length, so every comma that is left separates members.
         masked = _STRING.sub(lambda string: b"x" * len(string[0]), _without_escaped_quotes(bytes(self._out[end:])))
@@ -238,7 +238,7 @@ class BigLine:
         return len(self._out) > MAX_REDUCED_BYTES
 
     def _room(self) -> int:
-        """Return the number of bytes to keep of the next string: half of the bytes that its member may still have."""
+        """Return the number of bytes to keep of the next string: half of the room that the enclosing value has left."""
         if self._whole:
             return 1 << 62
         left = MAX_REDUCED_BYTES - len(self._out)

@@ -1,6 +1,6 @@
 """Change single members of a JSON object in its bytes; all other bytes stay unchanged.
 
-A line that was read is never encoded again: other programs may read its numbers, escapes and key order differently.
+A line that was read is never encoded again, because that could change its numbers, escapes and key order.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Source = Literal["auto", "user"]
 
 
 def slot_line(title: str, source: Source | None, updated_at: str) -> bytes:
-    """Return the slot for a title; a title of more than 158 bytes (174 without source) is cut at a code point."""
+    """Return the slot for a title; a title of more than 158 bytes (174 if `source` is None) is cut at a code point."""
     fits, too_long = 0, len(title) + 1
     while too_long - fits > 1:
         middle = (fits + too_long) // 2

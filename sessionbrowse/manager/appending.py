@@ -75,8 +75,8 @@ class SessionAppender(SessionReader):
     ) -> str:
         """Record a change of model and return the entry's id.
 
-        omp writes one string `provider/id`, which may be passed as `provider` alone, or, as in omp's own call, before
-        the role. `role` and `is_fallback` (a retry chose the model) are written only by omp.
+        For omp, `provider` may be the whole text `provider/id`, and the role may follow, as in omp's own method. Only
+        omp writes `role` and `is_fallback` (a retry chose the model).
         """
         if self.agent != "omp":
             if model_id is None:
@@ -106,9 +106,10 @@ class SessionAppender(SessionReader):
         """Record a compaction and return the entry's id; token counts are estimates of the context before and after.
 
         If `first_kept_entry_id` is None, no earlier entry is kept. In the file, pi 0.87 then stores the new entry's own
-        id and atomic stores null. Like pi (0.86), a pi session also gets a system message with prompt and tools. The
-        keyword arguments are omp's, which writes `from_hook` as `fromExtension`; omp's own order, with the short
-        summary second, is refused. atomic ignores a compaction whose `details.strategy` is not `verbatim-lines`.
+        id and atomic stores null. As in pi 0.86, a pi session also gets a system message with prompt and tools. The
+        keyword-only arguments are for omp, which writes `from_hook` as `fromExtension`. omp's own order of arguments,
+        with the short summary second, is refused. atomic ignores a compaction whose `details.strategy` is not
+        `verbatim-lines`.
         """
         entry_id = self._new_id()
         now = self._environment.now_ms()
@@ -228,7 +229,7 @@ class SessionAppender(SessionReader):
         return self._append_aside("message", {"message": plain(message)}, parent_id)
 
     def append_model_usage(self, usage: dict[str, Json], parent_id: str | None) -> str:
-        """Record a model call that is not an answer, as a child of its cause; return the entry's id (omp 18).
+        """Record a model call that is not an answer, below the entry that caused it; return the new id (omp 18).
 
         `usage` has the entry's own keys: `purpose`, `role`, `api`, `provider`, `model`, `usage`, `stopReason`, …
         """

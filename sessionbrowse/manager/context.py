@@ -1,4 +1,4 @@
-"""Return the context of a session as the file's own JSON objects; pi's functions over lists of entries (pi 1.5.2).
+"""The context of a session as the file's own JSON objects, and pi's functions that take lists of entries (pi 1.5.2).
 
 `model/context` selects the messages that the model receives, by each program's rules; this module turns each message
 back into the object from which it was read.

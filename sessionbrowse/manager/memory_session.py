@@ -184,7 +184,7 @@ def _header_object(session: Session) -> EntryObject:
 
     header: EntryObject = loads(session.header_line) if session.header_line else {}
     if session.rules.name == "title_slot" and session.title_slot is not None:
-        # omp merges the title slot into the header: if title or source is empty in the slot, the header's is removed.
+        # omp merges the title slot into the header: a title or source that the slot lacks is removed from it.
         header = {key: value for key, value in header.items() if key not in ("title", "titleSource")}
         if session.title_slot.title:
             header["title"] = session.title_slot.title

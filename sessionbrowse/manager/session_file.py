@@ -80,7 +80,7 @@ class SessionFile:
         self._opened = None
 
     def _create(self, pieces: Iterable[bytes]) -> Fingerprint:
-        """Create the file; a branch of a private session is private too."""
+        """Create the file; a branch of another session gets the owner, mode and access list of that session's file."""
         try:
             source = open_regular(self._like) if self._like is not None else None
         except NotASession:
@@ -227,7 +227,7 @@ def _header_of(file: writer.OpenedFile) -> tuple[bytes, int]:
     head = b"".join(file_blocks(file.descriptor, 0, len(line) + HEAD_BYTES))
     offset = head.find(line) if line else -1
     if offset < 0:
-        raise RefusedWrite(f"The header of {file.name} does not stand at its beginning; it is left alone.")
+        raise RefusedWrite(f"The header of {file.name} is not at the beginning; the file is unchanged.")
     return line, offset
 
 

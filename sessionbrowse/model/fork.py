@@ -48,8 +48,7 @@ def path_lines(session: Session, index: int, read: ReadLine, new_id: Callable[[s
     """Yield the path from the root to an entry, then one fresh label entry for each label that is set on it.
 
     An entry whose parent was a label gets the kept entry before the label as its parent (pi 0.79.2; older programs
-    left it without a parent). If the first kept entry of a compaction was a label, it becomes the next entry (pi
-    0.85).
+    left it without a parent). If a compaction's first kept entry was a label, the next entry replaces it (pi 0.85).
     """
     generation = generation_of(session)
     replaced: dict[str | None, str | None] = {}

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from sessionbrowse.format.envelope import Envelope, Spending
 from sessionbrowse.model.session.rules import Rules
 
-# pi 1.5.2 `/session`: assistants, tool results, summaries and usage entries of all branches.
+# pi 1.5.2 (`/session`) counts answers, tool results, summaries and `usage` entries of all branches.
 _PI_ENTRY_TYPES = frozenset({"compaction", "branch_summary", "usage"})
 _PI_ROLES = frozenset({"assistant", "toolResult"})
-# omp 18.2.3: assistants, calls without a message, and `task` subagents' usage.
+# omp 18.2.3 counts answers, model calls without a message, and the usage of `task` subagents.
 _OMP_ENTRY_TYPES = frozenset({"model_usage"})
 
 

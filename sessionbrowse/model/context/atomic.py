@@ -1,7 +1,7 @@
-"""The context of atomic 0.9.15: verbatim compaction, and conversions that drop blank or unanswered messages.
+"""The context of atomic 0.9.15: verbatim compaction; blank messages and tool results without a call are not sent.
 
 A verbatim compaction is one message: a fixed sentence, the retained transcript, and the kept entries written in the
-transcript's own grammar. Summaries made by pi have no effect: their history stays in the context.
+transcript's own grammar. pi's summaries have no effect: the summarised history stays in the context.
 """
 
 from __future__ import annotations

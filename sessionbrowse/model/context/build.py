@@ -16,8 +16,8 @@ __all__ = ["Context", "ContextMessage", "LeftOut", "ModelRef", "OmpSettings", "b
 def build(session: Session, at: int | None = None) -> Context:
     """Return the context at an entry (index in file order), at the leaf if `at` is None. Bad data never raises.
 
-    If the last entry has no id, there is no leaf: pi, omp and indusagi then still start at that entry, unless its id is
-    null; atomic finds no path.
+    If the last entry has no id, there is no leaf: pi, omp and indusagi then start at the last entry, unless its id is
+    null; atomic's context is empty.
     """
     start = session.leaf if at is None else at
     is_atomic = session.rules.context == "atomic"
@@ -38,7 +38,7 @@ def build(session: Session, at: int | None = None) -> Context:
 
 
 def first_place_sent(session: Session, before: int) -> int | None:
-    """Return the position on the active branch of the first entry in the context, None if it is not less than `before`.
+    """Return the position on the active branch of the first entry in the context, None if it is `before` or later.
 
     The context is that at the leaf. For pi and indusagi the messages after that position are not decoded.
     """

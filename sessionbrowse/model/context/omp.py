@@ -110,7 +110,7 @@ def _is_rollover(compaction: Compaction) -> bool:
 
 
 def _append_last_request(draft: Draft, place: int, reset_place: int, start: int | None) -> None:
-    """Add the last user request before the compaction, if it was cut off: context notes do not summarise it."""
+    """Add the last user request before the compaction if it is not kept, because context notes do not contain it."""
     for before in range(place - 1, reset_place, -1):
         if _is_user_request(draft.session, draft.path[before]):
             if start is not None and before < start:

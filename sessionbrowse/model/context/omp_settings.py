@@ -50,7 +50,7 @@ def restore(session: Session, path: list[int]) -> OmpSettings:
 
 
 def _models(session: Session, path: list[int]) -> dict[str, str]:
-    """Return the models by role. The answers' model is the default one only if no model change ever set it."""
+    """Return the models by role; if no model change set the default model, it is the model of the last answer."""
     models: dict[str, str] = {}
     inferred: str | None = None
     for index in path:

@@ -17,7 +17,7 @@ _BLOB_PREFIX = "blob:sha256:"
 # The archive prints a line end as this glyph; two control characters switch dim text on and off.
 _LINE_END = "█"
 _INK_SWITCHES = str.maketrans("", "", "\x0e\x0f")
-# Large archives with a picture that states neither font nor variant once crashed omp, so it sends no pictures of these.
+# omp sends no pictures of a large archive if one of them states neither font nor variant: these once crashed it.
 _RISKY_FRAMES = 16
 _RISKY_TEXT = 250_000
 _RISKY_TRUNCATED = 1_000_000

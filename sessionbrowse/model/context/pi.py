@@ -63,7 +63,7 @@ def build(session: Session, path: list[int]) -> Context:
 
 
 def first_place_sent(session: Session, path: list[int], before: int, *, older: bool) -> int | None:
-    """Return the position on the path of the first entry in the context, None if it is not less than `before`.
+    """Return the position on the path of the first entry in the context, None if it is `before` or later.
 
     Decodes few entries. `older` selects the rule of `build_older`.
     """

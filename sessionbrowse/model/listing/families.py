@@ -15,7 +15,7 @@ STUB_MESSAGES = 1
 
 
 def is_stub(summary: Summary) -> bool:
-    """Tell whether a session is a stub: one message at most, no name, no label, no fork, no damage."""
+    """Tell whether a session is a stub: one message at most, no name, no label, neither a fork nor damaged."""
     return (
         summary.message_count <= STUB_MESSAGES
         and not summary.name

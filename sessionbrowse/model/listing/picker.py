@@ -114,7 +114,7 @@ def fields_of(summary: Summary, text: str | None = None) -> Fields:
 def fuzzy(query: str, text: str) -> float | None:
     """Return the score of a text that has the query's letters in this order, lower is better; None if it has not.
 
-    The best score counts: of the leftmost letters, or of a place where they are contiguous; `abc12` is also tried as
+    The better of two matches counts: the leftmost letters, or the letters in one run; `abc12` is also tried as
     `12abc`.
     """
     query, text = query.lower(), text.lower()

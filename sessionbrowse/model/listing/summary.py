@@ -51,7 +51,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 class SummaryProgress(Struct, frozen=True, array_like=True):
-    """The state of a `SummaryBuilder`, stored so that it can continue later; the first message may be cut."""
+    """The state of a `SummaryBuilder`, stored so that it can continue later; the first message's text may be cut."""
 
     messages: int
     name: str | None

@@ -36,7 +36,7 @@ from sessionbrowse.model.usage import counted
 from sessionbrowse.text import is_time, parse_time
 
 KEPT_FIRST_CHARACTERS = 500
-"""Characters of a first message that are stored outside its file."""
+"""Maximum number of characters of a first message that are stored elsewhere than in the session file."""
 # omp's list reads only this many bytes at a file's beginning, and some at its end.
 OMP_LISTED_HEAD_BYTES = 4096
 SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")

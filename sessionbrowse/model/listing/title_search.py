@@ -110,7 +110,7 @@ def _letters_of(word: str) -> int:
 
 
 def _distance(one: str, two: str) -> int:
-    """Return the number of letters to insert, delete, replace or swap (Damerau, adjacent ones only)."""
+    """Return the number of letters to insert, delete, replace, or swap with the next letter (Damerau)."""
     before: list[int] = []
     above = list(range(len(two) + 1))
     for row, letter in enumerate(one, 1):

@@ -70,7 +70,8 @@ def _likely(session: Session, run: Sequence[int], block: bytes, needles: Sequenc
         likely.update(_holding(block, [_ODD[0]], begins, run))
         lines = zip(run, begins, strict=True)
         likely.update([index for index, at in lines if not block[at : at + session.sizes[index]].isascii()])
-    # Rows other than messages show text that is not in their line, such as rounded numbers; labels are on other lines.
+    # Also likely: entries with a label, which is on another line; and entries that are no messages, as their rows show
+    # text that is not in their line, such as rounded numbers.
     codes, kinds = session.columns.codes, session.columns.kinds.all
     others = {code for code, kind in enumerate(kinds) if kind.type != "message" or session.is_transcript}
     likely.update([index for index in run if codes[index] in others or index in session.labels])

@@ -22,7 +22,7 @@ from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES,
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MARGIN = b" \t\r\n" + BYTE_ORDER_MARK
-"""Bytes that may be before or after the record on a line."""
+"""The bytes that a line may contain before and after its record."""
 MAX_PROBLEMS = 1000
 CARRIAGE_RETURNS = "carriage returns where newlines belong"
 """The problem of lines that no program opens; their entries are shown all the same."""

@@ -126,7 +126,7 @@ class Rows(Sequence[Row]):
 class ChainRows(Rows):
     """The rows of a session without branches: they are made on demand.
 
-    The first `active` entries are on the path to the leaf. Only the first row can be folded.
+    `active` is the number of entries on the path to the leaf; these come first. Only the first row can be folded.
     """
 
     def __init__(self, indexes: list[int], active: int, leaf: int | None, *, is_folded: bool = False) -> None:

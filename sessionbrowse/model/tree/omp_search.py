@@ -38,7 +38,7 @@ def search_words(text: str) -> SearchWords:
 
 
 def matcher(tokens: Iterable[str]) -> Callable[[SearchWords], bool]:
-    """Return a function that tests if a text matches all words of a query, which must be in lower case.
+    """Return a function that tells whether a text matches all words of a query, which must be in lower case.
 
     A word without letters and digits matches every text; a word with separators in it counts as several words.
     """

@@ -21,7 +21,7 @@ NO_MESSAGE = "[message]"
 _NEWER_OR_FOREIGN_TYPES: dict[AgentName, frozenset[str]] = {
     "pi": frozenset({"session_summary"}),
     "atomic": frozenset({"context_edit"}),
-    # indusagi was forked from pi 0.50, whose tree did not show these entries either.
+    # indusagi was forked from pi 0.50, whose tree has no text for entries of these types.
     "indusagi": frozenset({"context_edit", "session_info", "session_summary"}),
 }
 """Entry types that an agent's tree shows as an empty row, although other agents write a text for them."""

@@ -90,7 +90,7 @@ _Place = tuple[int, int, Literal["mid", "last"] | None, Trail]
 def _placed(session: Session, whole: TreeLayout, shape: Shape) -> Iterator[_Place]:
     """Yield the fields `index`, `level`, `connector` and `trail` of the `Row` of every shown entry.
 
-    As omp does, its rows are indented as if all entries were shown.
+    omp's rows are indented as if all entries were shown, as omp itself does.
     """
     if session.rules.tree != "omp":
         return _places(shape, is_omp=False)

@@ -124,7 +124,7 @@ def _line_number(value: Json) -> float | None:
 
 
 def _range_of_others(offset: Json, limit: Json) -> str:
-    """Return a range of lines as pi before 1.5 writes it, which also adds texts: "5" and 10 make line 510."""
+    """Return a range of lines as pi before 1.5 writes it; its JavaScript adds "5" and 10 to 510."""
     if offset is MISSING and limit is MISSING:
         return ""
     start = 1 if offset in (None, MISSING) else offset

@@ -63,7 +63,7 @@ def _makers_of(session: Session, before: Session | None = None) -> Makers:
 
 def _envelopes_of(session: Session, indexes: list[int]) -> Iterable[tuple[int, Envelope]]:
     envelopes = session.envelopes
-    # A session that was migrated in memory has a plain list of all envelopes.
+    # The envelopes of a migrated session are a list in memory, which needs no reading.
     return envelopes.many(indexes) if isinstance(envelopes, Envelopes) else [(at, envelopes[at]) for at in indexes]
 
 

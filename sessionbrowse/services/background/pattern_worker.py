@@ -22,7 +22,7 @@ from sessionbrowse.services.background.programs import PROGRAM
 LIMIT_SECONDS = 10.0
 """Time limit for searching the texts of one question."""
 POLL_SECONDS = 0.02
-"""Interval at which a waiting thread checks if its request was cancelled."""
+"""Interval at which a waiting thread checks whether its request was cancelled."""
 
 
 class PatternStopped(SessionBrowseError):
