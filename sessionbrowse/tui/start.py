@@ -18,8 +18,8 @@ def run(
 ) -> int:
     """Open the browser, wait until the user leaves it, and return the exit status.
 
-    `monitor` is the process that reads the disk; without one a thread reads it. With `first_rows` a monitor is started
-    after the first paint.
+    `monitor` is the process that reads the disk; None if a thread reads it. `first_rows` are rows to paint first: a
+    monitor is then started after the first paint.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.

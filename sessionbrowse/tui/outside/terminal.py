@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def terminal_is_gone() -> bool:
     """True if the terminal was closed.
 
-    The signal SIGHUP may not arrive; Textual's input thread would then read nothing at full speed for ever.
+    The signal SIGHUP may not report this. Textual's input thread would then read from the closed terminal for ever.
     """
     if not hasattr(select, "poll"):
         return False
@@ -50,7 +50,7 @@ def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str |
 
     for note in command.notes:
         sys.stderr.write(clean(note) + "\n")
-    # If standard output is a pipe, as in `$(sessionbrowse pick)`, the agent draws on standard error too.
+    # Like the browser, the agent draws on standard error if standard output is a pipe, as in `$(sessionbrowse pick)`.
     output = None if os.isatty(1) else 2
     try:
         return ending(command.agent, run_agent(command, environ, output))

@@ -29,17 +29,17 @@ def show_image(
     platform: str = sys.platform,
     start: Start | None = None,
 ) -> str:
-    """Open an image's data (base64, or omp's reference to a blob) in the system's viewer; return a sentence about it.
+    """Open an image's data (base64, or omp's reference to a blob) in the system's viewer; return the toast's sentence.
 
     Raises:
         NoViewer: there is no data, it is not an image, or there is no viewer.
         Unreadable: the blob cannot be read.
     """
     if data is None:
-        raise NoViewer("The picture is not here: the file has none, or it stands at the entry itself.")
+        raise NoViewer("The image is not in this view. If the file contains it, the Entry view can open it.")
     content = read_blob(session_path, data) if data.startswith("blob:") else image_bytes(data)
     if content is None and data.startswith("blob:"):
-        raise NoViewer("The picture is not here: omp kept it in a file of its own, which is gone.")
+        raise NoViewer("The image is missing: omp kept it in a file of its own, and that file is gone.")
     kind = kind_of(content) if content is not None else None
     if content is None or kind is None:
         raise NoViewer("This is no PNG, JPEG, GIF or WebP image, so it is not opened.")

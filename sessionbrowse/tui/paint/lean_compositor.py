@@ -62,7 +62,7 @@ class PiecesUpdate(PartialUpdate):
 
 
 def _split(spans: Spans, left: int, right: int) -> tuple[Spans, Spans]:
-    """Return the parts of spans between two cells, and the parts outside."""
+    """Return the parts of spans between the cells `left` and `right`, and the parts outside of this range."""
     inside: Spans = []
     outside: Spans = []
     for start, end in spans:

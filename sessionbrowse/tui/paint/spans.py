@@ -92,7 +92,7 @@ def _wrap_ascii(text: str, width: int) -> list[tuple[int, int]]:
     in_path = False
     while length - start > width:
         cut = text.rfind(" ", start, start + width + 1)
-        # A break right after the indentation would lose it, so the word is cut instead.
+        # A break at a blank drops the blank. In the indentation that would lose the indentation, so the word is cut.
         if cut <= start or not text[start:cut].strip():
             in_path = in_path or _begins_path(text, start)
             slash = text.rfind("/", start + 1, start + width) if in_path else -1
@@ -107,7 +107,7 @@ def _wrap_ascii(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _begins_path(text: str, start: int) -> bool:
-    """Return True if a path begins at an offset; paths are broken after a slash, other long words anywhere."""
+    """Return True if a path begins at an offset: a path is broken after a slash, any other long word anywhere."""
     return text[start : start + 40].lstrip(" (\"'“").startswith(("/", "~/"))
 
 
@@ -115,7 +115,7 @@ def _wrap_graphemes(text: str, graphemes: list[tuple[int, int, int]], width: int
     rows: list[tuple[int, int]] = []
     row_start = 0
     used = 0
-    # The last possible break: where this row would end, where the next would start, and the cells before that.
+    # The last possible break: the end of this row, the start of the next row, and the cells before that start.
     break_end, break_next, break_used = -1, -1, 0
     slash_end, slash_used, in_path = -1, 0, False
     after_wide = False

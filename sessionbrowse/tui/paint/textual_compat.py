@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 FRAME_SECONDS = 1 / 120
-"""Time between two frames. With Textual's 1/60 s a change that just misses a frame waits 1/30 s."""
+"""Time between two frames: half of Textual's 1/60 s, so that a change waits less for the next frame."""
 
 FULL_SCREEN = "\x1b[?1049h\x1b[?25l\x1b[?1004h\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?2004h\x1b[?7l"
 """Sets the terminal's modes: alternate screen, no cursor, focus and mouse reports, bracketed paste, no line wrap."""
@@ -54,7 +54,7 @@ class CompatCompositor(Compositor):
     """A compositor that can return the changed cells of the screen."""
 
     def take_changed_cells(self) -> Iterable[tuple[int, int, int]]:
-        """Return the changed cells as (y, first x, x after the last), and count them as painted."""
+        """Return the changed cells as (y, first x, x after the last), and forget that they need painting."""
         changed = list(self._regions_to_spans(self._dirty_regions))
         self._dirty_regions.clear()
         return changed
@@ -73,7 +73,7 @@ def color_system(console: Console) -> ColorSystem:
 
 
 class CompatScreen(Screen[Result], inherit_bindings=False):
-    """A screen that is painted 120 times a second, or at once, and that can be set up before its first frame."""
+    """A screen that is painted 120 times a second, or when asked to, and that can be set up before its first frame."""
 
     def __init__(self, compositor: Compositor, *, name: str | None = None) -> None:
         super().__init__(name=name)
@@ -110,7 +110,7 @@ class CompatScreen(Screen[Result], inherit_bindings=False):
 
 
 class CompatScrollView(ScrollView):
-    """A scrolling view with a scroll bar of its own class, whose height changes without a new layout of the screen."""
+    """A scrolling view whose height changes without a new layout of the screen; `BAR` is its scroll bar's class."""
 
     BAR: type[ScrollBar] = ScrollBar
 
@@ -134,10 +134,10 @@ class CompatScrollView(ScrollView):
 
 
 class CompatApp(App[int], inherit_bindings=False):
-    """An app that can remove single toasts."""
+    """An app that can remove some of its toasts."""
 
     def remove_notifications(self, is_meant: Callable[[Notification], bool]) -> None:
-        """Remove the notifications that `is_meant` accepts; they leave the screen when the next one is shown."""
+        """Remove every notification for which `is_meant` is True; its toast disappears when the next toast is shown."""
         for notification in list(self._notifications):
             if is_meant(notification):
                 self._unnotify(notification, refresh=False)
@@ -182,7 +182,7 @@ def terminal_driver() -> type[Driver] | None:
             return size.columns, size.lines
 
         def start_application_mode(self) -> None:
-            """Take the terminal, and remember its modes for `_sigcont_application`."""
+            """Switch to the full screen, and keep the terminal's modes to restore them after SIGSTOP and SIGCONT."""
             if not self._is_taken:
                 self._is_taken = True
                 with suppress(termios.error):
@@ -214,7 +214,7 @@ def terminal_driver() -> type[Driver] | None:
                 super()._sigcont_application()
             else:
                 self._take_terminal_again()
-            # The alternate screen is empty after the stop, so everything is painted again.
+            # The alternate screen is empty after SIGSTOP and SIGCONT, so everything is painted again.
             self._browser.call_later(self._browser.refresh, layout=True)
 
         def _take_terminal_again(self) -> None:

@@ -23,7 +23,7 @@ NAMES = {"dark": DARK, "light": LIGHT, "high-contrast": HIGH_CONTRAST, "ansi": T
 
 
 def _scroll_bar(thumb: str, hovered: str, dragged: str, background: str) -> dict[str, str]:
-    """Return the colours of a theme's scroll bars; the background is always the same."""
+    """Return the colours of a theme's scroll bars: three for the states of the thumb, one background for all states."""
     colours = {"scrollbar": thumb, "scrollbar-hover": hovered, "scrollbar-active": dragged}
     return colours | {f"scrollbar-background{state}": background for state in ("", "-hover", "-active")}
 
@@ -189,7 +189,7 @@ _PLAIN = {
 
 
 def role_styles(variables: dict[str, str]) -> dict[str, Style]:
-    """Return the style of each role in a theme with these variables; missing variables are mixed from its colours."""
+    """Return the style of each role in a theme with these variables; missing variables are mixed from the others."""
     return _role_styles(tuple(variables.items()))
 
 

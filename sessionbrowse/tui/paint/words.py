@@ -10,7 +10,7 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.paint.spans import Line
 
 GLYPHS = {"pi": "π", "omp": "ω", "atomic": "α", "indusagi": "ι"}
-"""One letter for each agent; its name is in the preview."""
+"""The letter that stands for an agent in a row; the preview shows the agent's name."""
 
 CRUMB: Line = [(" › ", "faint")]
 """The separator between two places of the path in the header."""

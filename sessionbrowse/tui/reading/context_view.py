@@ -97,7 +97,7 @@ def in_order(context: Context) -> list[ContextMessage | list[LeftOut]]:
 
 
 def left_out_parts(group: Sequence[LeftOut]) -> list[Part]:
-    """Return a line for each reason why entries were left out, with their number."""
+    """Return a line for each reason why entries were left out, with the number of these entries."""
     counts: dict[str, int] = {}
     for left in group:
         counts[left.reason] = counts.get(left.reason, 0) + 1
@@ -117,7 +117,7 @@ def message_block(message: ContextMessage) -> list[Part]:
     body = message.message
     size: Line = [(f"  {text.tokens(message.tokens)}", "faint")]
     if not message.sent:
-        size = [("  in the list, but not sent", "warning")]
+        size = [("  dropped when the agent sends the context", "warning")]
     if isinstance(body, Compaction | BranchSummary):
         sign = "∑ compaction summary" if isinstance(body, Compaction) else "⌥ branch summary"
         return [LinePart([(sign, "branch strong"), *size]), *said_parts(message.text, DETAIL), LinePart([])]
@@ -126,9 +126,9 @@ def message_block(message: ContextMessage) -> list[Part]:
 
 
 def window_bar(shares: dict[TokenPart, int], window: int | None, width: int) -> Line:
-    """Return a bar that shows the share of the context window that each part fills, and the free rest.
+    """Return a bar that shows the share of the context window that each kind of text fills, and the free rest.
 
-    If the size of the window is not known, or too small, the parts fill the whole bar.
+    If the size of the window is not known, or too small for the text, the bar shows no free rest.
     """
     used_tokens = sum(shares.values())
     total = max(used_tokens, window or 0)
@@ -136,7 +136,7 @@ def window_bar(shares: dict[TokenPart, int], window: int | None, width: int) -> 
     used, seen = 0, 0
     for number, (part, count) in enumerate(shares.items()):
         seen += count
-        # Even a tiny part gets one cell.
+        # Even a tiny share gets one cell.
         end = min(width, max(used + 1, round(seen * width / total)))
         line.append((_shade(number) * (end - used), PART_ROLES[part]))
         used = end

@@ -12,7 +12,7 @@ from sessionbrowse.tui.paint.spans import Line
 
 CONTEXT_LINES = 3
 MOST_COMPARED = 2_000
-"""Maximum number of lines of both texts that are compared; the time grows with the square of that number."""
+"""Maximum number of lines, of both texts together, to compare; the time grows with the square of that number."""
 
 _NUMBERED = re.compile(r"([+\- ])( *\d+)( .*|)$", re.DOTALL)
 _GAP = "⋯"
@@ -69,7 +69,7 @@ _ROLES = {"+": "good", "-": "error", " ": "dim"}
 
 
 def _stretches(old: str, new: str) -> Iterator[tuple[str, str]]:
-    """Yield groups of lines with their sign; long groups of common lines keep only their ends."""
+    """Yield groups of lines, each with its sign (blank, `-`, `+`); long common groups are cut in the middle."""
     old_lines, new_lines = clean_lines(old) if old else [], clean_lines(new) if new else []
     if len(old_lines) + len(new_lines) > MOST_COMPARED:
         groups: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(old_lines), 0, len(new_lines))]

@@ -270,7 +270,7 @@ def _time(timestamp: str | float | None, now_ms: float) -> Line:
 
 
 def find_result(session: Session, index: int, call_id: str) -> ToolResultMessage | None:
-    """Return the result of a tool call in the entry at `index`; None if no entry near it has the result."""
+    """Return the result of a tool call in the entry at `index`; None if none of the next entries contains a result."""
     for later in range(index + 1, min(len(session.ids), index + RESULT_DISTANCE)):
         if session.kind(later).role == "toolResult" and session.envelopes[later].tool_call_id == call_id:
             entry = session.entry(later)
@@ -304,7 +304,7 @@ def raw_document(session: Session, index: int) -> list[Part]:
 
 
 def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | None = None) -> list[Part]:
-    """Return the facts at the top of a session's preview; `exists` is True if its directory exists."""
+    """Return the facts at the top of a session's preview; `exists` is False if the session's directory is missing."""
     title = one_line(summary.name or "") or one_line(summary.first_message or "", 200) or "(no messages)"
     parts: list[Part] = [LinePart([(title, "title")])]
     glyph: Line = [(f"{GLYPHS.get(summary.agent, '·')} ", summary.agent), (summary.agent, "")]
@@ -342,7 +342,7 @@ def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | 
 
 
 def conversation(session: Session, summary: Summary) -> list[Part]:
-    """Return a session's problems and the messages of its active branch, which are read when they become visible."""
+    """Return a session's problems and the messages of its active branch; a message is read when it becomes visible."""
     parts: list[Part] = []
     if session.refusal is not None and summary.problem is None:
         parts.append(LinePart([("✗ ", "error"), (clean(f"{session.agent} {session.refusal}"), "error")]))
@@ -370,7 +370,7 @@ def is_talk(session: Session, index: int) -> bool:
 
 
 def _continues(session: Session, before: int | None, index: int) -> bool:
-    """Return True if an entry and the previous one are both assistant messages, and so the same turn."""
+    """Return True if an entry continues the turn of the entry `before` it: both are assistant messages."""
     if before is None or index in session.labels:
         return False
     return session.kind(before).role == "assistant" == session.kind(index).role

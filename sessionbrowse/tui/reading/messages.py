@@ -194,7 +194,7 @@ def _file_parts(message: FileMentionMessage, detail: Detail) -> list[Part]:
 
 
 def _attached_parts(images: Sequence[Any] | None) -> list[Part]:
-    """Return the images of a command, which omp stores beside its output."""
+    """Return the images that omp stored beside a command's output."""
     shown = [image for image in images or () if isinstance(image, dict)]
     return [ImagePart(_text(image.get("mimeType")), _text(image.get("data"))) for image in shown]
 

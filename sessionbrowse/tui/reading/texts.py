@@ -27,7 +27,7 @@ Results = Callable[[str], ToolResultMessage | None]
 
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)[^\n]*$", re.MULTILINE)
 _BLOCK_END_REACH = 4_000
-"""Number of characters that are searched for an empty line, to cut Markdown between two blocks."""
+"""Maximum number of characters to move a cut of Markdown forward to an empty line, which is the end of a block."""
 
 
 class Detail(Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ def said_parts(source: str, detail: Detail, *, roles: str = "", prefix: Line | N
 
 
 def markdown_cut(source: str, lines: int | None) -> tuple[int, str]:
-    """Return the offset to cut Markdown after about `lines` lines, and the code fence to repeat before the rest."""
+    """Return the offset after about `lines` lines of Markdown, and the fence of the code block that is open there."""
     place = cut_at(source, lines) if lines is not None else len(source)
     if place == len(source):
         return place, ""
@@ -94,7 +94,7 @@ def output_parts(
 def _cut_parts(
     source: str, place: int, make: Callable[[str], list[Part]], detail: Detail, prefix: Line | None, opening: str = ""
 ) -> list[Part]:
-    """Return the parts of a text up to an offset, then the rest, which begins with `opening`."""
+    """Return the parts of a text up to an offset, then the rest as one part; `opening` is put before the rest."""
     if place == len(source):
         return make(source)
 

@@ -28,7 +28,7 @@ class ViewRequest(Struct, frozen=True, kw_only=True):
 
 
 class ViewedEntry(Struct, frozen=True, kw_only=True):
-    """The session under the cursor; on a session's screen also the entry and its view."""
+    """The session under the cursor; on the screen of one session, the shown session with its entry and view."""
 
     summary: Summary
     session: Session | None = None
@@ -38,7 +38,7 @@ class ViewedEntry(Struct, frozen=True, kw_only=True):
 
 def document(session: Session, request: ViewRequest) -> list[Part]:
     """Return the parts of a view; to be called in a background thread."""
-    # Imported late, because the first screen imports this module but shows no documents.
+    # Imported late: the first screen imports this module but shows no documents, and should open fast.
     from sessionbrowse.model.context import build
     from sessionbrowse.services.inspect.compare import compare
     from sessionbrowse.tui.reading.compare_view import compare_parts

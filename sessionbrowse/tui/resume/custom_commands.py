@@ -93,7 +93,7 @@ def _run_quietly(screen: CommandScreen[None], command: CustomCommand, values: di
         else:
             browser.call_later(browser.say, outcome.value or f"{clean(command.name)}: done.")
 
-    # Each run has its own lane, because a lane drops the output of its earlier runs.
+    # Each run has its own background queue (lane), because a queue drops the output of its earlier runs.
     Lane("custom", receive).ask(work)
 
 

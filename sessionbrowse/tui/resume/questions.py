@@ -1,4 +1,4 @@
-"""The dialog before an agent starts: the session is in use, or its newest message is on another branch."""
+"""The dialog before an agent starts, if the session is in use or its newest message is on another branch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[[], None]) -> None:
-    """Call `go`, which starts the agent; ask the user first if there is a reason against it."""
+    """Call `go`, which starts the agent; ask first if the session is in use or its newest message on another branch."""
     browser = screen.browser
 
     def start() -> None:
@@ -79,8 +79,8 @@ def _check_out(
     changes = screen.browser.changes
     target = changes.target(summary)
     entry_id = left.entry_id or ""
-    # A user who resumes although the session may be in use agrees to the checkout too. For omp the user
-    # is asked again, because an omp that has the session open stops saving once the checkout adds a line.
+    # A user who resumes a session that may be in use agrees to a changed file, so the checkout asks no second question.
+    # Only for omp it asks: an omp that has the session open stops saving when the checkout adds a line to the file.
     force = force and AGENTS[summary.agent].bears_appends
 
     def make(run: ChangeRun) -> CheckedOut:

@@ -50,13 +50,13 @@ class CheckpointsScreen(ResultsScreen):
         self.set_focus(self.rows_list)
 
     def on_screen_resume(self) -> None:
-        """Read the labels, also when the screen comes back."""
+        """Read the labels when the screen opens, and whenever it is on top again."""
         self.was_shown = True
         self.do_search_again()
         self.update_footer()
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the contexts in which keys are looked up: this pane's first, then that of all panes."""
+        """Return the key contexts, in the order of the lookup: the focused pane's, then the one of both panes."""
         return (RESULTS_VIEW if self.focused is self.text_view else CHECKPOINTS, FOUND)
 
     def command_context(self) -> CommandContext:
@@ -115,14 +115,14 @@ class CheckpointsScreen(ResultsScreen):
         self.browser.search_client.send(ListCheckpoints(self._stamp))
 
     def take_answer(self, answer: SearchAnswer | None) -> None:
-        """Add the labels of an answer."""
+        """Show the labels in an answer of the search program; None means that the program has ended."""
         match answer:
             case CheckpointPage(stamp=stamp) if stamp == self._stamp:
                 self._coming += answer.checkpoints
                 self._sessions.update({summary.path: summary for summary in answer.sessions})
                 self._behind = (answer.searched, answer.total)
                 self._finished = answer.finished
-                # The old list stays until the new one is complete or longer.
+                # The old list stays until the new list is complete, or at least as long as the old one.
                 if answer.finished or len(self._coming) >= len(self._all):
                     self._all = sorted(self._coming, key=lambda mark: -(mark.time_ms or 0))
             case SearchStatus(reading=is_reading) if self._list_again and (self._finished or not is_reading):
@@ -142,7 +142,7 @@ class CheckpointsScreen(ResultsScreen):
             self._problem = answers.problem
         pattern_is_in = answers.is_in if answers is not None else is_in
         rows = [mark for mark in self._all if fits(self._query, mark, pattern_is_in)] if self._problem is None else []
-        # The rows stay until the matches of the pattern are known.
+        # The present rows stay until the matches of the pattern are known, so that the list does not flicker.
         self._rows = self._rows if answers is not None and answers.is_waiting else rows
         keys = [(mark.path, mark.entry_index) for mark in self._rows]
         self.rows_list.set_rows(keys, empty=self._empty_sentence())
@@ -232,7 +232,7 @@ class CheckpointsScreen(ResultsScreen):
     # -- resuming -----------------------------------------------------------------------------------------------
 
     def do_resume_there(self) -> None:
-        """Check out the entry, then run the session's agent, which resumes there."""
+        """Check out the entry, then run the session's agent, which resumes at this entry."""
         found = self.found_entry
         if found is None or found.entry_id is None:
             return

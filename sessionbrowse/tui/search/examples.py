@@ -16,15 +16,15 @@ class Example(Struct, frozen=True):
 
 EXAMPLES = (
     Example("auth token", "both words, each from its beginning, in any order"),
-    Example('"next to each other"', "a phrase, as it stands"),
-    Example("re:Error: .*timeout", "a pattern, up to the end of the line"),
+    Example('"next to each other"', "these words, one after the other"),
+    Example("re:Error: .*timeout", "a regular expression; it reaches to the end of the line"),
     Example("role:user", "what you said; also assistant, tool, summary …"),
     Example("project:webshop", "in one project; also agent:pi, name:refactor"),
     Example("label:works", "entries with that label"),
-    Example("tool:bash", "calls of a tool and what they gave back"),
+    Example("tool:bash", "calls of a tool, and their results"),
     Example("model:opus", "answers of a model"),
     Example("after:7d", "the last seven days; also before:2026-08, after:2026-08-13"),
-    Example("branch:abandoned", "on branches that were left; also active, compacted"),
+    Example("branch:abandoned", "on abandoned branches; also active, compacted"),
 )
 
 

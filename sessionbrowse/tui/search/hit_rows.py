@@ -55,7 +55,7 @@ def _session_columns(summary: Summary, width: int, style: ListStyle, *, shown: b
 
 def snippet_spans(hit: Hit, room: int) -> Line:
     """Return the snippet with its matches marked, cut so that the first match is visible."""
-    # If cleaning removed characters, the marks would be in the wrong places.
+    # If cleaning removed characters, the marks would be in the wrong places, so no match is marked.
     shown = clean(hit.snippet)
     marks = hit.marks if len(shown) == len(hit.snippet) else ()
     line = overlay([(shown, "title" if hit.role == "name" else "")], apart(marks), "match")

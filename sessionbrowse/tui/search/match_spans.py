@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class MatchMarks:
-    """Highlights the matches of a query in a text pane; matches of a pattern follow when the worker has found them."""
+    """Highlights the matches of a query in a text pane: words at once, a pattern when the worker has answered."""
 
     def __init__(self, screen: CommandScreen[None], view: TextView) -> None:
         self._screen = screen
@@ -56,7 +56,7 @@ def _places(single: SearchQuery, row: str) -> list[tuple[int, int]]:
     begin = 0
     while begin < len(row) and (spans := word_spans(single, row[begin:])):
         first, last = begin + spans[0][0], begin + spans[0][1]
-        # The slice may begin inside a word; a match there is not the beginning of a word, so it is left out.
+        # `row[begin:]` may begin inside a word. A match there is left out: a query matches only the start of a word.
         if first > begin or not begin or not row[begin - 1].isalnum():
             found.append((first, last))
         begin = max(last, begin + 1)

@@ -7,7 +7,7 @@ from sessionbrowse.tui.widgets.filter_line import FilterLine
 
 
 def do_search_all(screen: CommandScreen[None]) -> None:
-    """Open the search over all sessions, with the text that is being typed in a filter line."""
+    """Open the search over all sessions; if a filter is being typed, its text becomes the query."""
     typed = screen.query_one(FilterLine).input.value if screen.typing else ""
     screen.browser.show_search(typed.strip())
 

@@ -67,7 +67,7 @@ class ResultsScreen(CommandScreen[None]):
     """A line of text, a list of entries, and a preview."""
 
     class Answered(Message):
-        """The search program sent an answer; None means that the program has ended."""
+        """Message: the search program sent `answer`, or ended (None)."""
 
         def __init__(self, answer: SearchAnswer | None) -> None:
             super().__init__()
@@ -163,7 +163,7 @@ class ResultsScreen(CommandScreen[None]):
         return CommandContext(has_rows=self.rows_list.count > 0, has_session=self.found_entry is not None)
 
     def moving(self) -> RowList | TextView | None:
-        """Return the preview if it is focused, else the list, also while the query is typed."""
+        """Return the preview if it is focused, else the list: the movement keys act on the list during typing."""
         return self.text_view if self.focused is self.text_view else self.rows_list
 
     def style(self) -> ListStyle:
@@ -191,7 +191,7 @@ class ResultsScreen(CommandScreen[None]):
             self.set_timer(ANSWER_FRAME_SECONDS, self._paint_answer)
 
     def _paint_answer(self) -> None:
-        # The typed letter was painted just now, so waiting for the next regular frame would take long.
+        # The typed letter was painted just now, so the next regular frame is almost a whole frame away.
         self._paint_due = False
         self.paint_now()
 
@@ -209,7 +209,7 @@ class ResultsScreen(CommandScreen[None]):
         self.do_open_found()
 
     def show_preview(self) -> None:
-        """Show the entry under the cursor when the cursor rests."""
+        """Show the entry under the cursor in the preview after `PREVIEW_DELAY` without another move."""
         found = self.found_entry
         place = place_line(found.summary, found.role, found.state, self.style()) if found is not None else []
         self.query_one("#found-place", Bar).show(place)
@@ -318,6 +318,6 @@ class ResultsScreen(CommandScreen[None]):
         changed = self.has_class("-at-view") != at_view
         self.set_class(at_view, "-at-view")
         if at_view and changed:
-            # On a narrow screen the preview becomes visible only now.
+            # On a narrow screen the preview is visible only while it is focused, so it is filled now.
             self.call_after_refresh(self.show_preview)
         super().focus_changed()

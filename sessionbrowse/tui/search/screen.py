@@ -142,7 +142,7 @@ class SearchScreen(ResultsScreen):
             self._hits = []
             self._show_examples()
         elif not self._hits:
-            # The old list was empty: show that this query is searched.
+            # The list is empty: show that the search for this query runs, instead of the text for the previous query.
             self._show_hits(top=False)
         self._say_found()
 

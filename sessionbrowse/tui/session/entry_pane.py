@@ -86,7 +86,7 @@ class EntryPane:
         tree = self._tree
         now = (self.view, tree.index, tree.entry_id, tree.marked, tree.state.query)
         before, self._last_shown = self._last_shown, now
-        # A session that grows is read again after each line; the scroll position must stay.
+        # While the agent works, its file is read again after each new line: the entry's scroll position must stay.
         self.text.show(outcome.value, keep_place=now == before, marks=self._marks())
 
     @cached_property
@@ -94,7 +94,7 @@ class EntryPane:
         return MatchMarks(self._screen, self.text)
 
     def _marks(self) -> FindMatches | None:
-        """Return the highlighter for the words of the tree's search, or of the hit that was opened."""
+        """Return the function that finds matches of the tree's search, or of the query that found the opened entry."""
         session, query = self._tree.session, self._tree.state.query
         if self.view != "entry" or session is None:
             return None
@@ -132,7 +132,7 @@ class EntryPane:
             self.show(VIEWS[(VIEWS.index(self.view) + step) % len(VIEWS)])
 
     def _reveal(self) -> bool:
-        """Focus the pane if it is hidden, which shows it; return whether it was hidden."""
+        """If the pane is hidden, show it by giving it the focus; return whether it was hidden."""
         if self.text.display:
             return False
         self._screen.set_focus(self.text)

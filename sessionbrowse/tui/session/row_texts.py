@@ -15,7 +15,7 @@ MOST_KEPT = 4000
 
 
 class RowTexts:
-    """Caches the texts of one session's rows; `lane` gets a result whenever visible texts were read."""
+    """Caches the texts of one session's rows; the background queue `lane` reads them and reports when they are read."""
 
     def __init__(self, session: Session, home: str, lane: Lane) -> None:
         self._session = session
@@ -30,8 +30,8 @@ class RowTexts:
     def prepare(self, entries: Sequence[int], visible: range) -> threading.Event | None:
         """Start reading the texts of the visible rows, then of a page above and below; any thread may call it.
 
-        `entries` are those of all rows. Returns an event that is set when the visible texts are read; None if they
-        were read before.
+        `entries` are the entries of all rows. Returns an event that is set when the visible texts are read; None if
+        they were read before.
         """
         page = len(visible)
         texts = self._texts

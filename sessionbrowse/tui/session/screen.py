@@ -31,7 +31,7 @@ NARROW = 80
 
 
 class SessionScreen(PanedScreen):
-    """One session, opened at an entry given by index and id, which a search for `searched` found."""
+    """The screen of one session, opened at an entry (index and id); `searched` is the query that found the entry."""
 
     def __init__(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
@@ -185,7 +185,7 @@ class SessionScreen(PanedScreen):
         self._show_header()
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
-        """Read the file again if a change touched it; go back if it is gone."""
+        """Read the session's file again if it changed; go back to the previous screen if the file is gone."""
         if self.summary.path in updates.paths:
             self._is_gone = self.summary.path in updates.gone
             self._leave_if_gone()

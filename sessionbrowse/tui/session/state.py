@@ -21,8 +21,8 @@ class TreeState(Struct, frozen=True):
 class TreeRows(Struct, frozen=True):
     """The rows for a state, and the same rows without folding.
 
-    `found` are all entries that match the query, visible or not. So far `searched` of the `entries` were searched; with
-    `finished`, all were. `earlier` are the finished rows of a query that is a prefix of this query.
+    `found` are all matching entries, visible or not. `searched` is the number of entries searched so far, `entries` the
+    number to search; `finished` is True if they are equal. `earlier` are finished rows for a prefix of the query.
     """
 
     state: TreeState
@@ -54,7 +54,7 @@ class ShownTree(Struct, frozen=True, eq=False):
         return None if index == ROOT else index
 
     def parent_position(self, parents: Sequence[int], index: int) -> int | None:
-        """Return the position of the nearest row above an entry, None for a root."""
+        """Return the position of the row of an entry's nearest ancestor that has a row; None if there is none."""
         above = self.nearest(parents, parents[index])
         return None if above is None else self.position_of[above]
 

@@ -85,7 +85,7 @@ class TreePane:
     # -- the session --------------------------------------------------------------------------------------------
 
     def restore(self, view: SessionView) -> None:
-        """Restore the filter of an earlier visit, and its cursor unless another entry was requested."""
+        """Restore the saved filter, and the saved cursor unless the session was opened at a certain entry."""
         self.state = TreeState(filter=view.filter)
         if self.wanted == (None, None):
             self.wanted = (None, view.entry)
@@ -100,13 +100,13 @@ class TreePane:
         return SessionView(entry=self.entry_to_resume, filter=self.state.filter, folded=tuple(filter(None, ids)))
 
     def open(self, session: Session, folded: tuple[str, ...], *, follows_leaf: bool) -> None:
-        """Show a session, or one that was read again; a cursor at the leaf moves to the new leaf if `follows_leaf`."""
+        """Show a session after the first or a later reading; with `follows_leaf`, a cursor at the leaf stays there."""
         before, index = self.session, self.index
         if before is not None and index is not None and self.wanted == (None, None):
             at_end = follows_leaf and index == self.shown.nearest(before.parents, before.leaf)
             self.wanted = (None, session.leaf_id if at_end else before.ids[index])
         if before is not None and len(session.ids) < len(before.ids):
-            # The file was rewritten, so the current rows belong to the old file.
+            # The file was rewritten: the current rows belong to the old file, so the list is emptied.
             self.shown, self._stood = NOTHING_SHOWN, None
             self.row_list.set_rows([])
         self.session = session
@@ -116,7 +116,7 @@ class TreePane:
         indexes = frozenset([known[entry_id] for entry_id in folded if entry_id in known])
         self.show(TreeState(self.state.filter, self.state.query, indexes) if indexes else self.state)
 
-    # -- other rows ---------------------------------------------------------------------------------------------
+    # -- computing the rows -------------------------------------------------------------------------------------
 
     def show(self, state: TreeState) -> None:
         """Compute the tree's rows for a filter, search and folds in the background, then show them."""

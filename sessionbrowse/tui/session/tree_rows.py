@@ -70,7 +70,7 @@ def lines_before(row: Row, shift: int = 0) -> Line:
 
 
 def shift_for(row: Row, width: int) -> int:
-    """Return by how many cells to scroll the tree sideways, so that the text gets half of the width, or 34 cells."""
+    """Return by how many cells to scroll the tree sideways, so that the text gets half of the width and 34 cells."""
     return max(0, row.level * COLUMNS - max(COLUMNS, min(width // 2, width - _LEAST_TEXT)))
 
 

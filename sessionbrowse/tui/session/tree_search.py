@@ -22,7 +22,7 @@ MORE_SECONDS = 0.15
 FRAME_SECONDS = 0.03
 """Pause of the search while its hits are painted: two threads would slow each other down."""
 FIRST_ENTRIES, PART_ENTRIES = 25, 100
-"""Entries in the first range searched on each side of the cursor, and in the largest; the ranges grow."""
+"""Entries in the first range to search above and below the cursor, and in the largest: later ranges are longer."""
 
 
 def make_rows(
@@ -36,9 +36,9 @@ def make_rows(
 ) -> TreeRows | None:
     """Return the rows of a state, and emit rows while a search runs; None if the job was cancelled.
 
-    `before` are the rows on the screen: a longer query finds only entries among them. The entries near the entry
-    `cursor` are searched first, until `room` rows above and below it are filled. `ready` is called with rows before
-    they are emitted or returned.
+    `before` are the rows on the screen: a longer query searches only their hits (except for omp). The search begins
+    near the entry `cursor`; `room` is the number of rows above and below it on the screen. `ready` is called with rows
+    before they are emitted or returned.
     """
     before = _usable(session, state.query, before)
     made = _rows_without_search(session, state, before)
@@ -91,7 +91,7 @@ def _search(
             break
         now = time.monotonic()
         ends_soon = (now - started) * len(among) <= SOON_SECONDS * searched
-        # Once the screen is full, further rows are not urgent.
+        # Rows are emitted at intervals, and at once when they fill the screen.
         if (now >= due and not (is_first and ends_soon)) or (is_full and not was_full):
             made = _found_rows(session, state, _in_order(found), searched, len(among), before)
             ready(made)
@@ -103,7 +103,7 @@ def _search(
 
 
 class _Screen:
-    """Counts whether the hits so far fill the rows above and below the cursor."""
+    """Counts the hits so far, to tell when they fill the screen above and below the cursor."""
 
     def __init__(self, entries: int, at: int, room: tuple[int, int]) -> None:
         self._at = at
@@ -124,7 +124,7 @@ class _Screen:
 
 
 def _usable(session: Session, query: str, rows: TreeRows | None) -> TreeRows | None:
-    """Return finished rows, current or earlier ones, whose query is a prefix of the new query."""
+    """Return these rows, or the newest earlier ones, that are finished and whose query is a prefix of the new query."""
     while rows is not None and not (rows.session is session and rows.finished and query.startswith(rows.state.query)):
         rows = rows.earlier
     return rows

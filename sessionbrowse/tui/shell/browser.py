@@ -130,7 +130,7 @@ class Browser(Protocol):
         """Scan the disk again in the background."""
 
     def scanned(self, sessions: int, skipped: tuple[tuple[str, str], ...]) -> None:
-        """Handle the end of a scan: the number of sessions, and the paths that could not be read, with reasons."""
+        """Handle the end of a scan, which found `sessions` sessions and `skipped` unreadable paths (path, reason)."""
 
     def sessions_found(self) -> None:
         """Dismiss the welcome screen, because sessions were found."""

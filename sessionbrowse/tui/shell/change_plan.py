@@ -18,9 +18,10 @@ Report = Callable[[int, int, str], None]
 
 
 class ChangeRun(Struct, frozen=True, kw_only=True):
-    """The arguments of background work: the change context, the user's consent, and functions to report and stop.
+    """The arguments of background work: the change context, the user's consent, and functions for progress and stop.
 
-    With `force`, sessions in use are changed too; `into` is the trash for deleted sessions.
+    With `force`, sessions in use are changed too; `into` is the trash for deleted sessions. `stopped` tells the work
+    whether the user stopped it.
     """
 
     context: ChangeContext

@@ -37,17 +37,17 @@ EDITING = frozenset({"backspace", "ctrl+backspace", "delete"})
 """Keys that edit the focused text line and run no command there."""
 
 HOPS = 6
-"""Number of event loop turns until all messages after a key press are handled: list → screen → bars → screen."""
+"""Turns of the event loop after a key press until its messages (list → screen → bars → screen) are handled."""
 
 ANSWER_SECONDS = 0.016
-"""Seconds that a frame waits for the background work of a key press, in order to show its result too."""
+"""Maximum seconds that a frame waits for background work that a key press started, to show the result at once."""
 
 MOUNT_SECONDS = 2.0
 """Seconds that a key press waits until its screen is mounted."""
 
 
 class CommandScreen(CompatScreen[Result], inherit_bindings=False):
-    """A screen whose keys are the rows of the command table."""
+    """A screen whose keys run the commands of the command table."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""
     """Empty, because each screen focuses a pane itself; with None, Textual would focus the first one."""
@@ -103,7 +103,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @property
     def is_seen(self) -> bool:
-        """True if all screens above this one are transparent; Textual's `is_current` ignores their colours."""
+        """True if all screens above this one are transparent; Textual's `is_current` ignores transparency."""
         stack = self.app.screen_stack
         above = stack[stack.index(self) + 1 :] if self in stack else stack
         return all(screen.styles.background.a < 1 for screen in above)
@@ -111,7 +111,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     # -- the state of a screen, for commands ---------------------------------------------------------------------
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the screen's current key contexts, the narrowest first, without `EVERYWHERE`."""
+        """Return the screen's current key contexts, the narrowest first, without the one of all screens."""
         return self.CONTEXTS
 
     def active_contexts(self) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             return is_done
 
     def expect(self, lane: Lane | None) -> None:
-        """Delay the current frame briefly, so that it also shows the result of this background work."""
+        """Delay the current frame by up to `ANSWER_SECONDS`, to show in it the next result of the queue `lane`."""
         self._awaited = lane.name if lane is not None else None
         self._answer_came.clear()
 
@@ -213,7 +213,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @on(Input.Changed)
     def _input_changed(self, event: Input.Changed) -> None:
-        # Only pasted text needs this: `press` applies typed letters. The event's own value may be outdated.
+        # Only pasted text needs this: `press` applies typed letters. The event's value is old if more text followed.
         event.stop()
         if event.input is self.focused:
             self.text_changed(event.input.value)

@@ -11,7 +11,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 STEP = 4
 LEAST = 16
 _ROOM_FOR = {"projects": 80, "tree": 80, "preview": 120}
-"""The screen width in columns from which a pane stands beside others, so that the user can change its width."""
+"""The minimum screen width, in columns, at which a pane stands beside another, so that its width can be changed."""
 
 
 class PanedScreen(CommandScreen[None]):

@@ -56,12 +56,12 @@ class PatternAnswers:
             self._missing.add(text)
             if not self._is_asked:
                 self._is_asked = True
-                # The question is sent later, so that it contains all texts of this refresh.
+                # The texts are sent later, so that one request to the worker contains all texts of this refresh.
                 self._screen.call_later(self._ask)
         return spans or []
 
     def forget(self) -> None:
-        """Empty the cache and stop the search, because other texts are shown from now on; a `problem` stays."""
+        """Empty the cache and stop the search, because other texts will be shown; `problem` keeps its value."""
         self.close()
         self._spans.clear()
 

@@ -116,7 +116,7 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         self.notify(message, severity=severity, markup=False)
 
     def unsay(self) -> None:
-        """Remove all toasts except warnings and errors: their hint "u undoes" would now undo another change."""
+        """Remove plain toasts, but no warnings or errors: "u undoes" in an old toast would now undo another change."""
         self.remove_notifications(lambda notice: notice.severity == "information")
 
     def in_short(self, sentence: str) -> str:

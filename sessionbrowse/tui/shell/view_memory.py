@@ -24,7 +24,7 @@ class ViewMemory:
 
     @property
     def theme(self) -> str | None:
-        """The theme that the user chose last; None if the settings changed the theme since."""
+        """The saved theme; None if the theme in the settings changed after it was saved."""
         view = self._lists
         return view.theme if view is not None and view.holds("theme", self._settings.theme) else None
 
@@ -35,7 +35,7 @@ class ViewMemory:
 
     @property
     def lists(self) -> ListView:
-        """The view to open the lists with: the saved view, but with every setting that changed since."""
+        """The view to open the lists with: the saved view, except for settings that changed after the save."""
         settings, left = self._settings, self._lists
         view = ListView(
             sort=settings.sort,
@@ -54,7 +54,7 @@ class ViewMemory:
         )
 
     def session(self, path: str) -> SessionView:
-        """Return the saved view of a session's tree; its filter is the settings' if that setting changed since."""
+        """Return the saved view of a session's tree, with the filter in the settings if that changed after the save."""
         tree_filter = self._settings.tree_filter
         view = self._seen.get(path) or self._sessions.get(path)
         if view is None:
@@ -70,7 +70,7 @@ class ViewMemory:
         """Save the views of the lists, of all opened sessions, and the theme.
 
         Raises:
-            OSError: the disk refused.
+            OSError: the file cannot be written.
         """
         if self._is_on:
             settings = self._settings

@@ -45,7 +45,7 @@ class RowMessage(Message):
 
     @property
     def control(self) -> RowList:
-        """The list, for `@on(…, selector)`."""
+        """The list that sent the message; Textual compares it with the selector in `@on(…, selector)`."""
         return self.row_list
 
 
@@ -134,7 +134,7 @@ class RowList(RowsView, can_focus=True):
         return self._moved_by_user
 
     def set_rows(self, keys: Sequence[Hashable], *, cursor: Hashable | None = None, empty: str | None = None) -> None:
-        """Replace all rows; the cursor goes to the key `cursor`, else stays on its row, else at its position."""
+        """Replace all rows; the cursor goes to the row `cursor`, else stays on its row, else keeps its row number."""
         offset = self.cursor - self.scroll_offset.y
         target = self._target(keys, cursor)
         if empty is not None:

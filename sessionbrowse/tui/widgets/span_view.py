@@ -21,7 +21,7 @@ from sessionbrowse.tui.paint.textual_compat import CompatScrollView
 
 
 class SteadyBar(ScrollBar):
-    """A scroll bar that is redrawn only if it looks different; in a long list a page may not move the thumb."""
+    """A scroll bar that is redrawn only if it looks different: in a long list, scrolling may not move its thumb."""
 
     position: Reactive[float] = Reactive(0.0, repaint=False)
 
@@ -79,7 +79,7 @@ class SpanView(CompatScrollView):
         return self.scrollable_content_region.width
 
     def paint(self, line: Line, width: int, over: str = "") -> Strip:
-        """Return a line as a strip of exactly `width` cells; the roles `over` override those of its spans."""
+        """Return a line as a strip of exactly `width` cells; the roles `over` take precedence over its spans' roles."""
         segments = [Segment(text, self._style(roles, over)) for text, roles in line if text]
         length = line_width(line)
         if length < width:
