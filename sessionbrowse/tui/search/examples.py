@@ -16,8 +16,8 @@ class Example(Struct, frozen=True):
 
 EXAMPLES = (
     Example("auth token", "both words, each from its beginning, in any order"),
-    Example('"next to each other"', "these words, one after the other"),
-    Example("re:Error: .*timeout", "a regular expression; it reaches to the end of the line"),
+    Example('"next to each other"', "an exact phrase"),
+    Example("re:Error: .*timeout", "a regular expression, up to the end of the query"),
     Example("role:user", "what you said; also assistant, tool, summary …"),
     Example("project:webshop", "in one project; also agent:pi, name:refactor"),
     Example("label:works", "entries with that label"),
