@@ -261,9 +261,9 @@ def test_an_image_is_opened_as_a_private_copy_that_is_gone_afterwards(tmp_path: 
 @pytest.mark.parametrize(
     ("data", "environ", "reason"),
     [
-        (None, {}, "not here"),
-        ("blob:sha256:" + "0" * 64, {}, "which is gone"),
-        ("blob:sha256:../../etc/passwd", {}, "which is gone"),
+        (None, {}, "not in this view"),
+        ("blob:sha256:" + "0" * 64, {}, "that file is gone"),
+        ("blob:sha256:../../etc/passwd", {}, "that file is gone"),
         (base64.b64encode(b"#!/bin/sh\nrm").decode(), {"DISPLAY": ":0"}, "no PNG"),
         ("%%%", {"DISPLAY": ":0"}, "no PNG"),
         (base64.b64encode(PNG).decode(), {"PATH": "/nowhere"}, "no desktop"),
