@@ -11,8 +11,8 @@ from sessionbrowse.cli import output
 from sessionbrowse.cli.parser import scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import NotFound
+from sessionbrowse.model.search.patterns import FindFirst, first_spans
 from sessionbrowse.model.search.query import parse_question
-from sessionbrowse.services.background.pattern_worker import PatternWorker
 from sessionbrowse.services.list.snapshot import take_snapshot
 from sessionbrowse.services.search.hits import hit_document
 from sessionbrowse.services.search.searcher import Searcher
@@ -34,7 +34,13 @@ def run_search(arguments: argparse.Namespace) -> int:
     tools = arguments.tools or settings.index_tools
     index = open_index(cache_dir(), output.note)
     snapshot = take_snapshot(scope, index, skipped=output.warn, note=output.note, brief=True)
-    searcher = Searcher(snapshot, index, find_first=PatternWorker().first_spans)
+    find_first: FindFirst = first_spans
+    if query.pattern is not None:
+        # Only a regular expression needs the process beside this one; its import takes time.
+        from sessionbrowse.services.background.pattern_worker import PatternWorker
+
+        find_first = PatternWorker().first_spans
+    searcher = Searcher(snapshot, index, find_first=find_first)
     hits = list(islice(searcher.find(query, tools=tools), arguments.limit))
     if arguments.json:
         output.print_json([hit_document(hit) for hit in hits])

@@ -347,11 +347,14 @@ def test_a_pattern_that_takes_too_long_ends_its_search_with_a_sentence(tmp_path:
     write(folder(store) / "new.jsonl", header("s2"), user("1", None, "a!"))
     with asking(store, tmp_path / "cache") as asked:
         asked.until(SearchStatus, lambda status: not status.reading)
-        asked.server._patterns._limit_seconds = 0.5
-        asked.ask(Find(1, "re:(a+)+!"))
+        # The first pattern starts the process; the time that an interpreter takes to start is not part of this story.
+        asked.ask(Find(1, "re:a!"))
         assert asked.until(HitPage).hits
-        told = asked.until(SearchProgress, lambda it: it.stopped)
-        assert told.problem == "The pattern took longer than 0.5 seconds and was stopped."
+        asked.server._patterns._limit_seconds = 1.5
+        asked.ask(Find(2, "re:(a+)+!"))
+        assert asked.until(HitPage, lambda page: page.stamp == 2).hits
+        told = asked.until(SearchProgress, lambda it: it.stopped and it.stamp == 2)
+        assert told.problem == "The pattern took longer than 1.5 seconds and was stopped."
 
 
 def test_the_program_answers_and_ends_when_it_is_killed(tmp_path: Path) -> None:
