@@ -98,7 +98,14 @@ class UnsafeEntry(RefusedWrite):
 
 
 class CannotUndo(RefusedWrite):
-    """A change cannot be undone any more; the sentence says why and what to do instead."""
+    """A change cannot be undone any more; the sentence says why and what to do instead.
+
+    `earlier_id` is the undo id of the change before it, None if there is none; that one may be refused too.
+    """
+
+    def __init__(self, sentence: str, earlier_id: str | None = None) -> None:
+        super().__init__(sentence)
+        self.earlier_id = earlier_id
 
 
 class NoSuchChange(CannotUndo):

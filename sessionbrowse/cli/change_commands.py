@@ -18,7 +18,7 @@ from sessionbrowse.cli import output
 from sessionbrowse.cli.interrupts import interrupts_clean_up
 from sessionbrowse.cli.parser import scope_of
 from sessionbrowse.cli.references import find, find_target, find_targets
-from sessionbrowse.errors import InUse, NoSuchChange, NotFound, RefusedWrite
+from sessionbrowse.errors import CannotUndo, InUse, NoSuchChange, NotFound, RefusedWrite
 from sessionbrowse.services.change import delete as delete_service
 from sessionbrowse.services.change.archive import Archived, archive, unarchive
 from sessionbrowse.services.change.checkout import checkout
@@ -180,7 +180,13 @@ def run_undo(arguments: argparse.Namespace) -> int:
             )
         return 0
     with _changing():
-        undone = _naming_list("undo", lambda: undo(arguments.id, force=arguments.force))
+        try:
+            undone = _naming_list("undo", lambda: undo(arguments.id, force=arguments.force))
+        except CannotUndo as error:
+            if error.earlier_id is None:
+                raise
+            hint = f"To undo the change before it: sessionbrowse undo {clean(error.earlier_id)}."
+            raise CannotUndo(f"{error.sentence} {hint}", error.earlier_id) from error
     for sentence in undone.failed:
         output.note(sentence)
     _say(arguments, undone, f"undone: {undone.verb} of {', '.join(clean(path) for path in undone.paths)}")

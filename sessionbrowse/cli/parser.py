@@ -246,8 +246,10 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
         relocate.add_argument("--dry-run", action="store_true", help="only print the sessions that would be moved")
         _add_force(relocate)
 
-    if undo := add("undo", "Take back the last change that sessionbrowse made.", reads=False):
-        undo.add_argument("id", nargs="?", metavar="ID", help="this change instead of the last one")
+    if undo := add("undo", "Undo the last change that sessionbrowse made, or the change ID.", reads=False):
+        undo.add_argument(
+            "id", nargs="?", metavar="ID", help="undo this change instead of the last one; --list shows the ids"
+        )
         undo.add_argument("--list", action="store_true", help="list the changes that can be undone, newest first")
         _add_force(undo)
 

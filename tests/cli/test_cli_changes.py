@@ -9,7 +9,7 @@ import pytest
 
 from sessionbrowse.cli import main
 from sessionbrowse.store.read.session_file import open_session
-from tests.support.change_helpers import CONVERSATION, Store, assistant
+from tests.support.change_helpers import CONVERSATION, Store, assistant, entry, line
 
 
 @pytest.fixture
@@ -90,6 +90,24 @@ def test_refusals_end_with_one_sentence_and_status_1(store: Store, capfd: pytest
     assert asked(capfd, "rename", "/nowhere/x.jsonl", "x")[0] == 1
     assert asked(capfd, "label", str(path), "ffff", "x")[0] == 1
     assert path.read_bytes() == before
+
+
+def test_a_refused_undo_names_the_command_that_undoes_the_change_before_it(
+    store: Store, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = store.session()
+    asked(capfd, "label", str(path), "00000003", "mark", "--force")
+    _, out, _ = asked(capfd, "undo", "--list", "--json")
+    (earlier,) = [row["undo_id"] for row in json.loads(out)]
+    asked(capfd, "rename", str(path), "ours", "--force")
+    with path.open("ab") as file:
+        file.write(line(entry("session_info", "0000000f", "00000008", name="theirs")))
+    status, _, err = asked(capfd, "undo", "--force")
+    assert status == 1
+    assert 'its name is "theirs" now' in err
+    assert err.endswith(f" To undo the change before it: sessionbrowse undo {earlier}.\n")
+    assert asked(capfd, "undo", earlier, "--force")[0] == 0
+    assert open_session(path).labels == {}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,15 @@ from functools import partial
 
 from msgspec import Struct
 
-from sessionbrowse.errors import CannotUndo, LostForGood, NoSuchChange
+from sessionbrowse.errors import (
+    CannotUndo,
+    ChangedMeanwhile,
+    InUse,
+    LostForGood,
+    NoSuchChange,
+    SessionBrowseError,
+    WriteFailed,
+)
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.services.change.checkout import CheckoutPoint, write_checkout
 from sessionbrowse.services.change.label import label_of, write_label
@@ -76,7 +84,8 @@ def undo(
     The changes of a group are undone one after another, the newest first; `cancelled` is asked before each.
 
     Raises:
-        CannotUndo: there is no such change, or it cannot be undone any more; the error says what can be done instead.
+        CannotUndo: there is no such change, or it cannot be undone any more; the error says what can be done instead,
+            and has the id of the change before it.
         InUse: the file may be in use, and `force` is not set.
         WriteFailed: an I/O error occurred; the message says what the file contains now.
     """
@@ -88,6 +97,11 @@ def undo(
             taken = retried(partial(_take_back, chosen[0], context, force))
         except LostForGood as error:
             raise LostForGood(f"{error.sentence} {_GOES_ON}", error.of_several) from error
+        except (InUse, ChangedMeanwhile, WriteFailed):
+            raise
+        except SessionBrowseError as error:
+            # The change stays the last one, so a user who is not told how to go past it is refused for ever.
+            raise CannotUndo(error.sentence, _earlier_id(chosen[0], context)) from error
         return _undone(chosen, chosen, taken.notes)
     bulk = in_bulk(
         chosen,
@@ -99,10 +113,18 @@ def undo(
     sentences = _sentences(bulk.failed)
     if not bulk.done and sentences:
         all_lost = not bulk.left and all(isinstance(one.error, LostForGood) for one in bulk.failed)
-        raise CannotUndo(" ".join([*sentences, *([_GOES_ON] if all_lost else [])]))
+        if all_lost:
+            raise CannotUndo(" ".join([*sentences, _GOES_ON]))
+        raise CannotUndo(" ".join(sentences), _earlier_id(chosen[0], context))
     out = [*(one.item for one in bulk.failed), *bulk.left]
     done = [change for change in chosen if change not in out]
     return _undone(chosen, done, bulk.notes, failed=sentences, left=tuple(change.path for change in bulk.left))
+
+
+def _earlier_id(refused: Change, context: ChangeContext) -> str | None:
+    ids = [row.undo_id for row in undoable(context)]
+    row = next((row for row, undo_id in enumerate(ids) if undo_id in (refused.id, refused.group)), len(ids))
+    return next(iter(ids[row + 1 :]), None)
 
 
 def _undone(

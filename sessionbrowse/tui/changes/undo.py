@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from sessionbrowse import text
+from sessionbrowse.errors import CannotUndo
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.transaction.change import finish_notes
 from sessionbrowse.services.undo.undo import Undoable, Undone, undo, undoable
@@ -66,7 +67,12 @@ def _take_back(screen: CommandScreen[None], change_id: str | None) -> None:
         def on_progress(finished: int, total: int) -> None:
             run.report(finished, total, "")
 
-        return undo(change_id, force=run.force, context=run.context, on_progress=on_progress, cancelled=run.stopped)
+        try:
+            return undo(change_id, force=run.force, context=run.context, on_progress=on_progress, cancelled=run.stopped)
+        except CannotUndo as error:
+            if error.earlier_id is None:
+                raise
+            raise CannotUndo(f"{error.sentence} To undo another change: {other}.", error.earlier_id) from error
 
     def say(done: Sequence[Undone]) -> str:
         return describe(done[0], other, [*browser.library.all(), *before])

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sessionbrowse.errors import CannotUndo, InUse
 from sessionbrowse.format.title_slot import SLOT_BYTES
+from sessionbrowse.services.change.archive import archive
 from sessionbrowse.services.change.checkout import checkout
+from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.label import label
+from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.rename import rename
-from sessionbrowse.services.transaction.change import finish_notes
+from sessionbrowse.services.transaction.change import ChangeResult, finish_notes
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo.undo import undo, undoable
+from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, PROJECT, Store, entry, header, line, target, user
 
@@ -268,3 +274,67 @@ def test_no_undo_ever_takes_a_line_that_a_program_wrote(store: Store) -> None:
         sizes = grown
     assert [open_session(path).name for path in paths] == [None, "old title", None]
     assert os.path.exists(store.state / "journal.jsonl")
+
+
+def rename_again_since(path: Path, context: ChangeContext) -> None:
+    with path.open("ab") as file:
+        file.write(line(entry("session_info", "0000000f", None, name="theirs")))
+
+
+def go_on_since(path: Path, context: ChangeContext) -> None:
+    with path.open("ab") as file:
+        file.write(line(user("0000000f", "00000008", "one more")))
+
+
+def lose(_: Path, context: ChangeContext) -> None:
+    (path,) = Path(context.around.home, ".pi").rglob("*.jsonl")
+    path.unlink()
+
+
+def move_project(path: Path, context: ChangeContext) -> ChangeResult:
+    new = Path(context.around.home) / "moved"
+    new.mkdir()
+    return relocate(PROJECT, str(new), Scope(around=context.around), context=context)
+
+
+REFUSED: list[tuple[str, Callable[[Path, ChangeContext], ChangeResult], Callable[[Path, ChangeContext], None]]] = [
+    ("renamed", lambda path, context: rename(target(path), "newer", context=context), rename_again_since),
+    ("fork", lambda path, context: fork(str(path), "pi", None, context=context), go_on_since),
+    ("session gone", lambda path, context: rename(target(path), "newer", context=context), lose),
+    ("archive gone", lambda path, context: archive(target(path), context=context), lose),
+    ("relocated gone", move_project, lose),
+]
+
+
+@pytest.mark.parametrize(("change", "since"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_a_refused_undo_has_the_id_of_the_change_before_it(
+    store: Store,
+    change: Callable[[Path, ChangeContext], ChangeResult],
+    since: Callable[[Path, ChangeContext], None],
+) -> None:
+    other = store.session("omp", head=[header(cwd="/elsewhere")])
+    earlier = label(target(other), "00000003", "mark", context=store.context)
+    change(store.session("pi", NAMED), store.context)
+    row = undoable(store.context)[0]
+    since(Path(row.path), store.context)
+    for undo_id in (None, row.undo_id, None):
+        with pytest.raises(CannotUndo) as refused:
+            undo(undo_id, context=store.context)
+        assert refused.value.earlier_id == earlier.undo_id
+    undo(earlier.undo_id, context=store.context)
+    assert open_session(other).labels == {}
+    with pytest.raises(CannotUndo) as refused:
+        undo(context=store.context)
+    assert refused.value.earlier_id is None
+
+
+def test_a_refused_group_has_the_id_of_the_change_before_it(store: Store) -> None:
+    paths = [store.session(name=f"{number}.jsonl", entries=NAMED) for number in range(2)]
+    earlier = label(target(paths[0]), "00000003", "mark", context=store.context)
+    for path in paths:
+        rename(target(path), "bulk", context=store.context, group="b0b0b0b0")
+    for path in paths:
+        rename_again_since(path, store.context)
+    with pytest.raises(CannotUndo) as refused:
+        undo(context=store.context)
+    assert refused.value.earlier_id == earlier.undo_id

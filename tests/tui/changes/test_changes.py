@@ -17,7 +17,7 @@ from sessionbrowse.store.write.admission import Target
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.widgets.filter_line import FilterLine
-from tests.support.change_helpers import CONVERSATION, NOW_MS, Store, entry, header, lines_of
+from tests.support.change_helpers import CONVERSATION, NOW_MS, Store, entry, header, line, lines_of
 from tests.support.tui_support import Driven, browsing, demo_options
 
 
@@ -162,6 +162,20 @@ async def test_the_list_of_changes_takes_back_the_chosen_one(store: Store) -> No
         await browser.press("down", "enter")
         assert names_in(renamed[0])[-1] == ""
         assert names_in(renamed[1]) == ["second name"]
+
+
+async def test_a_refused_undo_names_the_key_of_the_list_where_another_is_chosen(store: Store) -> None:
+    path = store.session()
+    async with hands_on(store) as browser:
+        for name in ("first name", "second name"):
+            await browser.press("ctrl+r", "ctrl+u")
+            await browser.type(name)
+            await browser.press("enter")
+        with path.open("ab") as file:
+            file.write(line(entry("session_info", "0000000f", "00000008", name="theirs")))
+        await browser.press("u")
+        assert 'its name is "theirs" now' in browser.toasts()[-1]
+        assert browser.toasts()[-1].endswith(" To undo another change: U.")
 
 
 async def test_one_change_is_one_row(store: Store) -> None:
