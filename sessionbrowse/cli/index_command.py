@@ -16,10 +16,12 @@ from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.services.list.gather import update_index
 from sessionbrowse.store.index.index import Status, UpdateProgress, open_index
-from sessionbrowse.store.index.schema import is_locked, locked, remove_files
+from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked, locked, remove_files
 from sessionbrowse.text import clean, size
 
 PROGRESS_SECONDS = 0.5
+CLEAR_WAIT_S = 10.0
+"""Number of seconds for which deleting the index waits for another process that writes it."""
 
 
 def run_index(arguments: argparse.Namespace) -> int:
@@ -29,9 +31,14 @@ def run_index(arguments: argparse.Namespace) -> int:
         _clear(directory)
         return _print({"cleared": True}, arguments.json, "The index is deleted.")
     if arguments.status:
-        existing = open_index(directory, output.note)
+        said: list[str] = []
+        existing = open_index(directory, said.append)
         if existing is None:
+            if said:
+                raise Unreadable(said[-1])
             return _print({"path": None, "sessions": 0}, arguments.json, "There is no index.")
+        for sentence in said:
+            output.note(sentence)
         return _print_status(existing.status(), arguments.json)
     if arguments.rebuild:
         _clear(directory)
@@ -44,6 +51,9 @@ def run_index(arguments: argparse.Namespace) -> int:
     shown = _ProgressLine()
     try:
         update_index(scope, index, tools=tools, processes=True, skipped=output.warn, progress=shown)
+    except IndexBusy:
+        # The other process reads the same files, so the work is being done.
+        output.note("Another sessionbrowse is updating the index.")
     except sqlite3.Error as error:
         why = "another program has locked it" if is_locked(error) else str(error)
         raise Unreadable(f"The index could not be read ({why}).") from error
@@ -55,10 +65,14 @@ def run_index(arguments: argparse.Namespace) -> int:
 def _clear(directory: Path) -> None:
     if os.path.isdir(directory):
         try:
-            with locked(directory):
+            with locked(directory, wait_s=CLEAR_WAIT_S):
                 remove_files(directory)
-        except OSError as error:
-            raise Unreadable(f"The index {directory} cannot be deleted: {error.strerror}.") from error
+        except IndexBusy:
+            raise
+        except (IndexUnavailable, OSError) as error:
+            cause = error if isinstance(error, OSError) else error.__cause__
+            why = cause.strerror if isinstance(cause, OSError) else str(error)
+            raise Unreadable(f"The index {directory} cannot be deleted: {why}.") from error
 
 
 class _ProgressLine:

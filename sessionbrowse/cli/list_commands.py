@@ -134,6 +134,7 @@ def project_documents(sessions: Iterable[Listed], exists: dict[str, bool | None]
                 "exists": exists.get(cwd) if cwd else None,
             }
         )
+    documents.sort(key=lambda document: document["cwd"])
     return sorted(documents, key=lambda document: document["modified"] or "", reverse=True)
 
 

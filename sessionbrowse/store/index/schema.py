@@ -6,6 +6,7 @@ import os
 import re
 import sqlite3
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 _WAIT_S = 2.0
 """Seconds to wait for another program that has locked the database."""
+_POLL_S = 0.02
 HASH_BYTES = {"said": 3 * 1024 * 1024, "tools": 16 * 1024 * 1024}
 """Size in bytes of the word lists that FTS5 collects before it writes them; it allocates nearly twice as much.
 
@@ -105,15 +107,18 @@ def open_main(directory: Path, *, create: bool, report: Callable[[str], None]) -
     Returns None if there is no index and `create` is false. `report` receives a sentence if an index is deleted.
 
     Raises:
-        IndexUnavailable: the directory cannot be written to, the disk is full, or the index's path is no regular file.
+        IndexUnavailable: the directory cannot be written to, or the disk is full.
     """
     path = directory / INDEX_FILE
     try:
-        if not _is_own_file(path):
-            if not create:
+        was_moved = _move_odd_files(path, report)
+        if not path.exists():
+            if not (create or was_moved):
                 return None
             make_private(directory)
-            return _create(path)
+            with locked(directory, wait_s=_WAIT_S):
+                if not path.exists():
+                    return _create(path)
         connection, reason = _connect_if_usable(path)
         if connection is not None:
             if not _has_odd_shard(directory, connection):
@@ -123,7 +128,7 @@ def open_main(directory: Path, *, create: bool, report: Callable[[str], None]) -
         if not os.access(directory, os.W_OK):
             raise IndexUnavailable(f"The index {path} {reason} and cannot be replaced; going on without it.")
         with locked(directory):
-            connection, again = _connect_if_usable(path) if _is_own_file(path) else (None, None)
+            connection, again = _connect_if_usable(path) if path.exists() else (None, None)
             if connection is not None and again is None and not _has_odd_shard(directory, connection):
                 return connection  # another process has just built it anew
             if connection is not None:
@@ -204,11 +209,11 @@ def complete_shard(connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def locked(directory: Path) -> Iterator[None]:
+def locked(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
     """Hold the lock of the one process that may write the index.
 
     Raises:
-        IndexBusy: another process has the lock.
+        IndexBusy: another process has the lock, and kept it for `wait_s` seconds.
     """
     try:
         import fcntl
@@ -220,10 +225,15 @@ def locked(directory: Path) -> Iterator[None]:
     except OSError as error:
         raise IndexUnavailable(f"No index: {directory} cannot be used ({_why(error)}).") from error
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise IndexBusy("Another sessionbrowse is writing the index") from None
+        deadline = time.monotonic() + wait_s
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if time.monotonic() >= deadline:
+                    raise IndexBusy("Another sessionbrowse is writing the index") from None
+                time.sleep(_POLL_S)
         yield
     finally:
         os.close(descriptor)
@@ -239,9 +249,8 @@ def remove_files(directory: Path) -> None:
     for name in os.listdir(directory):
         if name.startswith((INDEX_FILE, SHARD_PREFIX)):
             path = directory / name
-            if path.is_dir() and not path.is_symlink() and name.startswith(SHARD_PREFIX):
-                # It is not ours, so its content is kept, under a name that stands in nobody's way.
-                path.rename(path.with_name(f"odd-{os.urandom(4).hex()}-{name}"))
+            if path.is_dir() and not path.is_symlink():
+                _move_aside(path)
                 continue
             with suppress(FileNotFoundError):
                 os.unlink(path)
@@ -284,12 +293,13 @@ def _create(path: Path) -> sqlite3.Connection:
     return _connect(path)
 
 
-def _is_own_file(path: Path) -> bool:
-    """Tell whether there is an index that may be opened.
+def _move_odd_files(path: Path, report: Callable[[str], None]) -> bool:
+    """Move links, pipes and directories in the place of the index, or beside it, out of the way; tell if there were.
 
     Raises:
-        IndexUnavailable: the path is a link, which may lead to another program's file, or not a regular file.
+        IndexUnavailable: one cannot be moved; a link may lead to another program's file.
     """
+    was_moved = False
     for name in (path, *(path.with_name(path.name + suffix) for suffix in _BESIDE)):
         try:
             mode = os.lstat(name).st_mode
@@ -297,8 +307,19 @@ def _is_own_file(path: Path) -> bool:
             continue
         if not stat.S_ISREG(mode):
             what = "a link" if stat.S_ISLNK(mode) else "no file"
-            raise IndexUnavailable(f"No index: {name} cannot be used (it is {what}; move it away).")
-    return path.exists()
+            try:
+                moved = _move_aside(name)
+            except OSError as error:
+                why = f"it is {what} and cannot be moved: {error.strerror}"
+                raise IndexUnavailable(f"No index: {name} cannot be used ({why}).") from error
+            report(f"{name} is {what}; it was moved to {moved.name}.")
+            was_moved = True
+    return was_moved
+
+
+def _move_aside(path: Path) -> Path:
+    """Rename something that is not ours, so that its content is kept and stands in nobody's way."""
+    return path.rename(path.with_name(f"odd-{os.urandom(4).hex()}-{path.name}"))
 
 
 def _foreign(path: Path) -> str | None:
@@ -333,12 +354,20 @@ def _connect_if_usable(path: Path) -> tuple[sqlite3.Connection | None, str | Non
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    if not os.access(path.parent, os.W_OK) and not _has_content(path.with_name(f"{path.name}-wal")):
+        # SQLite makes files beside a database even to read it, unless nobody can change it.
+        uri = path.as_uri() + "?mode=ro&immutable=1"
+        return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     connection = sqlite3.connect(path, isolation_level=None, timeout=_WAIT_S, check_same_thread=False)
     with suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA mmap_size = 0")
     return connection
+
+
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 def _unusable(connection: sqlite3.Connection) -> str | None:

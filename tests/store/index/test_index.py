@@ -34,6 +34,7 @@ from sessionbrowse.store.index.read_file import read_for_index
 from sessionbrowse.store.index.rows import ListRow
 from sessionbrowse.store.index.schema import (
     HASH_BYTES,
+    LOCK_NAME,
     STORED_FIELDS,
     IndexBusy,
     IndexUnavailable,
@@ -355,7 +356,7 @@ def test_an_index_that_cannot_be_finished_leaves_nothing_behind(
 ) -> None:
     monkeypatch.setattr("sessionbrowse.store.index.schema.MAIN_TABLES", "as on a full disk")
     assert open_index(tmp_path / "cache", lambda _: None, create=True) is None
-    assert os.listdir(tmp_path / "cache") == []
+    assert os.listdir(tmp_path / "cache") == [LOCK_NAME]
 
 
 def test_a_full_disk_leaves_the_list_as_it_is_and_says_one_sentence(tmp_path: Path) -> None:
@@ -680,19 +681,20 @@ def foreign_database(path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("name", [INDEX_FILE, f"{INDEX_FILE}-wal", f"{INDEX_FILE}-shm"])
-def test_a_link_in_the_place_of_the_index_is_refused_and_what_it_leads_to_stays_as_it_was(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_link_in_the_place_of_the_index_is_moved_and_its_target_stays_as_it_was(tmp_path: Path, name: str) -> None:
     small_store(tmp_path / "store")
     before = foreign_database(tmp_path / "photos.db")
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / name).symlink_to(tmp_path / "photos.db")
-    for create in (False, True):
-        said: list[str] = []
-        assert open_index(tmp_path / "cache", said.append, create=create) is None
-        assert said == [f"No index: {tmp_path / 'cache' / name} cannot be used (it is a link; move it away)."]
+    said: list[str] = []
+    for _ in range(2):
+        index = open_index(tmp_path / "cache", said.append)
+        assert index is not None
+        index.close()
+    assert len(said) == 1
+    assert f"{tmp_path / 'cache' / name} is a link; it was moved to odd-" in said[0]
     assert (tmp_path / "photos.db").read_bytes() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "photos.db", "store"]
+    assert [path.readlink() for path in (tmp_path / "cache").glob("odd-*")] == [tmp_path / "photos.db"]
 
 
 def test_a_database_of_another_program_is_known_before_anything_is_written_to_it(tmp_path: Path) -> None:
@@ -708,28 +710,69 @@ def test_a_database_of_another_program_is_known_before_anything_is_written_to_it
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
-def test_what_is_no_file_in_the_place_of_the_index_is_said_once(
+def test_a_directory_or_pipe_in_the_place_of_the_index_is_moved_and_said_once(
     tmp_path: Path, make: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     small_store(tmp_path / "store")
     (tmp_path / "cache").mkdir()
     make(tmp_path / "cache" / INDEX_FILE)
     monkeypatch.setattr("sessionbrowse.cli.list_commands.cache_dir", lambda: tmp_path / "cache")
-    for command in ("list", "projects"):
+    for command, expected in (("list", 1), ("projects", 0)):
         assert main([command, "--root", str(tmp_path / "store")]) == 0
         out, err = capfd.readouterr()
         assert out
-        assert err.count("No index: ") == 1
+        assert err.count("is no file; it was moved to odd-") == expected
 
 
-def test_what_cannot_be_deleted_in_the_place_of_the_index_is_a_sentence(
+def test_an_index_that_cannot_be_deleted_is_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "cache" / INDEX_FILE).mkdir(parents=True)
+    (tmp_path / "cache" / LOCK_NAME).mkdir(parents=True)
     monkeypatch.setattr("sessionbrowse.cli.index_command.cache_dir", lambda: tmp_path / "cache")
     for option in ("--clear", "--rebuild"):
         assert main(["index", option]) == 1
         assert capfd.readouterr().err.startswith(f"sessionbrowse: The index {tmp_path / 'cache'} cannot be deleted: ")
+
+
+def test_a_second_index_command_succeeds_while_the_first_one_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    small_store(tmp_path / "store")
+    indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    monkeypatch.setattr("sessionbrowse.cli.index_command.cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setattr("sessionbrowse.cli.index_command.CLEAR_WAIT_S", 0.01)
+    with locked(tmp_path / "cache"):
+        assert main(["index", "--root", str(tmp_path / "store")]) == 0
+        assert "Another sessionbrowse is updating the index." in capfd.readouterr().err
+        assert main(["index", "--clear"]) == 1
+    assert main(["index", "--clear"]) == 0
+
+
+def test_the_status_of_an_index_that_cannot_be_used_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "cache").symlink_to("cache")
+    monkeypatch.setattr("sessionbrowse.cli.index_command.cache_dir", lambda: tmp_path / "cache")
+    assert main(["index", "--status"]) == 1
+    assert "cannot be used" in capfd.readouterr().err
+
+
+def test_a_sound_index_in_a_directory_without_write_permission_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_store(tmp_path / "store")
+    expected = indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    # The superuser may write everywhere, so the answer of `os.access` is replaced.
+    monkeypatch.setattr("sessionbrowse.store.index.schema.os.access", lambda path, mode: False)
+    before = sorted(os.listdir(tmp_path / "cache"))
+    opened = open_files(monkeypatch)
+    index = open_index(tmp_path / "cache", pytest.fail)
+    assert index is not None
+    found = gather.gather(scope_of(tmp_path / "store"), index)
+    assert {session.path for session in found.sessions} == set(expected)
+    index.close()
+    assert opened == []
+    assert sorted(os.listdir(tmp_path / "cache")) == before
 
 
 def test_index_fails_with_a_sentence_while_another_program_holds_it(

@@ -1,0 +1,274 @@
+"""Our own files are foreign input: whatever is in them, commands answer as without them, and caches heal."""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import random
+import re
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.cli import main
+from sessionbrowse.store.index import index as index_module
+from tests.support.index_support import answer, entry, folder, header, line_of, user
+
+QUICK_CASES, STRESS_CASES = 60, 2000
+ASKED = (
+    ("list", "--json"),
+    ("search", "lantern", "--json"),
+    ("labels", "--json"),
+    ("show", "s3", "--json"),
+)
+TABLES = ("files", "entries", "said_rows", "tools_rows", "shards", "facts", "overview")
+
+
+def run(*argv: str) -> tuple[int, bytes, str]:
+    """Run a command in this process; an error that is no sentence is raised."""
+    out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = main(argv)
+        out.flush()
+    # The age of a session is part of the score.
+    return status, re.sub(rb'"score":[^,]*', b"", out.buffer.getvalue()), err.getvalue()
+
+
+def difference(found: bytes, expected: bytes) -> str:
+    """Return both answers where they begin to differ."""
+    pairs = enumerate(zip(found, expected, strict=False))
+    at = max(next((at for at, (one, other) in pairs if one != other), min(len(found), len(expected))) - 60, 0)
+    return f"{found[at : at + 120]!r} instead of {expected[at : at + 120]!r}"
+
+
+class OwnFiles:
+    """A store of eight sessions, and sessionbrowse's own files: as they are now, and as they were before."""
+
+    def __init__(self, root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.root = ("--root", str(root))
+        here = folder(root)
+        for number in range(8):
+            lines = [header(f"s{number}"), user("1", None, f"The lantern {number}"), answer("2", "1", "Done")]
+            lines.append(entry("label", "3", "2", targetId="1", label=f"Label {number}"))
+            (here / f"{number}.jsonl").write_bytes(b"".join(map(line_of, lines)))
+        self.changed = here / "0.jsonl"
+        self.content, self.times = self.changed.read_bytes(), self.changed.stat()
+        self.expected = self.answers()
+        cache, state = home / ".cache" / "sessionbrowse", home / ".local" / "state" / "sessionbrowse"
+        self.caches = cache
+        self.directories = (cache, state, home / ".config" / "sessionbrowse")
+        for directory in self.directories:
+            directory.mkdir(parents=True, exist_ok=True)
+        (self.directories[2] / "config.toml").write_text('theme = "light"\npreview = false\n[keys]\nquit = "ctrl+q"\n')
+        (state / "pins.json").write_text('{"version":1,"pins":[["pi","s1"],["pi","s2"]]}')
+        (state / "view.json").write_text('{"version":1,"scopes":{"":{"sort":"name"}},"sessions":{"x":{"entry":"1"}}}')
+        with monkeypatch.context() as patch:
+            patch.setattr(index_module, "BULK_BYTES", 0)
+            assert run("index", *self.root)[0] == 0
+        (cache / "index.sqlite-first-rows").write_bytes(b"\x93\xa0\xa0\xa0")
+        self.older = self.copies()
+        (here / "7.jsonl").write_bytes((here / "7.jsonl").read_bytes() + line_of(user("4", "3", "Another lantern")))
+        self.expected = self.answers(cached=False)
+        assert [run(*asked, *self.root)[:2] for asked in ASKED] == self.expected
+        self.rename_and_undo()
+        self.reset_session()
+        run("list", *self.root)
+        self.sound = self.copies()
+
+    def answers(self, *, cached: bool = True) -> list[tuple[int, bytes]]:
+        """Return all answers; without the caches, they come from the session files."""
+        with pytest.MonkeyPatch.context() as patch:
+            if not cached:
+                patch.setenv("XDG_CACHE_HOME", "/nowhere")
+            return [run(*asked, *self.root)[:2] for asked in ASKED]
+
+    def copies(self) -> dict[Path, bytes]:
+        # An index that is not closed yet has files beside it.
+        gc.collect()
+        return {
+            path: path.read_bytes()
+            for directory in self.directories
+            for path in directory.iterdir()
+            if "lock" not in path.name
+        }
+
+    def reset(self) -> None:
+        """Make all own files sound again, as other files."""
+        for directory in self.directories:
+            shutil.rmtree(directory)
+            directory.mkdir(mode=0o700)
+        for path, content in self.sound.items():
+            path.write_bytes(content)
+
+    def reset_session(self) -> None:
+        self.changed.write_bytes(self.content)
+        os.utime(self.changed, ns=(self.times.st_atime_ns, self.times.st_mtime_ns))
+
+    def rename_and_undo(self) -> None:
+        for change in (("rename", "s0", "Another name"), ("undo",)):
+            status, _, err = run(*change, *(self.root if change[0] == "rename" else ()))
+            assert status in (0, 1)
+            assert status == 0 or err.startswith("sessionbrowse: "), err
+            assert self.changed.read_bytes().startswith(self.content)
+
+
+def flipped(files: OwnFiles, path: Path, dice: random.Random) -> None:
+    content = bytearray(path.read_bytes())
+    places = [at for at, byte in enumerate(content) if byte] or [0]
+    for _ in range(dice.choice((1, 3, 30)) if content else 0):
+        content[dice.choice(places)] ^= 1 << dice.randrange(8)
+    path.write_bytes(content)
+
+
+def cut(files: OwnFiles, path: Path, dice: random.Random) -> None:
+    os.truncate(path, dice.randrange(path.stat().st_size + 1))
+
+
+def zeroed(files: OwnFiles, path: Path, dice: random.Random) -> None:
+    content = bytearray(path.read_bytes())
+    at = dice.randrange(len(content) + 1)
+    content[at : at + 4096] = bytes(len(content[at : at + 4096]))
+    path.write_bytes(content)
+
+
+def emptied(files: OwnFiles, path: Path, dice: random.Random) -> None:
+    path.write_bytes(b"")
+
+
+def garbage(files: OwnFiles, path: Path, dice: random.Random) -> None:
+    path.write_bytes(dice.randbytes(dice.choice((1, 100, 20_000))))
+
+
+def exchanged(files: OwnFiles, path: Path, dice: random.Random) -> None:
+    path.write_bytes(files.sound[dice.choice(list(files.sound))])
+
+
+def older(files: OwnFiles, path: Path, dice: random.Random) -> None:
+    path.write_bytes(files.older.get(path, b""))
+
+
+def piped(files: OwnFiles, path: Path, dice: random.Random) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def directory(files: OwnFiles, path: Path, dice: random.Random) -> None:
+    path.unlink()
+    path.mkdir()
+    (path / "precious").write_text("kept")
+
+
+def linked(files: OwnFiles, path: Path, dice: random.Random) -> None:
+    path.unlink()
+    path.symlink_to(dice.choice([*files.sound, Path("/nowhere/at/all"), Path("/dev/zero")]))
+
+
+def without_rights(files: OwnFiles, path: Path, dice: random.Random) -> None:
+    path.chmod(0)
+
+
+def lines_doubled(files: OwnFiles, path: Path, dice: random.Random) -> None:
+    lines = path.read_bytes().splitlines(keepends=True) or [b""]
+    for _ in range(dice.randrange(1, 4)):
+        lines.insert(dice.randrange(len(lines) + 1), dice.choice(lines))
+    path.write_bytes(b"".join(lines))
+
+
+def values_changed(files: OwnFiles, path: Path, dice: random.Random) -> None:
+    """Put other values into a row of the database, or other words into a text."""
+    if path.name != "index.sqlite":
+        words = path.read_bytes().replace(b"s0", b"s1").replace(b"true", b"7").replace(b'"version":1', b'"version":[]')
+        path.write_bytes(words.replace(b"record", dice.choice((b"recorf", b"id", b"record"))))
+        return
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        table = dice.choice(TABLES)
+        rows = database.execute(f"SELECT * FROM {table}")
+        column = dice.choice([each[0] for each in rows.description])
+        known = [row[0] for row in database.execute(f"SELECT {column} FROM {table}")]
+        if not known:
+            return
+        value = dice.choice(known)
+        if dice.random() < 0.5:
+            value = mutated(value, dice)
+        chosen = f"rowid IN (SELECT rowid FROM {table} ORDER BY random() LIMIT 1)" if table != "facts" else "1"
+        database.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {chosen}", (value,))
+
+
+def mutated(value: object, dice: random.Random) -> object:
+    match value:
+        case int():
+            return value + dice.choice((-1, 1, 1 << 40))
+        case float():
+            return value + dice.choice((-1, 1e9, float("inf")))
+        case bytes() if value:
+            changed = bytearray(value)
+            changed[dice.randrange(len(changed))] ^= 1 << dice.randrange(8)
+            return bytes(changed)
+        case str():
+            return value + "x"
+        case _:
+            return dice.choice((0, "x", b"x"))
+
+
+DAMAGES: tuple[Callable[[OwnFiles, Path, random.Random], None], ...] = (
+    flipped, cut, zeroed, emptied, garbage, exchanged, older, piped, directory, linked, lines_doubled, values_changed,
+)  # fmt: skip
+
+
+@pytest.fixture
+def files(tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> OwnFiles:
+    return OwnFiles(tmp_path / "store", own_home, monkeypatch)
+
+
+def meet(files: OwnFiles, seed: int) -> tuple[str, str | None]:
+    """Make one random damage and all commands; return its name and how it was not survived."""
+    dice = random.Random(seed)
+    files.reset()
+    files.reset_session()
+    path = dice.choice([each for each in files.sound if dice.random() < 0.5 or each.name == "index.sqlite"])
+    damages = DAMAGES if os.geteuid() == 0 else (*DAMAGES, without_rights)
+    damage = dice.choice(damages)
+    damage(files, path, dice)
+    name = f"{path.suffix} {path.name.split('-')[0]}: {damage.__name__}"
+    try:
+        for asked, expected in zip(ASKED, files.expected, strict=True):
+            found = run(*asked, *files.root)
+            if found[:2] != expected:
+                return name, f"{asked[0]}: {difference(found[1], expected[1])} {found[2]}"
+        files.rename_and_undo()
+        files.reset_session()
+        status, out, err = run(*ASKED[0], *files.root)
+        if (status, out) != files.expected[0] or (path.is_relative_to(files.caches) and err):
+            return name, f"not healed: {err}"
+    except Exception as error:  # the test reports every one with its seed
+        import traceback
+
+        return name, f"{type(error).__name__}: {error} {''.join(traceback.format_tb(error.__traceback__)[-2:])}"
+    return name, None
+
+
+def survives(files: OwnFiles, cases: int, first: int = 0) -> None:
+    failed = {}
+    kinds: Counter[str] = Counter()
+    for seed in range(first, first + cases):
+        name, problem = meet(files, seed)
+        kinds[name] += 1
+        if problem is not None:
+            failed[seed] = f"{name}: {problem}"
+    print(f"\n{cases} damages of {len(kinds)} kinds: {len(failed)} not survived")
+    assert not failed, "\n".join(f"{seed}: {each}" for seed, each in failed.items())
+
+
+def test_damaged_own_files_give_right_answers(files: OwnFiles) -> None:
+    survives(files, QUICK_CASES)
+
+
+@pytest.mark.stress
+def test_own_files_survive_thousands_of_damages(files: OwnFiles) -> None:
+    survives(files, STRESS_CASES, QUICK_CASES)
