@@ -38,7 +38,7 @@ def attribute(place_agents: Sequence[str], folder_name: str, marks: Marks) -> st
 
 
 def is_omp_folder(name: str) -> bool:
-    """Tell whether a project's folder has a name that only omp makes: `-`, `-rel`, `-tmp-rel`, or the hashed form."""
+    """Tell whether only omp gives a folder this name: `-` (home), `-PATH` (below home), `-tmp-PATH`, a hashed form."""
     return (name.startswith("-") and not name.startswith("--")) or bool(_HASHED_FOLDER.fullmatch(name))
 
 

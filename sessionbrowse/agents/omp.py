@@ -90,7 +90,7 @@ def effective_environment(around: Surroundings) -> dict[str, str]:
 
 
 def active_profile(environ: Mapping[str, str]) -> str | None:
-    """Return the profile that the environment chooses; `OMP_PROFILE` decides if it is defined, even if it is empty."""
+    """Return the profile that the environment chooses; a defined `OMP_PROFILE`, even an empty one, decides."""
     return profile_name(environ.get("OMP_PROFILE", environ.get("PI_PROFILE", "")))
 
 
@@ -103,13 +103,13 @@ def profile_name(name: str) -> str | None:
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
-    """Return the folder name of a project by its real path: below home, below the temporary directory, or elsewhere."""
+    """Return a project's folder name, whose form depends on the real path: below home, below `tmpdir`, or elsewhere."""
     path = _real(absolute(cwd, around.cwd))
     for start, prefix in ((around.home, "-"), (around.tmpdir, "-tmp")):
         below = os.path.relpath(path, _real(start))
         if below == ".":
             return prefix
-        # omp compares the text only, so a folder named "..x" counts as outside.
+        # omp only tests for a leading "..", so it takes a folder named "..x" for one outside.
         if not below.startswith(".."):
             return f"{prefix.rstrip('-')}-{dashes(below)}"
     return dashed_folder(path)

@@ -209,7 +209,7 @@ def decode_each(lines: Iterable[bytes], decode: Callable[[bytes], Any], refused:
             decoded.extend(rest)
             return decoded, numbers
         except REFUSALS:
-            # `extend` has already added the results before the refused line; `rest` continues with the next line.
+            # The results before the refused line are already in `decoded`; `rest` continues with the line after it.
             numbers.append(len(decoded))
             decoded.append(refused)
 

@@ -14,7 +14,7 @@ BLOB_PAYLOAD = 170_000
 """Characters that omp assumes for one picture; used for pictures in the blob store, which is not read here."""
 
 _BLOB_PREFIX = "blob:sha256:"
-# The archive prints a line end as this glyph; two control characters switch dim text on and off.
+# Archived text has this character for a line end, and two control characters that switch dim text on and off.
 _LINE_END = "█"
 _INK_SWITCHES = str.maketrans("", "", "\x0e\x0f")
 # omp sends no pictures of a large archive if one of them states neither font nor variant: these once crashed it.

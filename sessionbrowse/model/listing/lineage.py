@@ -59,7 +59,7 @@ class Lineage:
             if not self.is_message[start]:
                 continue
             index = self._parent(start)
-            # All entries above a marked entry are marked already.
+            # The walk stops at an entry that is marked in `above`, because all entries above it are marked too.
             while index >= 0 and not above[index]:
                 above[index] = 1
                 index = self._parent(index)

@@ -26,13 +26,13 @@ def joined_text(raw: bytes) -> str:
 
 
 def first_message_of(raw: bytes) -> tuple[str | None, bool]:
-    """Return the beginning of a message line's text that a list shows, and True if the text is longer."""
+    """Return the text of a message's line, cut to the length that lists show, and True if it was cut."""
     text = joined_text(reduce_line(raw) if len(raw) > MAX_LISTED_LINE_BYTES else raw)
     return cut_to_bytes(text) if text else (None, False)
 
 
 def cut_to_bytes(text: str) -> tuple[str, bool]:
-    """Return the beginning of a text that a list shows, and True if the text is longer."""
+    """Return at most `MAX_FIRST_MESSAGE_BYTES` of a text's beginning, and True if the text is longer."""
     if len(text) <= MAX_FIRST_MESSAGE_BYTES // 4:
         return text, False
     encoded = text.encode("utf-8", "surrogatepass")

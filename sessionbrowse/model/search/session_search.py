@@ -79,7 +79,7 @@ def _likely(session: Session, run: Sequence[int], block: bytes, needles: Sequenc
 
 
 def _holding(lowered: bytes, wanted: Sequence[bytes], begins: list[int], run: Sequence[int]) -> list[int]:
-    """Return the entries of a block that contain all needles; each search begins after the entry found last."""
+    """Return the entries of a block whose bytes contain all needles."""
     found: list[int] = []
     first, rest = wanted[0], wanted[1:]
     at = lowered.find(first)

@@ -45,7 +45,7 @@ class Kinds:
 
 
 class _Heard(dict[str, int]):
-    """Maps a role to the code of its messages, for messages whose kinds differ only in the role (all but answers)."""
+    """Maps a role to the code in `Kinds` of its messages; not for answers, whose kinds differ in more than the role."""
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
@@ -158,7 +158,7 @@ class Columns:
         self.calls += envelope.tool_calls
 
     def _answer(self, message: Any) -> int:
-        """Return the code of an answer, and record its tool calls."""
+        """Return the code of an answer's kind, and record the ids of its tool calls."""
         content = message.content
         has_text = has_words = False
         if isinstance(content, str):

@@ -216,7 +216,7 @@ class Session:
             start = self.offsets[run[0]]
             for index in run:
                 at = self.offsets[index] - start
-                # A single line may have been shortened, so it may have fewer bytes than its size.
+                # If a line was too large, it is alone in `block` and was shortened, so the slice may have fewer bytes.
                 yield index, self._fields(block[at : at + self.sizes[index]])
 
     def blocks_of(self, indexes: Sequence[int]) -> Iterator[tuple[list[int], bytes]]:

@@ -95,7 +95,7 @@ def _test(token: str) -> Callable[[SearchWords], bool]:
 
 
 def _begins_a_word(token: str, text: SearchWords) -> bool:
-    """Tell whether the token matches at the start of a word; of a short token only the first occurrence counts."""
+    """Tell whether a word of the text begins with the token; for a short token only its first occurrence is tried."""
     place = text.joined.find(token)
     while place >= 0:
         if place in text.starts:

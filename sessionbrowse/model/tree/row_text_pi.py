@@ -24,7 +24,7 @@ _NEWER_OR_FOREIGN_TYPES: dict[AgentName, frozenset[str]] = {
     # indusagi was forked from pi 0.50, whose tree has no text for entries of these types.
     "indusagi": frozenset({"context_edit", "session_info", "session_summary"}),
 }
-"""Entry types that an agent's tree shows as an empty row, although other agents write a text for them."""
+"""By agent: entry types that its tree shows as an empty row, although other agents' trees show a text for them."""
 
 
 def row_text(agent: AgentName, kind: str, role: str, entry: Fields, call: Call | None, home: str) -> str:
