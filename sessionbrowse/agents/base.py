@@ -142,7 +142,7 @@ class Agent(Struct, frozen=True):
     def resume_argv(self, path: str, command: Sequence[str] | None = None) -> tuple[str, ...]:
         """Return the command that resumes the session of this file (an absolute path).
 
-        Every version of all four programs accepts `--session PATH`; omp up to 11.2 has no `--resume PATH`.
+        It uses `--session PATH`, which all versions of all four programs accept; omp up to 11.2 has no `--resume PATH`.
         """
         return (*(command or self.command[:1]), "--session", path)
 

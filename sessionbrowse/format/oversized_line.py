@@ -29,7 +29,7 @@ MAX_REDUCED_BYTES = 4 * 1024 * 1024
 # Possessive groups are matched wrongly before Python 3.11.5, so no pattern has one.
 _FLAT = re.compile(rb'(?:[^"\[\]{}]+|"[^"\\]{0,512}(?:\\.[^"\\]{0,512}){0,64}")*', re.DOTALL)
 _STRING_BODY = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
-# Only for text without escaped quotes.
+# Finds the strings in text without escaped quotes (see `_without_escaped_quotes`).
 _STRING = re.compile(rb'"[^"]*"')
 _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 # Maps each bracket to the signed byte, +1 or -1, by which it changes the depth.

@@ -66,7 +66,7 @@ class SessionMover(SessionAppender):
         self._only("move_to", "omp")
         cwd = resolved(new_cwd, self._environment.around)
         file = self._file
-        # A session in a folder chosen by the user stays there.
+        # The file stays in its folder if the user chose the folder; only the header then names the new directory.
         stays = os.path.dirname(self._dir) != sessions_root(self.agent, self._environment.around)
         folder = self._dir if stays else default_session_dir(cwd, self.agent, self._environment.around)
         if file is None or not file.exists:

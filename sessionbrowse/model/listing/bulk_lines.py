@@ -116,7 +116,7 @@ def last_moment(entries: Sequence[Any], messages: Sequence[Any]) -> float:
         if is_time(newest):
             return newest
     except TypeError:
-        # Some messages have no time of their own.
+        # Some messages have no time of their own: the time of their entry is used instead.
         pass
     times = [parse_time(entry.timestamp) if time is None else time for time, entry in zip(own, entries, strict=True)]
     return max([0, *[time for time in times if time is not None and is_time(time)]])

@@ -66,7 +66,7 @@ def literal(text: str) -> str:
 def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
     """Map sorted offsets in `literal(text)` to offsets in the original text."""
     found: list[int] = []
-    # The same position in both texts; up to the next special run, a step in one text is a step in the other.
+    # `folded_at` in `literal(text)` is the position `at` in `text`; both grow alike up to a match of `_SPECIAL`.
     folded_at, at = _block_of(text, wanted[0]) if wanted else (0, 0)
     for special in _SPECIAL.finditer(text, at):
         begin, run = special.start(), special[0]

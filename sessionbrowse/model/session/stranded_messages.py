@@ -55,7 +55,7 @@ def is_left_behind(
 
 
 def is_move(kind: str, custom_type: str | None) -> bool:
-    """Tell whether an entry marks a deliberate move in the tree: a branch summary, or our checkout entry."""
+    """Tell whether an entry marks a deliberate move in the tree: a branch summary, or the entry of a checkout."""
     return kind == "branch_summary" or (kind == "custom" and custom_type == CHECKOUT_TYPE)
 
 

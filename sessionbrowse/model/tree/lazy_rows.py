@@ -63,7 +63,7 @@ class Rows(Sequence[Row]):
     def with_folded(self, chosen: Collection[int]) -> Rows:
         """Return the rows with some entries folded; no row may be folded yet.
 
-        Entries without foldable row are ignored.
+        Entries that have no row, or whose row is not foldable, are ignored.
         """
         positions = [at for at, row in enumerate(self._rows) if row.foldable and row.index in chosen] if chosen else []
         if not positions:
