@@ -44,7 +44,7 @@ class LeanCompositor(CompatCompositor):
 
 
 Piece = tuple[int, int, Strip, int, int]
-"""Column and row on the screen, a strip, its first cell to paint, and the cell after the last."""
+"""A piece to paint: column and row on the screen, a strip, the first cell of the strip, and the cell after the last."""
 
 
 class PiecesUpdate(PartialUpdate):

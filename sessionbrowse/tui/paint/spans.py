@@ -47,7 +47,7 @@ def fit(line: Line, width: int) -> Line:
 
 
 def sides(left: Line, right: Line, width: int, *, least: int = 12) -> Line:
-    """Return a line with `right` at the right edge; without `right` if `left` would get fewer than `least` cells."""
+    """Return `left` and, at the right edge, `right`; only `left` if fewer than `least` cells would remain for it."""
     if not right:
         return fit(left, width)
     right_width = line_width(right)

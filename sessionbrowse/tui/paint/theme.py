@@ -177,7 +177,7 @@ LOOKS: dict[str, tuple[str, str, str]] = {
     "mark": ("", "sb-cursor-blurred", ""),
     "selection": ("", "sb-selection", ""),
 }
-"""For every role of a span: the variables of its colour and background, and a text style or its variable."""
+"""For every role: variables for colour and background, and a text style, as itself or as the variable that holds it."""
 
 _PLAIN = {
     "sb-dim-style": "none",

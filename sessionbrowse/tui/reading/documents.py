@@ -333,7 +333,7 @@ def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | 
         parts.append(LinePart([("↳ forked from ", "branch"), (parent, "dim"), (found, "warning")]))
     if summary.left_behind:
         sentence = (
-            f"Its newest message is not on the branch where {summary.agent} resumes; resuming offers to go there."
+            f"Its newest message is not on the branch where {summary.agent} resumes; resuming offers to check it out."
         )
         parts.append(LinePart([("↯ ", "warning"), (sentence, "")], indent=2))
     if summary.problem is not None:

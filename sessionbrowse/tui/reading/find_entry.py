@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sessionbrowse.model.session.session import Session
 
-ENTRY_IS_GONE = "The entry is not in the session any more: its file was changed since."
+ENTRY_IS_GONE = "The entry is gone: the session's file was changed meanwhile."
 
 
 def find_again(session: Session, index: int | None, entry_id: str | None) -> int | None:

@@ -29,7 +29,7 @@ WAYS: dict[ResumeIn, str] = {
     "here": "In this terminal; the browser comes back afterwards",
     "tmux-window": "In a new tmux window",
     "tmux-split": "In a tmux split beside the browser",
-    "command": "With the command of the settings",
+    "command": "With the command in the settings",
 }
 
 
@@ -132,7 +132,7 @@ def _ask_elsewhere(screen: CommandScreen[None], summary: Summary, way: ResumeIn)
     browser = screen.browser
 
     def hint(text: str) -> Line:
-        return [(f"{summary.agent} runs there; the session itself stays as it is.", "dim")]
+        return [(f"{summary.agent} runs there; the session keeps its directory.", "dim")]
 
     def answered(text: str | None) -> None:
         if text is not None and text.strip():

@@ -278,7 +278,7 @@ class ResultsScreen(CommandScreen[None]):
         self.app.pop_screen()
 
     def do_found_line(self) -> None:
-        """Focus the line of the query."""
+        """Focus the line in which the query is typed."""
         self.set_focus(self.line.input)
 
     def do_found_rows(self) -> None:

@@ -14,7 +14,7 @@ def do_compare(screen: SessionScreen) -> None:
         tree.mark(tree.index)
         key = screen.browser.keys.key_of("compare")
         screen.browser.say(
-            f"Marked. Go to another entry: {key} there compares the two branches. {key} here takes the mark away."
+            f"Marked. Go to another entry: {key} there compares the two branches. {key} here removes the mark."
         )
     elif tree.marked == tree.index:
         tree.mark(None)

@@ -119,7 +119,7 @@ class SessionScreen(PanedScreen):
 
     @property
     def index(self) -> int | None:
-        """The entry under the cursor."""
+        """The index of the entry under the cursor; None without rows."""
         return self.tree_pane.index
 
     @property
@@ -201,7 +201,7 @@ class SessionScreen(PanedScreen):
 
     def _leave_if_gone(self) -> None:
         if self._is_gone and self.is_mounted and self.is_top:
-            self.browser.say(f"{one_line(self.summary.title, 60)} is not in its place any more.", "warning")
+            self.browser.say(f"{one_line(self.summary.title, 60)} is gone: its file was moved or deleted.", "warning")
             self.dismiss(None)
 
     def keep_view(self) -> None:

@@ -66,7 +66,7 @@ class TreePane:
 
     @property
     def index(self) -> int | None:
-        """The entry under the cursor."""
+        """The index of the entry under the cursor; None without rows."""
         row = self.row
         return row.index if row is not None else None
 

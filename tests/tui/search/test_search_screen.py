@@ -376,8 +376,8 @@ async def test_a_hit_whose_entry_is_gone_says_so_beside_the_list_and_in_the_tree
     async with searching_a_store(store, "zebra") as browser:
         write(path, header(), user("7", None, "quite another"))
         await browser.press("down")
-        assert "The entry is not in the session any more" in browser.words("#found-view")
+        assert "The entry is gone" in browser.words("#found-view")
         assert "quite another" not in browser.words("#found-view")
         await browser.press("enter")
         assert browser.row_list("#tree").key == 0
-        assert [said for said in browser.toasts() if "The entry is not in the session any more" in said]
+        assert [said for said in browser.toasts() if "The entry is gone" in said]

@@ -203,7 +203,7 @@ async def test_a_session_that_goes_while_it_is_open_is_left_with_a_sentence(tmp_
         await until(lambda: driven.screen_name == "session")
         session(root, 1).unlink()
         await until(lambda: driven.screen_name == "browse")
-        await until(lambda: any("is not in its place any more" in said for said in driven.toasts()))
+        await until(lambda: any("is gone: its file was moved or deleted" in said for said in driven.toasts()))
 
 
 async def test_a_question_stands_when_its_session_goes_and_the_session_is_left_behind_it(tmp_path: Path) -> None:
