@@ -123,6 +123,8 @@ def make_folder(folder: str, like: str) -> None:
             continue
         with suppress(OSError), closing(_folder(like)) as source, closing(_folder(path)) as made:
             keep_access(made, source, path, may_be_ours=True)
+            # A read-only model must not give a folder in which its owner can make nothing.
+            os.fchmod(made, stat.S_IMODE(os.fstat(made).st_mode) | stat.S_IRWXU)
 
 
 def copy(source: str, target: str, leave_out: Callable[[str], bool] = lambda name: False) -> int:

@@ -369,3 +369,10 @@ def test_a_new_folder_is_open_to_nobody_whom_its_model_shuts_out(tmp_path: Path)
     model.mkdir(mode=0o700)
     copies.make_folder(str(tmp_path / "a" / "b"), str(model))
     assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("a", "a/b")] == [0o700, 0o700]
+
+
+def test_a_new_folder_can_be_written_by_its_owner_even_if_its_model_cannot(tmp_path: Path) -> None:
+    model = tmp_path / "closed"
+    model.mkdir(mode=0o550)
+    copies.make_folder(str(tmp_path / "a" / "b"), str(model))
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("a", "a/b")] == [0o750, 0o750]
