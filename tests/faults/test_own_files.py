@@ -270,5 +270,6 @@ def test_damaged_own_files_give_right_answers(files: OwnFiles) -> None:
 
 
 @pytest.mark.stress
-def test_own_files_survive_thousands_of_damages(files: OwnFiles) -> None:
-    survives(files, STRESS_CASES, QUICK_CASES)
+@pytest.mark.parametrize("part", range(4))
+def test_own_files_survive_thousands_of_damages(files: OwnFiles, part: int) -> None:
+    survives(files, STRESS_CASES // 4, QUICK_CASES + STRESS_CASES // 4 * part)

@@ -32,8 +32,8 @@ from sessionbrowse.store.index.schema import (
     TEXT_TABLES,
     IndexBusy,
     IndexUnavailable,
-    is_locked,
     locked,
+    not_written,
     open_main,
     open_shard,
     remove_files,
@@ -142,7 +142,7 @@ class Index:
         found: dict[str, str] = {}
         with suppress(sqlite3.Error, ValueError, TypeError, LookupError):
             for path, packed in self.connection.execute("SELECT path, summary FROM files"):
-                found[os.fsdecode(path)] = first_message(packed)
+                found[os.fsdecode(path)] = first_message(os.fsdecode(path), packed)
         return found
 
     def entry_parts(self, row: FileRow) -> list[Part]:
@@ -405,8 +405,7 @@ class Index:
             try:
                 yield
             except sqlite3.Error as error:
-                why = "another program has locked it" if is_locked(error) else str(error)
-                raise IndexUnavailable(f"The index could not be written ({why}).") from error
+                raise not_written(self.directory, error) from error
             except OSError as error:
                 raise IndexUnavailable(f"The index could not be written ({error.strerror}).") from error
             finally:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import zlib
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -135,14 +136,14 @@ def renew_overview(connection: sqlite3.Connection) -> None:
     kept += read_rows(connection, changed)
     # This is the order in which a scan finds files, so that comparing rows with files reads memory in sequence.
     kept.sort(key=attrgetter("path"))
-    connection.execute("INSERT OR REPLACE INTO overview VALUES (0, ?)", (msgspec.msgpack.encode(kept),))
+    connection.execute("INSERT OR REPLACE INTO overview VALUES (0, ?)", (sealed(msgspec.msgpack.encode(kept)),))
     connection.execute("INSERT OR REPLACE INTO overview_is_current VALUES (0)")
     connection.execute("COMMIT")
 
 
 def pack_summary(summary: Summary, first_at: tuple[int, int] | None) -> bytes:
     """Pack a summary without its path; a cut first message can be read from its line at `first_at` (offset, size)."""
-    return _encode(([getattr(summary, name) for name in _FIELDS], first_at))
+    return sealed(_encode(([getattr(summary, name) for name in _FIELDS], first_at)), summary.path)
 
 
 def unpack_summary(path: str, packed: bytes) -> PackedSummary:
@@ -151,15 +152,32 @@ def unpack_summary(path: str, packed: bytes) -> PackedSummary:
     Raises:
         ValueError: the bytes are damaged.
     """
-    values, first_at = _decode_summary(packed)
+    values, first_at = _decode_summary(opened(packed, path))
     values[_LABELS] = tuple(values[_LABELS])
     return Summary(path=path, **dict(zip(_FIELDS, values, strict=True))), first_at
 
 
-def first_message(packed: bytes) -> str:
+def first_message(path: str, packed: bytes) -> str:
     """Return only the first message of a packed summary, "" if there is none."""
-    found: str | None = _decode_summary(packed)[0][_FIRST_MESSAGE]
+    found: str | None = _decode_summary(opened(packed, path))[0][_FIRST_MESSAGE]
     return found or ""
+
+
+def sealed(content: bytes, path: str = "") -> bytes:
+    """Put a checksum before a stored value, so that a changed one, or one of another path, is not believed."""
+    return zlib.crc32(content, zlib.crc32(os.fsencode(path))).to_bytes(_SUM_BYTES, "big") + content
+
+
+def opened(packed: bytes, path: str = "") -> memoryview:
+    """Return a stored value without its checksum.
+
+    Raises:
+        ValueError: the checksum is wrong.
+    """
+    content = memoryview(packed)[_SUM_BYTES:]
+    if zlib.crc32(content, zlib.crc32(os.fsencode(path))).to_bytes(_SUM_BYTES, "big") != packed[:_SUM_BYTES]:
+        raise ValueError("a checksum is wrong")
+    return content
 
 
 def _path_of(stored: bytes | None) -> str:
@@ -191,11 +209,12 @@ def _checked(values: tuple[Any, ...], kind: type[RowT]) -> RowT:
 
 def _unpack_overview(packed: bytes | None) -> list[ListRow] | None:
     try:
-        return _decode_overview(packed) if packed is not None else None
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _decode_overview(opened(packed)) if packed is not None else None
+    except (ValueError, TypeError):
         return None
 
 
+_SUM_BYTES = 4
 _FIELDS = tuple(name for name in Summary.__struct_fields__ if name != "path")
 _FIRST_MESSAGE = _FIELDS.index("first_message")
 _LABELS = _FIELDS.index("labels")

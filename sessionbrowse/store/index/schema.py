@@ -16,11 +16,13 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.index.rows import OVERVIEW_TABLES
 
 APPLICATION_ID = 0x5E551085
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 _WAIT_S = 2.0
 """Seconds to wait for another program that has locked the database."""
+_DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT)
+"""Result codes of a damaged database; the first one means that a table of words cannot be opened."""
 _POLL_S = 0.02
 HASH_BYTES = {"said": 3 * 1024 * 1024, "tools": 16 * 1024 * 1024}
 """Size in bytes of the word lists that FTS5 collects before it writes them; it allocates nearly twice as much.
@@ -242,6 +244,15 @@ def locked(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
 def is_locked(error: sqlite3.Error) -> bool:
     """Tell whether an error means that another program has locked the database."""
     return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+
+
+def not_written(directory: Path, error: sqlite3.Error) -> IndexUnavailable:
+    """Return the error for an index that could not be written; a damaged one is deleted, so the lock must be held."""
+    why = "another program has locked it" if is_locked(error) else str(error)
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
+        remove_files(directory)
+        why = f"it is damaged: {why}; it was deleted and will be built anew"
+    return IndexUnavailable(f"The index could not be written ({why}).")
 
 
 def remove_files(directory: Path) -> None:

@@ -672,6 +672,39 @@ def test_only_a_session_that_grew_by_calls_may_have_a_call_twice(tmp_path: Path)
     assert not joined(found[0], Columns()).calls_repeat
 
 
+@pytest.mark.parametrize(("table", "column"), [("files", "summary"), ("overview", "packed")])
+def test_a_stored_value_with_another_letter_is_not_believed(tmp_path: Path, table: str, column: str) -> None:
+    small_store(tmp_path / "store")
+    expected = indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    connection = sqlite3.connect(tmp_path / "cache" / INDEX_FILE)
+    damaged = [
+        (bytes(packed).replace(b"Named", b"Nawed").replace(b"Fix the", b"Fax the"), row)
+        for row, packed in connection.execute(f"SELECT id, {column} FROM {table}")
+    ]
+    with connection:
+        connection.executemany(f"UPDATE {table} SET {column} = ? WHERE id = ?", damaged)
+        connection.execute("INSERT OR IGNORE INTO overview_is_current VALUES (0)")
+    connection.close()
+    index = open_index(tmp_path / "cache", pytest.fail)
+    assert listed(tmp_path / "store", index, lambda _: None) == expected
+
+
+def test_an_index_that_is_too_damaged_to_be_written_is_deleted(tmp_path: Path) -> None:
+    paths = small_store(tmp_path / "store")
+    indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    connection = sqlite3.connect(tmp_path / "cache" / INDEX_FILE)
+    with connection:
+        connection.execute("DELETE FROM said_config")
+        connection.execute("UPDATE said_data SET block = x'00'")
+    connection.close()
+    append(paths[0], user("3", "2", "more"))
+    index = open_index(tmp_path / "cache", pytest.fail)
+    said: list[str] = []
+    assert listed(tmp_path / "store", index, said.append) == summaries_from_files(tmp_path / "store")
+    assert any("built anew" in sentence for sentence in said)
+    assert open_index(tmp_path / "cache", pytest.fail) is None
+
+
 def foreign_database(path: Path) -> bytes:
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE photos (name TEXT)")
