@@ -84,6 +84,7 @@ class Journal:
         self._now_ms = now_ms
         self._new_id = new_id
         self._changes: dict[str, Change] = {}
+        self._begun: set[str] = set()
         self._kept: dict[str, OldVersion] = {}
         self._read_to = 0
 
@@ -148,7 +149,12 @@ class Journal:
             raise RefusedWrite(
                 f"The change cannot be noted for undo in {clean(self._directory)} ({reason}). Nothing was changed."
             ) from error
+        self._begun.add(change.id)
         return change
+
+    def was_begun_here(self, change: Change) -> bool:
+        """Return True if this object recorded the beginning of the change, False if another process or object did."""
+        return change.id in self._begun
 
     def done(self, change: Change, after: dict[str, Json] | None = None, left: Fingerprint | None = None) -> bool:
         """Record that a change was made; return False if that could not be written (recovery finds it out later)."""

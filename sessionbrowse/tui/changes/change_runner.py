@@ -32,7 +32,7 @@ from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.change_queue import ChangeQueue
-from sessionbrowse.tui.changes.listed_paths import Listed
+from sessionbrowse.tui.changes.listed_paths import listed_in
 from sessionbrowse.tui.changes.reread import read_again, touched
 from sessionbrowse.tui.data.source import SessionUpdates, place_of
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
@@ -201,9 +201,7 @@ class ChangeRunner:
         """Make the changes of a plan and return the results. For background threads."""
         group = plan.group or (secrets.token_hex(4) if len(plan.items) > 1 else None)
         run = msgspec.structs.replace(run, group=group, force=plan.force, into=plan.into or run.into)
-        library = self._browser.library
-        roots = [place.root for place in self._browser.source.places]
-        listed = Listed(library.get, lambda: [summary.path for summary in library.all()], roots)
+        listed = listed_in(self._browser)
         paths: set[str] = set()
 
         def change(item: ChangeItem, _: ChangeContext, __: str | None) -> ChangeResult:
@@ -223,7 +221,7 @@ class ChangeRunner:
         bulk = in_bulk(
             plan.items, change, context=run.context, on_progress=on_progress, cancelled=run.stopped, group=group
         )
-        return Result(bulk=bulk, updates=read_again(sorted(paths), library.get), group=group)
+        return Result(bulk=bulk, updates=read_again(sorted(paths), self._browser.library.get), group=group)
 
     def _make(self, item: ChangeItem, run: ChangeRun) -> tuple[ChangeResult, set[str]]:
         changed = item.make(run)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from sessionbrowse.tui.changes.reread import Known
+from sessionbrowse.tui.shell.browser import Browser
 
 
 class Listed:
@@ -35,6 +36,13 @@ class Listed:
     @cached_property
     def _real_folders(self) -> dict[str, str]:
         return {os.path.realpath(folder): folder for folder in {os.path.dirname(path) for path in self._paths()}}
+
+
+def listed_in(browser: Browser) -> Listed:
+    """Return the map for the sessions that a browser lists."""
+    library = browser.library
+    roots = [place.root for place in browser.source.places]
+    return Listed(library.get, lambda: [summary.path for summary in library.all()], roots)
 
 
 def _is_below(path: str, folder: str) -> bool:

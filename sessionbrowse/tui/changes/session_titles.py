@@ -50,6 +50,11 @@ def _row(summary: Summary, home: str, width: int) -> Line:
 
 def title_of(change: Change, known: Known, *, opens: bool) -> str:
     """Return the text for a change's session: the agent's letter and the title; without a title, the file's name."""
+    return f"{GLYPHS.get(change.agent, '·')} {bare_title_of(change, known, opens=opens)}"
+
+
+def bare_title_of(change: Change, known: Known, *, opens: bool) -> str:
+    """Return the title of a change's session; without a title, the file's name."""
     found = known(change.path)
     if found is None and opens:
         path = _where(change)
@@ -58,7 +63,7 @@ def title_of(change: Change, known: Known, *, opens: bool) -> str:
         except (OSError, SessionBrowseError):
             found = None
     title = one_line(found.title, _TITLE_CHARACTERS) if found is not None else ""
-    return f"{GLYPHS.get(change.agent, '·')} {title or clean(os.path.basename(change.path))}"
+    return title or clean(os.path.basename(change.path))
 
 
 def _where(change: Change) -> str:

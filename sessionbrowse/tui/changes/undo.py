@@ -13,10 +13,13 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.transaction.change import finish_notes
 from sessionbrowse.services.undo.undo import Undoable, Undone, undo, undoable
 from sessionbrowse.text import parse_time
+from sessionbrowse.tui.changes.change_runner import paths_of
+from sessionbrowse.tui.changes.listed_paths import Listed, listed_in
 from sessionbrowse.tui.changes.reread import Known
-from sessionbrowse.tui.changes.session_titles import MOST_OPENED, named, title_of
+from sessionbrowse.tui.changes.session_titles import MOST_OPENED, bare_title_of, named
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
-from sessionbrowse.tui.paint.words import one_line, plural
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.paint.words import GLYPHS, one_line, plural
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -39,8 +42,38 @@ _WHAT = {
 
 
 def do_undo(screen: CommandScreen[None]) -> None:
-    """Undo the last change."""
-    _take_back(screen, None)
+    """Undo the last change; first ask if another run made it, or if its session is not in view."""
+    browser = screen.browser
+
+    def take_or_ask(last: LastChange | None) -> None:
+        if last is None:
+            _take_back(screen, None)
+        elif last.remark:
+            _ask(screen, last)
+        else:
+            _take_back(screen, last.row)
+
+    browser.changes.run(lambda run: read_last(run, browser.library.get, listed_in(browser)), take_or_ask)
+
+
+def _ask(screen: CommandScreen[None], last: LastChange) -> None:
+    browser = screen.browser
+    (row,) = choices_of([last.row], browser.now_ms())
+    made = f"Made {row.right}{'' if row.right == 'now' else ' ago'}. " if row.right else ""
+    parts: list[Part] = [
+        LinePart([(row.text, "title")]),
+        LinePart([(f"{made}{last.remark}", "")]),
+        LinePart([]),
+    ]
+    choices = [Choice("yes", "Undo it"), Choice("list", "Choose another change"), Choice("no", "Leave it as it is")]
+
+    def answered(key: str | None) -> None:
+        if key == "yes":
+            _take_back(screen, last.row)
+        elif key == "list":
+            do_changes(screen)
+
+    browser.push_screen(AskScreen("Undo change?", parts, choices), answered)
 
 
 def do_changes(screen: CommandScreen[None]) -> None:
@@ -49,17 +82,20 @@ def do_changes(screen: CommandScreen[None]) -> None:
 
     def show(rows: list[UndoRow]) -> None:
         choices = choices_of(rows, browser.now_ms())
+        by_id = {row.change.undo_id: row for row in rows}
         empty = "sessionbrowse has made no change that can be undone."
         browser.push_screen(
             AskScreen("Changes that can be undone", [], choices, empty=empty),
-            lambda key: _take_back(screen, key) if key is not None else None,
+            lambda key: _take_back(screen, by_id[key]) if key is not None else None,
         )
 
     browser.changes.run(lambda run: read_changes(run, browser.library.get), show)
 
 
-def _take_back(screen: CommandScreen[None], change_id: str | None) -> None:
+def _take_back(screen: CommandScreen[None], row: UndoRow | None) -> None:
+    """Undo the change of a row; None undoes the last change."""
     browser = screen.browser
+    change_id, title = (row.change.undo_id, row.title) if row is not None else (None, "")
     other = browser.keys.key_of("changes")
     before = browser.library.all()
 
@@ -75,7 +111,7 @@ def _take_back(screen: CommandScreen[None], change_id: str | None) -> None:
             raise CannotUndo(f"{error.sentence} To undo another change: {other}.", error.earlier_id) from error
 
     def say(done: Sequence[Undone]) -> str:
-        return describe(done[0], other, [*browser.library.all(), *before])
+        return describe(done[0], other, [*browser.library.all(), *before], title)
 
     browser.changes.carry_out(ChangePlan(title="Undoing", items=[ChangeItem("", make)], describe=say))
 
@@ -87,26 +123,50 @@ class UndoRow(Struct, frozen=True):
     title: str
 
 
-def read_changes(run: ChangeRun, known: Known) -> list[UndoRow]:
-    """Return the changes that can be undone, newest first. For background threads."""
+class LastChange(Struct, frozen=True):
+    """The last change that can be undone, and the reason why the user is asked first; "" if there is none."""
+
+    row: UndoRow
+    remark: str
+
+
+def read_last(run: ChangeRun, known: Known, listed: Listed) -> LastChange | None:
+    """Return the last change that can be undone. For background threads."""
+    rows = read_changes(run, known, most=1)
+    if not rows:
+        return None
+    journal, undo_id = run.context.journal, rows[0].change.undo_id
+    remarks = []
+    changes = [change for change in journal.changes().values() if undo_id in (change.id, change.group)]
+    if not all(journal.was_begun_here(change) for change in changes):
+        remarks.append("Another run of sessionbrowse made this change.")
+    # A move names its project's directories; the browser moves only sessions that it lists.
+    sessions = [change for change in changes if change.verb != "relocate"]
+    if not all(any(listed.at(path) is not None for path in paths_of(change)) for change in sessions):
+        remarks.append("Its session is not shown here.")
+    return LastChange(rows[0], " ".join(remarks))
+
+
+def read_changes(run: ChangeRun, known: Known, most: int = MOST_CHANGES) -> list[UndoRow]:
+    """Return the changes that can be undone, newest first, at most `most`. For background threads."""
     finish_notes(run.context)
-    rows = undoable(run.context)[:MOST_CHANGES]
+    rows = undoable(run.context)[:most]
     changes = run.context.journal.changes()
     return [
-        UndoRow(row, title_of(changes[row.undo_id], known, opens=number < MOST_OPENED) if row.count == 1 else "")
+        UndoRow(row, bare_title_of(changes[row.undo_id], known, opens=number < MOST_OPENED) if row.count == 1 else "")
         for number, row in enumerate(rows)
     ]
 
 
-def describe(undone: Undone, other: str, everything: Sequence[Summary]) -> str:
-    """Return the toast after an undo; the session's title is taken from the summaries in `everything`."""
+def describe(undone: Undone, other: str, everything: Sequence[Summary], title: str = "") -> str:
+    """Return the toast after an undo; `title` is used for a session that has no summary in `everything`."""
     what = _WHAT.get(undone.verb, undone.verb)
     of = plural(len(undone.paths), "session")
     if len(undone.paths) == 1:
         # The undo may have moved the file, so the session is looked up by its file name, which stays the same.
         name = os.path.basename(undone.paths[0])
         found = next((one for one in everything if os.path.basename(one.path) == name), None)
-        of = f"“{named(found)}”" if found is not None else one_line(name, 80)
+        of = f"“{named(found) if found is not None else title}”" if found is not None or title else one_line(name, 80)
     sentence = f"Undone: {what} of {of}."
     if undone.left:
         sentence += f" Stopped with {plural(len(undone.left), 'session')} left; undo again to continue."
@@ -120,7 +180,8 @@ def choices_of(rows: Sequence[UndoRow], now_ms: float) -> list[Choice]:
     choices: list[Choice] = []
     for row in rows:
         change = row.change
-        what = row.title or plural(change.count, "session")
+        glyph = GLYPHS.get(change.agent, "·")
+        what = f"{glyph} {row.title}" if row.title else plural(change.count, "session")
         if row.title and change.verb in _TOLD_BY_SUMMARY:
             what = f"{what}  {one_line(change.summary, 80)}"
         moment = parse_time(change.time)

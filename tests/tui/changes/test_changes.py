@@ -13,6 +13,7 @@ import pytest
 from textual.events import Key
 
 from sessionbrowse.services.change.archive import Archived, archive
+from sessionbrowse.services.change.rename import rename
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
@@ -176,6 +177,28 @@ async def test_a_refused_undo_names_the_key_of_the_list_where_another_is_chosen(
         await browser.press("u")
         assert 'its name is "theirs" now' in browser.toasts()[-1]
         assert browser.toasts()[-1].endswith(" To undo another change: U.")
+
+
+async def test_u_asks_before_it_undoes_a_change_of_another_run(store: Store) -> None:
+    path = store.session()
+    store.now_ms -= 86_400_000
+    rename(Target(str(path), "pi"), "of yesterday", context=store.context)
+    store.now_ms += 86_400_000
+    async with hands_on(store) as browser:
+        await browser.press("u")
+        asked = browser.words("#dialog-text")
+        assert "rename" in asked
+        assert "of yesterday" in asked
+        assert "Another run of sessionbrowse made this change." in asked
+        assert "Made 1d ago." in asked
+        assert "not shown here" not in asked
+        await browser.press("escape")
+        assert names_in(path) == ["of yesterday"]
+        await browser.press("u", "down", "enter")
+        assert "Changes that can be undone" in browser.screen_text()
+        await browser.press("escape", "u", "enter")
+        assert names_in(path) == ["of yesterday", ""]
+        assert "Undone: the new name of" in browser.toasts()[-1]
 
 
 async def test_one_change_is_one_row(store: Store) -> None:

@@ -56,6 +56,10 @@ async def test_an_undo_of_a_change_in_another_store_lists_nothing_of_it_here(tmp
         assert "Named “new”" in driven.toasts()[-1]
     async with live_browser(here, tmp_path) as driven:
         await driven.press("u")
+        assert "Another run of sessionbrowse made this change." in driven.words("#dialog-text")
+        assert "Its session is not shown here." in driven.words("#dialog-text")
+        assert "new" in driven.words("#dialog-text")
+        await driven.press("enter")
         assert "Undone: the new name of" in driven.toasts()[-1]
         assert [summary.path for summary in driven.app.library.all()] == [str(session(here, 0))]
         assert "1 session " in driven.screen_text()
