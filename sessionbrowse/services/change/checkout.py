@@ -107,7 +107,7 @@ def write_checkout(
         checkout_entry(wanted_id, at),
         context,
         origin,
-        before={"leaf_id": session.leaf_id},
+        before={"leaf_id": session.leaf_id, "nameless": file.tail.last_is_nameless},
         after={"at": at},
     )
     return replace(result, undo_id=change.id, notes=notes + appended.notes, leaf_id=appended.entry_id)

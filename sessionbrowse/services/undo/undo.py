@@ -278,6 +278,8 @@ def _undo_checkout(change: Change, context: ChangeContext, force: bool) -> Chang
     older = change.before.get("leaf_id")
     with opened(Target(change.path, change.agent)) as file:
         session = file.session
+        if change.before.get("nameless"):
+            raise CannotUndo(f"{file.name} ended with a record without an id, and no program can go back to that.")
         if not _stands_on(session, str(change.after.get("entry_id"))):
             raise CannotUndo(
                 f"{file.name} has new messages. To go back to where it stood before, check out {older or 'its start'}."

@@ -338,3 +338,13 @@ def test_a_refused_group_has_the_id_of_the_change_before_it(store: Store) -> Non
     with pytest.raises(CannotUndo) as refused:
         undo(context=store.context)
     assert refused.value.earlier_id == earlier.undo_id
+
+
+def test_a_check_out_of_a_session_that_ended_without_an_id_cannot_be_undone(store: Store) -> None:
+    nameless = {"type": "custom", "parentId": "00000001", "timestamp": "2026-01-01T00:00:09.000Z", "customType": "x"}
+    path = store.session("atomic", [user("00000001", None, "one"), nameless])
+    before = open_session(path).leaf_id
+    checkout(target(path, "atomic"), "00000001", context=store.context)
+    with pytest.raises(CannotUndo, match="a record without an id"):
+        undo(context=store.context)
+    assert before is None
