@@ -36,7 +36,7 @@ class DecodedLines(Struct):
     refused: list[int]
 
     def part(self, begin: int, end: int) -> DecodedLines:
-        """Return the part from position `begin` to before `end`, which must not contain a refused line."""
+        """Return the lines from position `begin` to before `end`; the caller has checked that none was refused."""
         here = slice(begin, end)
         return DecodedLines(self.lines[here], self.entries[here], self.messages[here], self.kinds[here], [])
 

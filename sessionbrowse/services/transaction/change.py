@@ -63,7 +63,7 @@ def target_of(located: Located, reference: str) -> Target:
     """Return the session file to change, and the directory that it must be in unless the user typed its path."""
     if looks_like_path(reference) or located.place is None:
         return Target(located.path, located.agent)
-    if located.place.kind == "registry":  # omp's registry lists single files, so the folder of the file is its root
+    if located.place.kind == "registry":  # omp's register names single files: changes stay in that folder
         return Target(located.path, located.agent, (os.path.dirname(located.path),))
     return Target(located.path, located.agent, (located.place.root,))
 
@@ -196,7 +196,7 @@ def append(
     before: dict[str, Json],
     after: dict[str, Json],
 ) -> tuple[Change, writer.Appended]:
-    """Append an entry, and record it in the journal before and after; `after` is recorded with the entry's id.
+    """Append an entry. The journal records the change first, and then its result: `after` with the entry's id.
 
     Raises:
         RefusedWrite: nothing was changed.

@@ -211,7 +211,7 @@ class _Walk:
                     waiting.append((path, path + SUFFIX if has_session else parent))
 
     def _store(self, root: str, places: tuple[Place, ...], flat: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
-        """Yield the files of a folder-per-project root, which may also be `flat`."""
+        """Yield the files of a root with a folder per project; sessions may also lie in the root itself (`flat`)."""
         if not places:
             return
         problem = None if flat else f"{places[0].agent} does not look here, only in the folders below"

@@ -228,7 +228,7 @@ def _owned(directory: str, kind: str, known: Sequence[Place], agents: Sequence[s
     same = [place for place in known if _is_same(directory, place, kind)]
     named = owner_by_name(directory)
     told = {place.agent for place in same} or ({named} if named else set())
-    # The place overrules `agents`: files of other agents are left out later, by name or marks.
+    # If the directory tells whose it is, `agents` cannot say otherwise; it only leaves files out, in a later step.
     owners = (told & set(agents)) or told or set(agents) or _agents_of_files(directory, kind)
     places = []
     for owner in sorted(owners, key=OWNER_ORDER.index):

@@ -135,7 +135,7 @@ class Moves:
                 os.unlink(second)
 
     def note_hidden(self, source: str, target: str, heir: str) -> None:
-        """Note every hidden file that a move, also one back, may have left; `heir` has their content."""
+        """Note all hidden files that a move or its undoing may have left; the file `heir` has their content now."""
         for hidden in (self.aside(source), *self._begun(source), self._withdrawn(target), self.aside(target)):
             self._note(hidden, heir)
 

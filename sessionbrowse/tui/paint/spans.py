@@ -92,7 +92,7 @@ def _wrap_ascii(text: str, width: int) -> list[tuple[int, int]]:
     in_path = False
     while length - start > width:
         cut = text.rfind(" ", start, start + width + 1)
-        # A break at a blank drops the blank. In the indentation that would lose the indentation, so the word is cut.
+        # A break at a blank drops that blank. The blanks of an indentation must stay, so the word is cut instead.
         if cut <= start or not text[start:cut].strip():
             in_path = in_path or _begins_path(text, start)
             slash = text.rfind("/", start + 1, start + width) if in_path else -1
