@@ -29,7 +29,8 @@ _watched: list[set[str]] = []
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if not _watched:
+    # A module that is imported for the first time meanwhile is compiled: that is Python's doing.
+    if not _watched or (arguments and isinstance(arguments[0], str) and "/__pycache__/" in arguments[0]):
         return
     if event == "open":
         path, _, flags = arguments
