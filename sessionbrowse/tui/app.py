@@ -210,8 +210,11 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self.event_lane.deliver(Outcome(self.event_lane.name, self.event_lane.stamp, event, last=False))
 
     def leave_with_signal(self, number: int) -> None:
-        self._keep_view()
-        self.exit(return_code=128 + number)
+        try:
+            self._keep_view()
+        finally:
+            # While the browser opens, a screen may not be ready to be saved; it must still end.
+            self.exit(return_code=128 + number)
 
     def now_ms(self) -> float:
         """Return the time in milliseconds since 1970."""

@@ -138,3 +138,16 @@ async def test_leaving_before_the_rows_have_come_forgets_nothing(store: dict[str
     async with browsing(fixed_source(), settle=False, **store) as browser:
         await browser.pilot.press("q")
     assert file.read_text() == left
+
+
+async def test_a_signal_ends_a_browser_whose_view_cannot_be_kept(
+    store: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def not_ready(screen: object) -> None:
+        raise LookupError("the screen has no widgets yet")
+
+    async with browsing(**store) as browser:
+        monkeypatch.setattr("sessionbrowse.tui.lists.screen.BrowseScreen.keep_view", not_ready)
+        with pytest.raises(LookupError):
+            browser.app.leave_with_signal(15)
+        await browser.until(lambda: browser.app.return_code == 128 + 15)
