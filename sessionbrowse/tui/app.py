@@ -177,10 +177,12 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self.say(f"The settings have {more}. “sessionbrowse config” and “config --keys” list them.", "warning")
         if not self.is_headless:
             self.set_interval(TERMINAL_CHECK_S, self.leave_if_terminal_is_gone)
-            self.leave_on_signals()
 
     def _painted(self) -> None:
         """Start the work that was put off until the first paint: styles, disk monitor, imports."""
+        if not self.is_headless:
+            # Before, a signal ends the process at once: Textual cannot leave while it makes its first widgets.
+            self.leave_on_signals()
         gc.enable()
         gc.freeze()
         gc.set_threshold(YOUNG_OBJECTS)
