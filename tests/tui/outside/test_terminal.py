@@ -151,7 +151,8 @@ def test_a_program_that_is_killed_leaves_the_terminal_as_it_was_and_no_demo(
         modes = browser.modes()
         browser.wait("deploy script")
         os.kill(browser.pid, number)
-        assert browser.wait_status() == 128 + number
+        # A shell shows the same number for both: until the first frame is done, the signal itself ends the program.
+        assert browser.wait_status() in (128 + number, -number)
         assert b"\x1b[?1049l" in browser.seen
         assert browser.modes() == modes
         assert not list((tmp_path / "tmp").iterdir())
