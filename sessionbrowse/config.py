@@ -34,7 +34,7 @@ ROW_FIELDS: tuple[RowField, ...] = ("model", "folder", "agent", "modified", "mes
 
 
 class ResumeSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How the browser resumes a session."""
+    """The settings for resuming a session in its agent."""
 
     where: ResumeIn = msgspec.field(default="here", name="in")
     """`here` runs the agent in the browser's terminal until it ends; with other values the browser stays open."""
@@ -90,7 +90,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     agents: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Program and arguments that start an agent, by agent; the default is its name on the PATH."""
     resume: ResumeSettings = ResumeSettings()
-    """How sessions are resumed."""
+    """The settings for resuming sessions."""
     commands: tuple[CustomCommand, ...] = ()
     """Commands that the user defined."""
 

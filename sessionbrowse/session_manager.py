@@ -74,7 +74,7 @@ Json = Any
 
 
 class SessionManager(SessionMover, SessionLists):
-    """One session: an append-only tree of entries, a leaf (the parent of the next entry), and usually a file.
+    """A session: an append-only tree of entries, a leaf (the parent of the next entry), and usually a file.
 
     Make one with `create`, `open`, `continue_recent`, `fork_from` or `in_memory`. Entries are plain objects with the
     file's own keys. A new session is written at the moment when its program would write it: a pi session with the first

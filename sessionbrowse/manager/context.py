@@ -30,7 +30,7 @@ from sessionbrowse.model.session.session import Session
 
 Json = Any
 MessageObject = dict[str, Json]
-"""One message with camelCase keys, as it is in the file, or as the program makes it from a summary."""
+"""A message as a dict with camelCase keys: copied from the file, or made from a summary as the agent makes it."""
 
 _PI = AGENTS["pi"].rules
 _HEADER: EntryObject = {"type": "session", "version": CURRENT_SESSION_VERSION, "id": "", "timestamp": "", "cwd": ""}

@@ -19,7 +19,7 @@ from sessionbrowse.text import parse_time
 
 Json = Any
 EntryObject = dict[str, Json]
-"""One entry as in the file: keys in camelCase, times as ISO 8601 UTC with milliseconds."""
+"""An entry as it is in the file: keys in camelCase, times as ISO 8601 UTC with milliseconds."""
 
 CURRENT_SESSION_VERSION = 3
 """The format version that all four programs write (pi 0.35 and newer)."""

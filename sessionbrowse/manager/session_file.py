@@ -38,7 +38,7 @@ class Placed(Struct, frozen=True):
 
 
 class SessionFile:
-    """One session file that a manager writes; `exists` is True once the file has been written."""
+    """The session file of a manager; `exists` is True once the manager has written it."""
 
     def __init__(
         self,

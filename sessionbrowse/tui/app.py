@@ -215,7 +215,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         try:
             self._keep_view()
         finally:
-            # While the browser opens, a screen may not be ready to be saved; it must still end.
+            # An error in saving the view must not keep the browser open.
             self.exit(return_code=128 + number)
 
     def now_ms(self) -> float:

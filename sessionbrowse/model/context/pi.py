@@ -39,7 +39,7 @@ from sessionbrowse.model.context.message import (
 from sessionbrowse.model.session.session import Session
 
 BEFORE_COMPACTION = "before the compaction"
-# When pi sends messages, it drops unknown roles, such as those of another program.
+# pi drops messages with unknown roles, such as those of another program, when it sends the context.
 _OLDER_ROLES = frozenset({"user", "assistant", "toolResult", "custom", "branchSummary", "compactionSummary"})
 _ROLES = _OLDER_ROLES | {"system"}
 

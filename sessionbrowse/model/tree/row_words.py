@@ -50,7 +50,7 @@ def is_text_block(block: Json) -> bool:
 
 
 def first_text(content: Json) -> str:
-    """Return the beginning of a content's text, as long as a row shows and the search uses."""
+    """Return the beginning of a message's text, at most as many characters as a row shows and the search reads."""
     return cut(joined_text(content), TEXT_UNITS)
 
 

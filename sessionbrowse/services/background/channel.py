@@ -26,7 +26,7 @@ _PLAIN, _WITH_SURROGATES = b"\0", b"\1"
 
 
 class Channel(Generic[Received]):
-    """One end of a message channel between two processes; also holds the other process if this one started it.
+    """An end of a message channel between two processes; it also holds the process at the other end if it started it.
 
     Messages are msgspec structs, tagged if there are several kinds; `receives` is the union of the types of incoming
     messages. Several threads may send; only one may receive.

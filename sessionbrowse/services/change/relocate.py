@@ -45,7 +45,7 @@ _MOST_NAMED = 5
 
 
 class Relocation(Struct, frozen=True, kw_only=True):
-    """One relocated session: its old and new path, its program, its old and new working directory."""
+    """A relocated session: its old and new path, its agent, its old and new working directory."""
 
     source: str
     target: str

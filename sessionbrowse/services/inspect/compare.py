@@ -17,7 +17,7 @@ _CHANGING_TOOLS = frozenset({"edit", "write", "multi_edit", "multiedit", "notebo
 
 
 class ComparedBranch(Struct, frozen=True, kw_only=True):
-    """One branch below the common ancestor; `entries` are indexes, oldest first, and `index` is the last of them.
+    """A branch below the common ancestor. `entries` are its indexes, oldest first; `index` is the last of them.
 
     `messages` counts the user and assistant messages, `tools` the calls of each tool; `files` are the paths that edit
     and write calls name.

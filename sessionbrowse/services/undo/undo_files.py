@@ -21,7 +21,7 @@ from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean
 
 TakeBack = Callable[[Change, ChangeContext, bool], ChangeResult]
-"""A function that undoes a change; if its last argument is True, even while the session may be in use."""
+"""A function that undoes a change; True as its last argument undoes it even while the session may be in use."""
 
 
 def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:

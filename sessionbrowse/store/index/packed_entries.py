@@ -24,7 +24,7 @@ _COMPRESSION = 1
 _ID_CHARACTERS = 8
 
 Part = tuple[bytes, bytes]
-"""One stored run of entries: the packed positions, and the packed facts."""
+"""A run of entries in the index: their positions in the file and their facts, both packed as bytes."""
 
 
 class Places(Struct, frozen=True):

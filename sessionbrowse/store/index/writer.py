@@ -220,7 +220,7 @@ def _row(file: FoundFile, found: IndexedFile, identity: int, shard: int, tools: 
     summary = found.summary
     status = found.status
     stamp = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
-    # SQLite has no larger integers; dates from 2262 on and inodes of some network disks are larger.
+    # SQLite's integers end here; times after the year 2262 and inodes of some network disks are larger.
     if max(stamp) > _LARGEST:
         raise OverflowError(f"{max(stamp)} has more than 63 bits")
     return (

@@ -26,7 +26,7 @@ _HEADER = b'"type":"session"'
 _MOST_BEGUN = 5
 """The number of files that an agent may begin anew at an old path while a session comes back to it."""
 _RESERVED_MODE = stat.S_IWUSR
-"""The mode of a name that is only reserved, which no session has."""
+"""The file mode that marks an empty file as a reserved name; no session has this mode."""
 
 
 class Moves:

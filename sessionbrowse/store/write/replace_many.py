@@ -28,7 +28,7 @@ Move = tuple[str, str]
 
 
 class Replacement(Struct, frozen=True):
-    """One file to replace: its old and new path, and its old and new header line; the old line begins at `offset`."""
+    """The replacement of a file: its old and new path, its old and new header line; the old line begins at `offset`."""
 
     source: str
     target: str
@@ -141,7 +141,7 @@ def new_path(one: Replacement, change_id: str) -> str:
 
 
 def _new_version(one: Replacement, path: str) -> tuple[os.stat_result, int]:
-    """Write a file's new version; return the status of the old one as it was read, and the new one's size."""
+    """Write a file's new version. Return the old version's status when it was read, and the new version's size."""
     with closing(open_regular(one.source)) as descriptor:
         status = os.fstat(descriptor)
         if status.st_nlink > 1:

@@ -33,7 +33,7 @@ _DIGESTED_BYTES = 64 * 1024
 
 
 class Trashed(Struct, frozen=True, kw_only=True):
-    """One item in a trash: its original path, its path now (None if the system did not tell), its `.trashinfo` if any.
+    """A deleted file or folder: its original path, its path in the trash (None if unknown), its `.trashinfo` if any.
 
     `digest` identifies the item with its `size` (0 for a folder), also in a copy that got more lines since; without
     one, its `inode` does.

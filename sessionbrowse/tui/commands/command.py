@@ -42,7 +42,7 @@ Reason = Callable[[CommandContext], str | None]
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """One row of the command table.
+    """A row of the command table.
 
     `title` is a verb, two words at most; `help` says in eight words or so what the command does, without a full stop.
     """

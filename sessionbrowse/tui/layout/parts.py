@@ -76,7 +76,7 @@ class RowPart:
 
 
 class FittedPart(RowPart):
-    """One row that depends on the pane's width: a rule, a bar, or a line with a text at its right edge."""
+    """A screen row that depends on the pane's width: a rule, a bar, or a line with a text at its right edge."""
 
     def __init__(self, make: Callable[[int], Line], plain: str = "") -> None:
         self._make = make

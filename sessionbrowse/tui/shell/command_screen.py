@@ -133,7 +133,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         return None
 
     def moving(self) -> RowList | TextView | None:
-        """Return the pane in which the movement keys act; None if there is none."""
+        """Return the pane that the movement keys act on; None if the screen has no such pane."""
         focused = self.focused
         return focused if isinstance(focused, RowList | TextView) else None
 
@@ -151,7 +151,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         async with self._in_one_frame():
             self.expect(None)
             is_done = await self._carry_out(event)
-            # Handle earlier key presses that are still waiting first.
+            # Handle the key presses that came before this one and still wait.
             if self._awaited is not None and not self.app.message_queue_size:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._answer_came.wait(), ANSWER_SECONDS)
