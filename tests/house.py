@@ -33,9 +33,11 @@ FLOORS = (
 MOST_FILES_IN_A_ROOM = 15
 MOST_LINES_IN_A_MODULE = 450
 MOST_METHODS_IN_A_CLASS = 40
-MOST_CODE_LINES = 30_600
-"""A commit that adds a feature may raise this and says in its body what for: 28,800 were enough before the next
-guarantees about moved files, damaged own files and shortages."""
+FEATURE_LINES: Mapping[str, int] = {
+    "reading, lists, tree, search, changes, resuming, for four agents": 28_800,
+    "guarantees about moved files, damaged own files and shortages": 1_800,
+}
+"""The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""
 
 LONG_FOR_A_REASON: Mapping[str, str] = {
     "tui/commands/table.py": "one table of rows, the single source of footer, palette, help and README",
@@ -210,11 +212,11 @@ def names_that_stand_for_two_classes() -> list[str]:
 
 
 def too_much_code() -> list[str]:
-    """The package has at most MOST_CODE_LINES lines of code."""
+    """The package has at most the lines of code that FEATURE_LINES add up to."""
     from tests.count_lines import code_lines
 
     total = sum(code_lines(path.read_text()) for path in modules().values())
-    return [f"{total:,} lines of code"] if total > MOST_CODE_LINES else []
+    return [f"{total:,} lines of code"] if total > sum(FEATURE_LINES.values()) else []
 
 
 def endless_waits() -> list[str]:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sessionbrowse.agents import AGENTS
-from sessionbrowse.cli.list_commands import summary_document
+from sessionbrowse.cli.commands.lists import summary_document
 from sessionbrowse.errors import NotASession
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.model.context import build

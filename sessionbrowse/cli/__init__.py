@@ -17,26 +17,6 @@ if TYPE_CHECKING:
     import argparse
 
 
-_HOMES = {
-    None: "interface",
-    "demo": "interface",
-    "pick": "interface",
-    "list": "list_commands",
-    "projects": "list_commands",
-    "labels": "list_commands",
-    "search": "search_command",
-    "index": "index_command",
-    "show": "inspect_commands",
-    "tree": "inspect_commands",
-    "context": "inspect_commands",
-    "diff": "inspect_commands",
-    "resume": "resume_command",
-    "config": "settings_commands",
-    "completion": "settings_commands",
-}
-"""The module of each command; commands that are not listed here are in `change_commands`."""
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; errors that a user can cause are never raised.
 
@@ -153,8 +133,11 @@ def _is_written() -> bool:
 
 def _run_of(command: str | None) -> Callable[[argparse.Namespace], int]:
     """Return the function that runs a command, without importing the modules of other commands."""
+    from sessionbrowse.cli.parser import HOMES
+
+    home = HOMES[command] if command else "interface"
     commands: dict[str | None, Callable[[argparse.Namespace], int]]
-    commands = import_module(f"sessionbrowse.cli.{_HOMES.get(command, 'change_commands')}").COMMANDS
+    commands = import_module(f"sessionbrowse.cli.commands.{home}").COMMANDS
     return commands[command]
 
 
@@ -162,6 +145,6 @@ def _browse() -> int:
     """Open the terminal interface. This path avoids argparse, whose import is slow."""
     # Imports make no garbage, but searching for it takes a tenth of the start-up time.
     gc.disable()
-    from sessionbrowse.cli.interface import browse
+    from sessionbrowse.cli.commands.interface import browse
 
     return browse()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.agents import AGENTS, Surroundings
-from sessionbrowse.cli.list_commands import summary_document
+from sessionbrowse.cli.commands.lists import summary_document
 from sessionbrowse.format.codec import from_json
 from sessionbrowse.format.entries import PlainEntry, UnknownBlock, UnknownEntry, UnknownMessage, Value
 from sessionbrowse.format.entry_types import unknown_keys

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from sessionbrowse.cli import main
-from sessionbrowse.cli.completion import SHELLS, completion
+from sessionbrowse.cli.commands.completion import SHELLS, completion
 from sessionbrowse.cli.parser import make_parser
 from sessionbrowse.config import CustomCommand, ResumeSettings, Settings, example, parse_settings
 

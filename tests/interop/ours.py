@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from sessionbrowse.agents import Surroundings
-from sessionbrowse.cli.list_commands import summary_document
+from sessionbrowse.cli.commands.lists import summary_document
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import (
     BadLine,

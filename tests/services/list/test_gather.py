@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.cli.list_commands import project_documents
+from sessionbrowse.cli.commands.lists import project_documents
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list import gather

@@ -749,7 +749,7 @@ def test_a_directory_or_pipe_in_the_place_of_the_index_is_moved_and_said_once(
     small_store(tmp_path / "store")
     (tmp_path / "cache").mkdir()
     make(tmp_path / "cache" / INDEX_FILE)
-    monkeypatch.setattr("sessionbrowse.cli.list_commands.cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setattr("sessionbrowse.cli.commands.lists.cache_dir", lambda: tmp_path / "cache")
     for command, expected in (("list", 1), ("projects", 0)):
         assert main([command, "--root", str(tmp_path / "store")]) == 0
         out, err = capfd.readouterr()
@@ -761,7 +761,7 @@ def test_an_index_that_cannot_be_deleted_is_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "cache" / LOCK_NAME).mkdir(parents=True)
-    monkeypatch.setattr("sessionbrowse.cli.index_command.cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setattr("sessionbrowse.cli.commands.index.cache_dir", lambda: tmp_path / "cache")
     for option in ("--clear", "--rebuild"):
         assert main(["index", option]) == 1
         assert capfd.readouterr().err.startswith(f"sessionbrowse: The index {tmp_path / 'cache'} cannot be deleted: ")
@@ -772,8 +772,8 @@ def test_a_second_index_command_succeeds_while_the_first_one_works(
 ) -> None:
     small_store(tmp_path / "store")
     indexed_summaries(tmp_path / "store", tmp_path / "cache")
-    monkeypatch.setattr("sessionbrowse.cli.index_command.cache_dir", lambda: tmp_path / "cache")
-    monkeypatch.setattr("sessionbrowse.cli.index_command.CLEAR_WAIT_S", 0.01)
+    monkeypatch.setattr("sessionbrowse.cli.commands.index.cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setattr("sessionbrowse.cli.commands.index.CLEAR_WAIT_S", 0.01)
     with locked(tmp_path / "cache"):
         assert main(["index", "--root", str(tmp_path / "store")]) == 0
         assert "Another sessionbrowse is updating the index." in capfd.readouterr().err
@@ -785,7 +785,7 @@ def test_the_status_of_an_index_that_cannot_be_used_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "cache").symlink_to("cache")
-    monkeypatch.setattr("sessionbrowse.cli.index_command.cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setattr("sessionbrowse.cli.commands.index.cache_dir", lambda: tmp_path / "cache")
     assert main(["index", "--status"]) == 1
     assert "cannot be used" in capfd.readouterr().err
 
@@ -812,7 +812,7 @@ def test_index_fails_with_a_sentence_while_another_program_holds_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     small_store(tmp_path / "store")
-    monkeypatch.setattr("sessionbrowse.cli.index_command.cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setattr("sessionbrowse.cli.commands.index.cache_dir", lambda: tmp_path / "cache")
     monkeypatch.setattr("sessionbrowse.store.index.schema._WAIT_S", 0.01)
     made = open_index(tmp_path / "cache", pytest.fail, create=True)
     assert made is not None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.parser import scope_of, settings_in_force
+from sessionbrowse.cli.parser import AddCommand, scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.services.list.gather import update_index
@@ -120,3 +120,15 @@ def _print(document: dict[str, Any], as_json: bool, sentence: str) -> int:
 
 
 COMMANDS = {"index": run_index}
+
+
+def add_arguments(add: AddCommand) -> None:
+    """Add the commands of this module, with their arguments."""
+    if index := add(
+        "index", "Read all sessions into the index, so that lists and searches need not. It can be deleted anytime."
+    ):
+        how = index.add_mutually_exclusive_group()
+        how.add_argument("--rebuild", action="store_true", help="rebuild it completely")
+        how.add_argument("--status", action="store_true", help="print the state of the index")
+        how.add_argument("--clear", action="store_true", help="delete the index")
+        index.add_argument("--tools", action="store_true", help="make tool calls and results searchable too")

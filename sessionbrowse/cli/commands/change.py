@@ -16,7 +16,7 @@ import msgspec
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.interrupts import interrupts_clean_up
-from sessionbrowse.cli.parser import scope_of
+from sessionbrowse.cli.parser import AddCommand, add_entry, add_force, add_ref, add_refs, add_text, directory, scope_of
 from sessionbrowse.cli.references import find, find_target, find_targets
 from sessionbrowse.errors import CannotUndo, InUse, NoSuchChange, NotFound, RefusedWrite
 from sessionbrowse.services.change import delete as delete_service
@@ -318,3 +318,75 @@ COMMANDS = {
     "relocate": run_relocate,
     "undo": run_undo,
 }
+
+
+def add_arguments(add: AddCommand) -> None:
+    """Add the commands of this module, with their arguments."""
+    if rename := add("rename", "Give a session another name. For omp its first line changes, else one line is added."):
+        add_ref(rename)
+        add_text(rename, "name", "NAME", "the new name", "take the name away")
+
+    if label := add("label", "Label an entry, as a checkpoint. Adds one line to the file."):
+        add_ref(label)
+        add_entry(label)
+        add_text(label, "text", "TEXT", "the label", "take the label away")
+
+    if checkout := add("checkout", "Let the agent resume at an entry, in the same file. Adds one line to the file."):
+        add_ref(checkout)
+        add_entry(checkout)
+        add_force(checkout)
+
+    if fork := add("fork", "Make a new session file from another; prints its path."):
+        add_ref(fork)
+        fork.add_argument("--at", metavar="ENTRY", help="only the path up to this entry; at a user message, before it")
+        fork.add_argument(
+            "--cwd", type=directory, metavar="DIR", help="the directory of the new session, instead of the source's"
+        )
+
+    if delete := add("delete", "Move sessions to the trash, with all that belongs to them."):
+        add_refs(delete)
+        delete.add_argument("--yes", action="store_true", help="do not ask")
+        where_to = delete.add_mutually_exclusive_group()
+        where_to.add_argument("--permanent", action="store_true", help="remove them for good, without trash")
+        where_to.add_argument(
+            "--own-trash",
+            action="store_true",
+            help="into sessionbrowse's own trash folder, if the system's does not work",
+        )
+        add_force(delete)
+
+    if restore := add(
+        "restore", "Bring deleted sessions back from the trash; never over an existing file.", reads=False
+    ):
+        restore.add_argument(
+            "ids", nargs="*", metavar="ID", help="restore these instead of the one deleted last: undo id or path"
+        )
+        restore.add_argument("--list", action="store_true", help="list what can be restored, newest first")
+
+    if archive := add("archive", "Take sessions out of the agents' lists; they stay readable and searchable here."):
+        add_refs(archive)
+        add_force(archive)
+
+    if unarchive := add("unarchive", "Bring archived sessions back into the agents' lists."):
+        add_refs(unarchive)
+        add_force(unarchive)
+
+    if relocate := add(
+        "relocate", "Move the sessions of a project whose directory was moved or renamed: all, or none."
+    ):
+        relocate.add_argument("old", metavar="OLD", help="the directory that the sessions name now")
+        relocate.add_argument(
+            "new",
+            metavar="NEW",
+            nargs="?",
+            help="the directory that they name from now on; without NEW: print where OLD may have been moved",
+        )
+        relocate.add_argument("--dry-run", action="store_true", help="only print the sessions that would be moved")
+        add_force(relocate)
+
+    if undo := add("undo", "Undo the last change that sessionbrowse made, or the change ID.", reads=False):
+        undo.add_argument(
+            "id", nargs="?", metavar="ID", help="undo this change instead of the last one; --list shows the ids"
+        )
+        undo.add_argument("--list", action="store_true", help="list the changes that can be undone, newest first")
+        add_force(undo)

@@ -8,6 +8,7 @@ import os
 import msgspec
 
 from sessionbrowse.cli import output
+from sessionbrowse.cli.parser import AddCommand
 from sessionbrowse.config import example, load_settings
 from sessionbrowse.text import clean
 
@@ -48,7 +49,7 @@ def _print_keys(overrides: dict[str, str]) -> int:
 
 def run_completion(arguments: argparse.Namespace) -> int:
     """Run `completion`: print the completion script for a shell."""
-    from sessionbrowse.cli.completion import completion
+    from sessionbrowse.cli.commands.completion import completion
     from sessionbrowse.cli.parser import make_parser
 
     print(completion(make_parser(), arguments.shell), end="")
@@ -56,3 +57,14 @@ def run_completion(arguments: argparse.Namespace) -> int:
 
 
 COMMANDS = {"config": run_config, "completion": run_completion}
+
+
+def add_arguments(add: AddCommand) -> None:
+    """Add the commands of this module, with their arguments."""
+    if config := add("config", "Show the path and the problems of the settings file.", reads=False):
+        what = config.add_mutually_exclusive_group()
+        what.add_argument("--example", action="store_true", help="print an example of all settings")
+        what.add_argument("--keys", action="store_true", help="print the interface's commands with their keys")
+
+    if completion := add("completion", "Print a completion script for a shell.", json=False, reads=False):
+        completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.parser import scope_of
+from sessionbrowse.cli.parser import AddCommand, count, directory, scope_of
 from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.services.list.gather import gather_with_texts, newest, open_listing, select, unpack
 from sessionbrowse.store.find.slow_disks import exists_many
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sessionbrowse.store.find.roots import Scope
 
 _NOTING_SECONDS = 0.3
+
+SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
 
 
 def run_list(arguments: argparse.Namespace) -> int:
@@ -179,3 +181,20 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "projects": run_projects,
     "labels": run_labels,
 }
+
+
+def add_arguments(add: AddCommand) -> None:
+    """Add the commands of this module, with their arguments."""
+    if listing := add("list", "Sessions, newest first."):
+        listing.add_argument(
+            "query", nargs="*", metavar="QUERY", help='words, "phrases" or re:pattern, as in pi\'s picker'
+        )
+        listing.add_argument("--cwd", type=directory, metavar="DIR", help="only sessions of this directory")
+        listing.add_argument("--named", action="store_true", help="only sessions with a name")
+        listing.add_argument("--hidden", action="store_true", help="workflow stages and subagents' sessions too")
+        listing.add_argument("--sort", choices=SORTS, help="recent; with a QUERY relevance")
+        listing.add_argument("--limit", type=count, metavar="N", help="at most N")
+
+    add("projects", "The directories sessions belong to: counts, last activity, whether they still exist.")
+
+    add("labels", "Every checkpoint of every session.")

@@ -7,6 +7,7 @@ import os
 import sys
 
 from sessionbrowse.cli import output
+from sessionbrowse.cli.parser import AddCommand, add_force, add_ref
 from sessionbrowse.cli.references import find
 from sessionbrowse.config import load_settings
 from sessionbrowse.errors import CannotResume, InUse
@@ -113,3 +114,14 @@ def _goes_on(warning: str) -> bool:
 
 
 COMMANDS = {"resume": run_resume}
+
+
+def add_arguments(add: AddCommand) -> None:
+    """Add the commands of this module, with their arguments."""
+    if resume := add("resume", "Run the agent on a session, in the session's directory."):
+        add_ref(resume)
+        resume.add_argument(
+            "--at", metavar="ENTRY", help="resume at this entry; it is checked out first, which adds one line"
+        )
+        resume.add_argument("--print", action="store_true", dest="only_print", help="print the commands, shell-quoted")
+        add_force(resume)

@@ -20,6 +20,8 @@ from sessionbrowse.tui.paint.signals import ENDING
 if TYPE_CHECKING:
     import argparse
 
+    from sessionbrowse.cli.parser import AddCommand
+
 
 def browse(roots: Sequence[str] = (), agents: Sequence[str] = ()) -> int:
     """Open the interface on the sessions of some roots and agents, or on all sessions, and end the process."""
@@ -117,3 +119,16 @@ def _leave(status: int) -> NoReturn:
 
 
 COMMANDS = {None: run_browse, "demo": run_demo, "pick": run_pick}
+
+
+def add_arguments(add: AddCommand) -> None:
+    """Add the commands of this module, with their arguments."""
+    choose = "The terminal interface, to choose a session: Enter prints its path. Nothing chosen: exit status 1."
+    add("pick", choose, json=False)
+
+    add(
+        "demo",
+        "Open a made-up store in a temporary directory, to try everything without risk.",
+        json=False,
+        reads=False,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from sessionbrowse.cli import output
+from sessionbrowse.cli.parser import AddCommand, add_ref
 from sessionbrowse.cli.references import find
 from sessionbrowse.model.context.left_out import unread_note
 from sessionbrowse.model.session.session import Session
@@ -12,6 +13,8 @@ from sessionbrowse.services.inspect import compare, documents
 from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.store.read.session_file import open_session
+
+FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
 
 
 def run_show(arguments: argparse.Namespace) -> int:
@@ -65,3 +68,22 @@ def _status(session: Session) -> int:
 
 
 COMMANDS = {"show": run_show, "tree": run_tree, "context": run_context, "diff": run_diff}
+
+
+def add_arguments(add: AddCommand) -> None:
+    """Add the commands of this module, with their arguments."""
+    if show := add("show", "Show the contents of a session file."):
+        add_ref(show)
+
+    if tree := add("tree", "The branch tree of a session, as its agent shows it."):
+        add_ref(tree)
+        tree.add_argument("--filter", choices=FILTERS, default="default", help="which entries to show")
+
+    if context := add("context", "Show the context that the model would receive."):
+        add_ref(context)
+        context.add_argument("--at", metavar="ENTRY", help="from this entry instead of the leaf")
+
+    if diff := add("diff", "Compare two branches of a session below their last common entry."):
+        add_ref(diff)
+        diff.add_argument("left", metavar="ENTRY", help="an entry: id, the beginning of one, or an exact label")
+        diff.add_argument("right", metavar="ENTRY", help="the other entry")

@@ -8,7 +8,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.parser import scope_of, settings_in_force
+from sessionbrowse.cli.parser import AddCommand, count, scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import NotFound
 from sessionbrowse.model.search.patterns import FindFirst, first_spans
@@ -50,3 +50,18 @@ def run_search(arguments: argparse.Namespace) -> int:
 
 
 COMMANDS = {"search": run_search}
+
+
+def add_arguments(add: AddCommand) -> None:
+    """Add the commands of this module, with their arguments."""
+    if search := add(
+        "search",
+        'Entries in every branch of every session: words, "phrases", re:pattern, and the filters agent: project: name: '
+        "label: role: tool: model: before: after: branch:",
+    ):
+        search.add_argument("query", nargs="+", metavar="QUERY", help="the text to search for")
+        search.add_argument("--limit", type=count, default=100, metavar="N", help="at most N hits (default 100)")
+        search.add_argument("--tools", action="store_true", help="in tool calls and results too")
+        search.add_argument(
+            "--branch", choices=("active", "abandoned", "any"), default="any", help="the branches to search"
+        )

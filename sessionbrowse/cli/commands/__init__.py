@@ -1,0 +1,1 @@
+"""Commands, one file per group: each prints the answer of a service."""
