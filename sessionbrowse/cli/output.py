@@ -69,6 +69,12 @@ def noting_once() -> Callable[[str], None]:
     return note_once
 
 
+def warning_once() -> Callable[[Skipped], None]:
+    """Return a function like `warn` that names each file or directory only once."""
+    note_once = noting_once()
+    return lambda skipped: note_once(f"{clean(skipped.path)}: {skipped.reason}")
+
+
 def print_sessions(summaries: Sequence[Summary], home: str) -> None:
     """Print one row for each session."""
     now = time.time() * 1000
@@ -255,6 +261,8 @@ def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, right: tuple
         for row in safe:
             _print("\t".join(row))
         return
+    import shutil
+
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -271,7 +279,8 @@ def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, right: tuple
         )
     for row in safe:
         table.add_row(*(Text(truncate(cell, 400)) for cell in row))
-    Console(highlight=False).print(table)
+    # Without a height, rich takes every terminal with TERM=dumb for one of 80 columns.
+    Console(highlight=False, width=shutil.get_terminal_size().columns, height=25).print(table)
 
 
 def _print(line: str) -> None:

@@ -34,7 +34,7 @@ from sessionbrowse.services.transaction.bulk import in_bulk
 from sessionbrowse.services.transaction.change import ChangeResult
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo.undo import Undoable, undo, undoable
-from sessionbrowse.store.find.roots import Scope
+from sessionbrowse.store.find.roots import Scope, places_of
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean, clean_lines, parse_time, size
@@ -152,6 +152,7 @@ def run_archive(arguments: argparse.Namespace) -> int:
 def run_relocate(arguments: argparse.Namespace) -> int:
     """Run `relocate`: move all sessions of a moved project, or none."""
     scope = _whole_scope(arguments)
+    places_of(scope, output.warn)
     if arguments.new is None:
         return _print_candidates(arguments, scope)
     with _changing():

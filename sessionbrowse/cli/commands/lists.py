@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sessionbrowse.cli import output
 from sessionbrowse.cli.parser import AddCommand, count, directory, scope_of
 from sessionbrowse.config import cache_dir, state_dir
+from sessionbrowse.errors import NotFound
 from sessionbrowse.services.list.gather import gather_with_texts, newest, open_listing, select, unpack
 from sessionbrowse.store.find.slow_disks import exists_many
 from sessionbrowse.text import is_time, iso_ms
@@ -45,6 +46,8 @@ def run_list(arguments: argparse.Namespace) -> int:
             else:
                 chosen = select(unpack(listing, listing.sessions), sort=arguments.sort, **filters)
             summaries = unpack(listing, chosen, whole=arguments.json)
+    if cwd is not None and not summaries and not os.path.isdir(cwd):
+        raise NotFound(f"The directory {cwd} does not exist, and no session names it.")
     if arguments.json:
         output.print_json_list(map(summary_document, summaries))
     else:

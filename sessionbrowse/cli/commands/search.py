@@ -29,7 +29,12 @@ def run_search(arguments: argparse.Namespace) -> int:
         raise NotFound("The query is empty: add a search word.")
     query = parse_question(text)
     if arguments.branch != "any":
-        states = ("active", "compacted") if arguments.branch == "active" else ("abandoned",)
+        allowed = ("active", "compacted") if arguments.branch == "active" else ("abandoned",)
+        states = tuple([state for state in query.states or allowed if state in allowed])
+        if not states:
+            raise NotFound(
+                f"--branch {arguments.branch} contradicts branch:{query.states[0]} in the query; leave one out."
+            )
         query = replace(query, states=states)
     tools = arguments.tools or settings.index_tools
     index = open_index(cache_dir(), output.note)

@@ -9,7 +9,7 @@ import msgspec
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.parser import AddCommand
-from sessionbrowse.config import example, load_settings
+from sessionbrowse.config import Settings, example, load_settings
 from sessionbrowse.text import clean
 
 
@@ -22,17 +22,28 @@ def run_config(arguments: argparse.Namespace) -> int:
     if arguments.keys:
         return _print_keys(loaded.settings.keys)
     exists = os.path.isfile(loaded.path)
+    problems = [*loaded.problems, *_missing_roots(loaded.settings)]
     if arguments.json:
         settings = msgspec.to_builtins(loaded.settings)
-        problems = list(loaded.problems)
         output.print_json({"path": str(loaded.path), "exists": exists, "problems": problems, "settings": settings})
         return 0
-    for problem in loaded.problems:
+    for problem in problems:
         output.note(problem)
     print(clean(str(loaded.path)))
     if not exists and not loaded.problems:
         output.note("There is no such file, so the defaults hold; sessionbrowse config --example shows all settings.")
     return 0
+
+
+def _missing_roots(settings: Settings) -> list[str]:
+    """Return one sentence for each root of the settings that cannot be searched."""
+    from sessionbrowse.store.find.discover import Skipped
+    from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings
+
+    missing: list[Skipped] = []
+    if settings.roots:
+        places_of(Scope(around=real_surroundings(), extra_roots=settings.roots), missing.append)
+    return [f"{root.path}: {root.reason}" for root in missing]
 
 
 def _print_keys(overrides: dict[str, str]) -> int:

@@ -6,6 +6,11 @@ from sessionbrowse.format.json_value import Json
 
 SAYING_ROLES = frozenset({"user", "assistant", "developer", "custom", "hookMessage"})
 _SAYING_TYPES = {"compaction": "summary", "branch_summary": "summary", "session_summary": "summary"}
+ROLES = (
+    *("user", "assistant", "toolResult", "bashExecution", "pythonExecution", "developer", "custom", "hookMessage"),
+    *("custom_message", *_SAYING_TYPES),
+)
+"""The roles of messages, and the types of other entries, that have searched text."""
 
 
 def may_have_text(kind: str, raw: bytes) -> bool:

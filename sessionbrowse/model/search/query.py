@@ -114,7 +114,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
         projects=_folded(filters["project"]),
         names=_folded(filters["name"]),
         labels=_folded(filters["label"]),
-        roles=tuple(value.lower() for value in filters["role"]),
+        roles=tuple(_role(value) for value in filters["role"]),
         tools=tuple(value.lower() for value in filters["tool"]),
         models=tuple(value.lower() for value in filters["model"]),
         states=tuple(_one_of("branch", value, STATES) for value in filters["branch"] if value.lower() != "any"),
@@ -240,6 +240,16 @@ def _one_of(key: str, value: str, allowed: tuple[str, ...]) -> str:
     if len(found) != 1:
         raise BadSearch(f"{key}: is one of {', '.join(allowed)}, not {value}")
     return found[0]
+
+
+def _role(value: str) -> str:
+    """Return the beginning of a role, in lower case; it may fit several."""
+    from sessionbrowse.model.search.entry_text import ROLES
+
+    wanted = value.lower()
+    if not any(role.lower().startswith(wanted) for role in ROLES):
+        raise BadSearch(f"role: is one of {', '.join(ROLES)}, not {value}")
+    return wanted
 
 
 def _moment(key: str, value: str, now: datetime | None) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import Header
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.find.agent_of_path import agent_of_path
-from sessionbrowse.store.find.discover import FoundFile, discover
+from sessionbrowse.store.find.discover import FoundFile, Skipped, discover
 from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_regular
 from sessionbrowse.store.read.summarise import agent_of_file
@@ -34,11 +34,11 @@ class Located(Struct, frozen=True):
     place: Place | None = None
 
 
-def locate(reference: str, scope: Scope) -> Located:
+def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None) -> Located:
     """Find the session that a path, an id or the beginning of an id names.
 
     A path may be outside the places of the scope; if it is inside one, the session is resumed with the settings of that
-    place.
+    place. Directories that cannot be searched go to `skipped`.
 
     Raises:
         NoSuchSession: no session matches, or only sessions of agents that the scope leaves out.
@@ -46,11 +46,11 @@ def locate(reference: str, scope: Scope) -> Located:
         NotASession: the file cannot be read.
     """
     try:
-        found = _locate(reference, scope)
+        found = _locate(reference, scope, skipped)
     except NoSuchSession:
         if not scope.agents:
             raise
-        found = _locate(reference, replace(scope, agents=()))
+        found = _locate(reference, replace(scope, agents=()), skipped)
     except AmbiguousReference as error:
         every = [_located(path, {}, scope) for path in error.candidates] if scope.agents else []
         wanted = [one for one in every if one.agent in scope.agents]
@@ -63,11 +63,11 @@ def locate(reference: str, scope: Scope) -> Located:
     return found
 
 
-def _locate(reference: str, scope: Scope) -> Located:
+def _locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None]) -> Located:
     by_path: dict[str, FoundFile] = {}
 
     def remembered() -> Iterator[FoundFile]:
-        for file in all_files(scope):
+        for file in all_files(scope, skipped):
             by_path[file.path] = file
             yield file
 
@@ -103,7 +103,7 @@ def find_entry(session: Session, reference: str) -> int:
     raise AmbiguousReference(f"Several entries fit {reference!r}: {', '.join(ids[:10])}", ids)
 
 
-def all_files(scope: Scope) -> Iterator[FoundFile]:
+def all_files(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None) -> Iterator[FoundFile]:
     """Yield every session file of the scope, with subagents' and archived ones, and those that project settings add.
 
     Raises:
@@ -114,7 +114,7 @@ def all_files(scope: Scope) -> Iterator[FoundFile]:
     def headers() -> list[Header]:
         return [header_of(file.path) for file in found if not file.hidden]
 
-    for _, files in scan_passes(replace(scope, hidden=True, archived=True), headers):
+    for _, files in scan_passes(replace(scope, hidden=True, archived=True), headers, skipped=skipped):
         found += files
         yield from files
 

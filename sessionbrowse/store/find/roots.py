@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import islice
 from typing import Protocol
 
@@ -26,7 +25,7 @@ _SAMPLED_FILES = 16
 class Scope(Struct, frozen=True, kw_only=True):
     """The sessions that a command covers: `roots` instead of the agents' own places, some `agents`, hidden sessions.
 
-    `extra_roots` (from the settings) are scanned in addition to the agents' own places; a missing one is no error.
+    `extra_roots` (from the settings) are scanned in addition to the agents' own places; a missing one is skipped.
     """
 
     around: Surroundings
@@ -35,6 +34,14 @@ class Scope(Struct, frozen=True, kw_only=True):
     agents: tuple[str, ...] = ()
     hidden: bool = False
     archived: bool = False
+
+
+class MissingRoot(NotFound):
+    """A root cannot be searched; `skipped` names it with the reason."""
+
+    def __init__(self, root: str, reason: str) -> None:
+        super().__init__(f"--root {root} {reason}.")
+        self.skipped = Skipped(root, f"it {reason}")
 
 
 class InDirectory(Protocol):
@@ -51,35 +58,54 @@ def real_surroundings() -> Surroundings:
     return msgspec.structs.replace(Surroundings.real(), disk=patient_disk())
 
 
-def find_places(around: Surroundings, roots: Sequence[str] = (), agents: Sequence[str] = ()) -> list[Place]:
+def find_places(
+    around: Surroundings,
+    roots: Sequence[str] = (),
+    agents: Sequence[str] = (),
+    skipped: Callable[[Skipped], None] = lambda _: None,
+) -> list[Place]:
     """Return the places in the given roots, or without roots the places of the given agents (default: of all agents).
 
-    In roots, `agents` count only where neither the path nor the agents' own places tell whose the files are.
+    In roots, `agents` count only where neither the path nor the agents' own places tell whose the files are. A root
+    among several that is not a directory goes to `skipped`.
 
     Raises:
-        NotFound: a root is not a directory, or an agent is none of the four.
+        NotFound: no root is a directory, or an agent is none of the four.
     """
     for name in agents:
         if name not in AGENTS:
             raise NotFound(f"There is no agent {name!r}: the agents are {', '.join(AGENTS)}.")
     if roots:
         known = own_places(around, tuple(AGENTS))
-        found = [place for root in roots for place in root_places(root, around, known, agents)]
+        found: list[Place] = []
+        missing: list[MissingRoot] = []
+        for root in dict.fromkeys(roots):
+            try:
+                found += root_places(root, around, known, agents)
+            except MissingRoot as error:
+                missing.append(error)
+        if missing and not found:
+            raise NotFound(" ".join([each.sentence for each in missing]))
+        for each in missing:
+            skipped(each.skipped)
         return list({(place.agent, place.root, place.kind): place for place in found}.values())
     return own_places(around, agents or tuple(AGENTS))
 
 
-def places_of(scope: Scope) -> tuple[Place, ...]:
-    """Return the places of a scope.
+def places_of(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None) -> tuple[Place, ...]:
+    """Return the places of a scope; a root that is not a directory goes to `skipped`.
 
     Raises:
-        NotFound: a root is no directory, or there is no such agent.
+        NotFound: there are roots, but none is a directory; or there is no such agent.
     """
-    places = list(find_places(scope.around, scope.roots, scope.agents))
-    if not scope.roots:
+    places = list(find_places(scope.around, scope.roots, scope.agents, skipped))
+    if not scope.roots and scope.extra_roots:
+        known = own_places(scope.around, tuple(AGENTS))
         for root in scope.extra_roots:
-            with suppress(NotFound):
-                places += find_places(scope.around, [root], scope.agents)
+            try:
+                places += root_places(root, scope.around, known, scope.agents)
+            except MissingRoot as error:
+                skipped(error.skipped)
     return tuple(distinct(places))
 
 
@@ -96,7 +122,7 @@ def scan_passes(
     the projects. A scope with its own roots has only the first pass.
 
     Raises:
-        NotFound: a root is no directory, or there is no such agent.
+        NotFound: there are roots, but none is a directory; or there is no such agent.
     """
 
     def files_of(places: Iterable[Place]) -> list[FoundFile]:
@@ -109,7 +135,7 @@ def scan_passes(
         )
         return list(found)
 
-    places = places_of(scope)
+    places = places_of(scope, skipped)
     files = files_of(places)
     yield places, files
     if not scope.roots:
@@ -164,22 +190,21 @@ def root_places(
     environment.
 
     Raises:
-        NotFound: it does not exist, is no directory, or does not answer.
+        MissingRoot: it does not exist, is no directory, or does not answer.
     """
     top = absolute(expand_home(root, around.home), around.cwd)
     exists = exists_many([top], fresh=True)[top]
     if exists is None:
-        raise NotFound(f"--root {root}: the disk did not answer in time.")
+        raise MissingRoot(root, "is on a disk that did not answer in time")
     if not exists:
-        reason = "is not a directory" if os.path.exists(top) else "does not exist"
-        raise NotFound(f"--root {root} {reason}.")
+        raise MissingRoot(root, "is not a directory" if os.path.exists(top) else "does not exist")
     found: list[Place] = []
     try:
         for directory in _sessions_directories(top) or _stores_below(top) or [top]:
             for kind in _kinds(directory):
                 found += _owned(directory, kind, known, agents)
     except OSError as error:
-        raise NotFound(f"--root {root}: {error.strerror}.") from error
+        raise MissingRoot(root, f"cannot be read ({error.strerror})") from error
     return found
 
 
