@@ -67,7 +67,8 @@ class Envelope(Struct, frozen=True, gc=False, array_like=True):
     dots (omp's rule). `has_content`: a message other than a tool result has content. `timestamp` is ISO 8601, rarely a
     number of milliseconds. `problem` is a sentence that says what is wrong; `fault` names the mistake that makes the
     agent programs fail. `schema` is the schema of an indusagi transcript's line. `id_value`, None for a text or no id,
-    is the value in JavaScript of another id: null, or what it is in a condition.
+    is the value in JavaScript of another id: null, or what it is in a condition. `task_spent` is what
+    subagents used, by the result of omp's task tool.
     """
 
     type: str = ""
@@ -93,6 +94,7 @@ class Envelope(Struct, frozen=True, gc=False, array_like=True):
     fault: Fault | None = None
     schema: str | None = None
     id_value: Literal["null", "false", "true"] | None = None
+    task_spent: Spending | None = None
 
 
 def read_envelope(line: bytes) -> Envelope | BadLine:
@@ -217,7 +219,8 @@ def _read_odd(line: bytes) -> Envelope | BadLine:
         tool_call_id=_id(body.get("toolCallId")),
         tool_calls=calls,
         message_ms=_number(body.get("timestamp")),
-        spent=_odd_spent(source.get("usage")) or _odd_task_spent(body),
+        spent=_odd_spent(source.get("usage")),
+        task_spent=_odd_task_spent(body),
         problem=odd.sentence(),
         fault=odd.fault,
     )

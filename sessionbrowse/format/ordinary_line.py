@@ -33,6 +33,8 @@ class OrdinaryUsage(Struct, gc=False):
     cacheRead: float = 0
     cacheWrite: float = 0
     cost: OrdinaryCost | None = None
+    reasoning: float | None = None
+    reasoningTokens: float | None = None
 
 
 class OrdinaryText(Struct, gc=False, tag_field="type", tag="text"):

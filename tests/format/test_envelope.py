@@ -97,8 +97,9 @@ def test_money_is_found_in_all_its_places():
     for kind in ("compaction", "branch_summary", "usage", "model_usage", "session_summary"):
         assert envelope({"type": kind, **BASE, "usage": usage}).spent == spent
     assert message(role="toolResult", usage=usage).spent == spent
-    assert message(role="toolResult", toolName="task", details={"usage": usage}).spent == spent
-    assert message(role="toolResult", toolName="bash", details={"usage": usage}).spent is None
+    assert message(role="toolResult", toolName="task", details={"usage": usage}).task_spent == spent
+    assert message(role="toolResult", toolName="task", details={"usage": usage}).spent is None
+    assert message(role="toolResult", toolName="bash", details={"usage": usage}).task_spent is None
 
 
 def test_numbers_that_no_sum_survives_count_as_nothing():

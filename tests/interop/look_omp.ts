@@ -27,12 +27,14 @@ async function look(file: string): Promise<unknown> {
 		}
 		const entries = manager.getEntries() as any[];
 		const context = manager.buildSessionContext();
+		const used = manager.getUsageStatistics();
 		const found = {
 			...answer,
 			opens: true,
 			name: manager.getSessionName() ?? null,
 			ids: entries.map(entry => entry?.id ?? null),
 			branch: manager.getBranch().map((entry: any) => entries.indexOf(entry)),
+			totals: [used.input, used.output, used.cacheRead, used.cacheWrite, used.cost],
 			context: crypto.createHash("sha1").update(JSON.stringify(context)).digest("hex"),
 		};
 		await manager.close();

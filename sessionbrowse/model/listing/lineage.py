@@ -45,24 +45,24 @@ class Lineage:
                 if found[1] or not explicit_first:
                     return found[0]
                 nearest = nearest or found[0]
-            index = self._parent(index)
+            index = self.parent(index)
             if index < 0:
                 break
         return nearest
 
     def branches(self) -> int:
         """Return the number of branches: messages without a message below them, at least 1."""
-        if self._is_chain():
+        if self.is_chain():
             return 1
         above = bytearray(len(self.ids))
         for start in range(len(self.ids) - 1, -1, -1):
             if not self.is_message[start]:
                 continue
-            index = self._parent(start)
+            index = self.parent(start)
             # The walk stops at an entry that is marked in `above`, because all entries above it are marked too.
             while index >= 0 and not above[index]:
                 above[index] = 1
-                index = self._parent(index)
+                index = self.parent(index)
         return max(1, sum(1 for index, taken in enumerate(above) if self.is_message[index] and not taken))
 
     def is_left_behind(self) -> bool:
@@ -80,9 +80,9 @@ class Lineage:
             if above in passed or self.parents[index] != above:
                 break
             index -= 1
-        return index != newest and is_left_behind(newest, index, len(self.ids), self._parent, self.moves.__contains__)
+        return index != newest and is_left_behind(newest, index, len(self.ids), self.parent, self.moves.__contains__)
 
-    def _is_chain(self) -> bool:
+    def is_chain(self) -> bool:
         """Tell whether the parent of every entry is the entry before it; computed once, after the last entry."""
         if self._chain is None:
             self._chain = self._found_chain()
@@ -95,8 +95,9 @@ class Lineage:
         known = set(ids)
         return len(known) == len(ids) and None not in known
 
-    def _parent(self, index: int) -> int:
-        if self.is_linear or self._is_chain():
+    def parent(self, index: int) -> int:
+        """Return the number of an entry's parent, -1 if it has none in the file."""
+        if self.is_linear or self.is_chain():
             return index - 1
         parent = self.parents[index]
         return -1 if parent is None else self._by_id().get(parent, -1)

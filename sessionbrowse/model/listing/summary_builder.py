@@ -32,7 +32,7 @@ from sessionbrowse.model.session.columns import Columns, Kind
 from sessionbrowse.model.session.records import Reader, Record, is_workflow_stage
 from sessionbrowse.model.session.session import next_name
 from sessionbrowse.model.session.stranded_messages import is_move
-from sessionbrowse.model.usage import counted
+from sessionbrowse.model.usage.agent_total import counted
 from sessionbrowse.text import is_time, parse_time
 
 KEPT_FIRST_CHARACTERS = 500
@@ -67,6 +67,11 @@ class SummaryBuilder:
         self._labels: dict[str, str] = {}
         self._short_summary: str | None = None
         self._first_at: tuple[int, int] | None = None
+
+    @property
+    def tree(self) -> Lineage:
+        """The ids and parents of the entries that were read."""
+        return self._lineage
 
     @property
     def first_at(self) -> tuple[int, int] | None:

@@ -10,7 +10,7 @@ from sessionbrowse.format.entries import AssistantMessage, MessageEntry, ToolCal
 from sessionbrowse.format.envelope import Spending
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
-from sessionbrowse.model.usage import totals
+from sessionbrowse.model.usage.agent_total import totals
 
 _PATH_KEYS = ("path", "file_path", "filePath")
 _CHANGING_TOOLS = frozenset({"edit", "write", "multi_edit", "multiedit", "notebook_edit", "ast_edit"})

@@ -19,6 +19,8 @@ from sessionbrowse.model.listing.summary_builder import SummaryBuilder
 from sessionbrowse.model.search.entry_text import may_have_text, message_text, strings_in, tool_text
 from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import Reader, ReaderProgress, Record
+from sessionbrowse.model.usage.request import FileRequests
+from sessionbrowse.model.usage.request_reader import RequestReader
 
 TakeText = Callable[[int, str, str], None]
 """Takes an entry's number, its message text, and its tool text; each text may be empty."""
@@ -36,6 +38,7 @@ class Collector(SummaryBuilder):
         self.resumable: tuple[ReaderProgress, SummaryProgress] | None = None
         """Progress of reader and summary at `end`; None if reading cannot continue there."""
         self.decode = decode_with_tools if tools else decode_ordinary
+        self.requests = RequestReader()
         self._take_text = take_text
         self._tools = tools
         self._closed = False
@@ -67,6 +70,7 @@ class Collector(SummaryBuilder):
         index = self.entries_read
         super().add_ordinary(block, offset)
         lines, kinds = block.lines, block.kinds
+        self.requests.add_ordinary(index, block.entries, kinds, ANSWER, OTHER)
         others: dict[int, Envelope] = {}
         for number in of_kind(range(len(kinds)), kinds, OTHER):
             envelope = read_envelope(lines[number])
@@ -83,6 +87,7 @@ class Collector(SummaryBuilder):
         """Add an entry that was decoded in full, and pass on its texts."""
         index = self.entries_read
         super().add(record)
+        self.requests.add(index, record.envelope, record.raw)
         if self._closed:
             return
         self.columns.add(record.envelope, record.line, record.offset, record.size)
@@ -98,6 +103,10 @@ class Collector(SummaryBuilder):
         tools = tool_text(value) if self._tools else ""
         if said or tools:
             self._take_text(index, said, tools)
+
+    def usage(self, leaf: int | None = None) -> FileRequests:
+        """Return the requests of the file; call it after `finish`. `leaf` None means the last entry."""
+        return self.requests.finish(self.tree, leaf)
 
     def _hand_on(self, messages: list[Any], kinds: bytes, index: int) -> None:
         take_text, tools = self._take_text, self._tools

@@ -46,10 +46,7 @@ if TYPE_CHECKING:
 BULK_BYTES = 64 * 1024 * 1024
 """Number of bytes from which several processes read the files, each writing a shard of its own."""
 WORN_SHARE, WORN_ROWS = 0.25, 2000
-"""Share of text rows of deleted or rewritten files above which the index is built anew.
-
-Fewer such rows than `WORN_ROWS` never matter.
-"""
+"""Share of text rows of deleted or rewritten files above which the index is built anew, and the least that matters."""
 MAX_SHARDS = 8
 """Maximum number of shards: SQLite can attach ten, and each one slows every search a little."""
 
@@ -161,9 +158,7 @@ class Index:
 
     def _parts(self, row: FileRow, columns: str) -> list[tuple[Any, ...]]:
         query = f"SELECT {columns} FROM entries WHERE file = ?"
-        parts = self.connection.execute(query, (row.row,)).fetchall()
-        if row.shard:
-            parts += self.shard(row.shard).execute(query, (row.row,)).fetchall()
+        parts = [part for each in self.databases_of(row) for part in each.execute(query, (row.row,)).fetchall()]
         return sorted(parts, key=lambda part: part[0])
 
     def state(self, row: FileRow) -> bytes | None:
@@ -206,6 +201,10 @@ class Index:
         """Return the databases to search as pairs of number and connection; 0 is the main one, others are shards."""
         return [(0, self.connection), *((number, self.shard(number)) for number, _ in self.shards())]
 
+    def databases_of(self, row: FileRow) -> list[sqlite3.Connection]:
+        """Return the databases that may hold parts of a file, the newest parts first."""
+        return [self.connection, *([self.shard(row.shard)] if row.shard else [])]
+
     def shard(self, number: int) -> sqlite3.Connection:
         """Return the connection of a shard; it stays open.
 
@@ -243,7 +242,7 @@ class Index:
             rows = [row for file in files if (row := self.row_of(file.path)) is not None]
             known = {row.path: row for row in rows}
             tools = self.has_tools if tools is None else tools
-            changed = [file for file in files if not _is_kept(known.get(file.path), file, tools)]
+            changed = [file for file in files if (row := known.get(file.path)) is None or not row.holds(file, tools)]
             dropped = list(gone)
             self._drop(dropped)
             total = sum(unread_bytes(known.get(file.path), file) for file in changed)
@@ -266,6 +265,7 @@ class Index:
         cancelled: Callable[[], bool],
         total: int,
     ) -> None:
+        from sessionbrowse.store.index.usage_tables import read_usage
         from sessionbrowse.store.index.writer import Writer
 
         run = self.connection.execute
@@ -279,8 +279,9 @@ class Index:
             writer = Writer(self.connection, 0, tools=tools)
             old = known.get(file.path)
             row = None
-            if old is not None and _may_have_grown(old, file) and bool(old.has_tools) == tools:
-                row = writer.growth(file, old, self.state(old), self.entry_parts(old))
+            if old is not None and old.may_have_grown(file) and bool(old.has_tools) == tools:
+                usage = read_usage(self.databases_of(old), old.row)
+                row = writer.growth(file, old, self.state(old), self.entry_parts(old), usage)
             if row is None:
                 if old is not None:
                     self._forget(old)
@@ -371,7 +372,14 @@ class Index:
             run = self.connection.execute
             next_id = facts.next_id(self.connection)
             run("BEGIN IMMEDIATE")
-            for table in ("files", "entries", "shards", *[f"{table}_rows" for table in TEXT_TABLES]):
+            for table in (
+                "files",
+                "entries",
+                "usage",
+                "settled",
+                "shards",
+                *[f"{table}_rows" for table in TEXT_TABLES],
+            ):
                 run(f"DELETE FROM {table}")
             for table in TEXT_TABLES:
                 run(f"INSERT INTO {table}({table}) VALUES ('delete-all')")
@@ -387,6 +395,7 @@ class Index:
         facts.reserve_ids_below(self.connection, row.row + 1)
         run("DELETE FROM files WHERE id = ?", (row.row,))
         run("DELETE FROM entries WHERE file = ?", (row.row,))
+        run("DELETE FROM usage WHERE file = ?", (row.row,))
 
     def _remove_stray_shards(self) -> None:
         """Delete shard files that the index does not use: emptied shards, and leftovers of a killed process."""
@@ -438,11 +447,3 @@ def discard_index(index: Index, error: Exception, note: Note) -> None:
     note(f"The index {index.directory} is damaged ({error}): it was deleted and will be built anew.")
     with suppress(IndexUnavailable, OSError), locked(index.directory):
         remove_files(index.directory)
-
-
-def _is_kept(row: FileRow | None, file: FoundFile, tools: bool) -> bool:
-    return row is not None and row.is_current(file) and bool(row.has_tools) >= tools
-
-
-def _may_have_grown(row: FileRow, file: FoundFile) -> bool:
-    return file.size > row.size and (row.inode, row.device) == (file.inode, file.device)

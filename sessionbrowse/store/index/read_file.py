@@ -22,13 +22,15 @@ from sessionbrowse.model.listing.summary_builder import KEPT_FIRST_CHARACTERS
 from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
+from sessionbrowse.model.usage.request import NO_USAGE, FileRequests
+from sessionbrowse.model.usage.request_reader import RequestReader
 from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.index.collector import Collector, TakeText
 from sessionbrowse.store.index.read_state import State
 from sessionbrowse.store.index.rows import FOREIGN, ORDINARY, TRANSCRIPT
 from sessionbrowse.store.read.content import closing, content_status, file_blocks, head_of, open_content, open_regular
 from sessionbrowse.store.read.line_feeder import feed_lines
-from sessionbrowse.store.read.summarise import summarise_transcript, without_content
+from sessionbrowse.store.read.summarise import summarise_transcript, transcript_session, without_content
 
 HEAD_HASH_BYTES = 4096
 TAIL_HASH_BYTES = 64 * 1024
@@ -48,6 +50,7 @@ class IndexedFile(Struct, frozen=True):
     state: State | None
     entries: Columns
     first: int = 0
+    usage: FileRequests = NO_USAGE
 
 
 def read_for_index(
@@ -77,9 +80,20 @@ def read_for_index(
                 _feed(descriptor, collector, 0)
                 reader.finish()
                 if reader.is_transcript:
-                    summary = summarise_transcript(descriptor, path, status)
+                    session = transcript_session(descriptor, path)
+                    summary = summarise_transcript(session, path, status)
                     kept, at = _cut_first(summary, collector.progress().first_at)
-                    return IndexedFile(status, "indusagi", (), TRANSCRIPT, kept, at, None, collector.columns)
+                    return IndexedFile(
+                        status,
+                        "indusagi",
+                        (),
+                        TRANSCRIPT,
+                        kept,
+                        at,
+                        None,
+                        collector.columns,
+                        usage=collector.usage(session.leaf),
+                    )
                 # Each round finds the mark of one more agent (content that only it writes), so this loop ends.
                 marks = Marks(marks.agents | reader.marks)
                 decided = agent_of(marks)
@@ -101,8 +115,12 @@ def read_growth(
     take_text: TakeText,
     *,
     tools: bool,
+    usage: FileRequests = NO_USAGE,
 ) -> IndexedFile | None:
-    """Read the lines after `state.end`; return None if the part before it or the file's agent changed."""
+    """Read the lines after `state.end`; return None if the part before it or the file's agent changed.
+
+    `known` are the entries, and `usage` the requests, before it.
+    """
     if is_packed(path):
         return None
     try:
@@ -127,6 +145,7 @@ def read_growth(
             reader.resume(state.reader)
             collector = Collector(reader, take_text, tools=tools)
             collector.resume(state.summary, known)
+            collector.requests = RequestReader(usage, len(known))
             _feed(descriptor, collector, state.end)
             reader.finish()
             marks = Marks(marks.agents | reader.marks)
@@ -160,7 +179,8 @@ def _finished(
         state = State(end, last, *_hashes(descriptor, last, end), *collector.resumable)
     summary, at = _cut_first(collector.finish(path, status.st_size, status.st_mtime_ns), collector.first_at)
     agents = tuple(sorted(marks.agents))
-    return IndexedFile(status, summary.agent, agents, ORDINARY, summary, at, state, columns, first)
+    usage = collector.usage()
+    return IndexedFile(status, summary.agent, agents, ORDINARY, summary, at, state, columns, first, usage)
 
 
 def _hashes(descriptor: int, last: int, end: int) -> tuple[bytes, bytes]:

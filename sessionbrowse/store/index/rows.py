@@ -62,6 +62,14 @@ class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
         agent = file.agent(self.found_marks()) if self.marks else file.owner
         return self.agent == agent or self.kind == TRANSCRIPT
 
+    def holds(self, file: FoundFile, tools: bool) -> bool:
+        """Tell whether the index has this version of the file, with its tool calls and results if `tools`."""
+        return self.is_current(file) and bool(self.has_tools) >= tools
+
+    def may_have_grown(self, file: FoundFile) -> bool:
+        """Tell whether the file may be the one that was read, with lines appended."""
+        return file.size > self.size and (self.inode, self.device) == (file.inode, file.device)
+
     def found_marks(self) -> Marks | None:
         """Return the marks in the file (content that only one agent writes); None if there are none."""
         return Marks(frozenset(self.marks.split())) if self.marks else None

@@ -14,9 +14,10 @@ from pathlib import Path
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.index.rows import OVERVIEW_TABLES
+from sessionbrowse.store.index.usage_layout import SETTLED_TABLES, USAGE_TABLES
 
 APPLICATION_ID = 0x5E551085
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 _WAIT_S = 2.0
@@ -42,7 +43,7 @@ _SHARD_SETTINGS = (
     # Pages are written once, in order, so a cache is useless.
     "cache_size = -500",
 )
-STORED_FIELDS = "69867177e62c04e9"
+STORED_FIELDS = "09e9fa869eecc952"
 """Digest of the names of all stored fields, in order: an index with other fields is built anew.
 
 It is a constant because lists do not import the structs with these fields; a test checks that it is right.
@@ -195,7 +196,7 @@ def create_shard(path: Path) -> sqlite3.Connection:
     # auto_vacuum frees the pages that are unused after merging the word lists.
     for setting in _SHARD_SETTINGS:
         connection.execute(f"PRAGMA {setting}")
-    connection.executescript(TABLES)
+    connection.executescript(TABLES + USAGE_TABLES)
     for table, hash_bytes in HASH_BYTES.items():
         for option, value in (("automerge", 0), ("crisismerge", _NEVER), ("hashsize", hash_bytes)):
             connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('{option}', {value})")
@@ -284,7 +285,9 @@ def _create(path: Path) -> sqlite3.Connection:
         os.chmod(temporary, 0o600)
         for setting in ("page_size = 8192", "journal_mode = OFF", "synchronous = OFF"):
             connection.execute(f"PRAGMA {setting}")
-        connection.executescript(f"BEGIN; {TABLES} {MAIN_TABLES} {OVERVIEW_TABLES} COMMIT;")
+        connection.executescript(
+            f"BEGIN; {TABLES} {USAGE_TABLES} {MAIN_TABLES} {SETTLED_TABLES} {OVERVIEW_TABLES} COMMIT;"
+        )
         connection.execute("INSERT INTO facts VALUES ('fields', ?)", (STORED_FIELDS,))
         # The number is random, so that a process that still has a deleted index open does not confuse the two.
         generation = int.from_bytes(os.urandom(7), "big")

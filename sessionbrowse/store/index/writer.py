@@ -14,12 +14,14 @@ import msgspec
 from sessionbrowse.agents import Marks
 from sessionbrowse.model.search.words import fold_foreign
 from sessionbrowse.model.session.columns import Columns, joined
+from sessionbrowse.model.usage.request import FileRequests
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.index.packed_entries import Part, pack, pack_row_entries, unpack
 from sessionbrowse.store.index.read_file import IndexedFile, read_for_index, read_growth
 from sessionbrowse.store.index.read_state import State
 from sessionbrowse.store.index.rows import FileRow, pack_summary
 from sessionbrowse.store.index.schema import SHARD_PREFIX, TEXT_TABLES, complete_shard, create_shard
+from sessionbrowse.store.index.usage_tables import pack_usage, write_usage
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 
 ROW_CHARACTERS = {"said": 4096, "tools": 128 * 1024}
@@ -51,7 +53,14 @@ class Writer:
         found = read_for_index(file.path, file.agent, self._take_text, tools=self._tools, restart=self._restart)
         return self._keep(file, found, identity, self._shard, ())
 
-    def growth(self, file: FoundFile, known: FileRow, packed_state: bytes | None, parts: Sequence[Part]) -> Row | None:
+    def growth(
+        self,
+        file: FoundFile,
+        known: FileRow,
+        packed_state: bytes | None,
+        parts: Sequence[Part],
+        usage: FileRequests,
+    ) -> Row | None:
         """Read what was appended to a file and return its new row; None if it must be read from its beginning."""
         if packed_state is None:
             return None
@@ -68,6 +77,7 @@ class Writer:
             entries,
             self._take_text,
             tools=self._tools,
+            usage=usage,
         )
         if found is None:
             self._restart()
@@ -84,6 +94,7 @@ class Writer:
             row = _row(file, found, identity, shard, self._tools)
             first, entries = self._with_earlier(identity, found) if before else (found.first, found.entries)
             packed = pack(entries)
+            usage = pack_usage(found.usage)
         except (UnicodeEncodeError, OverflowError, ValueError):
             # This session cannot be stored, so each list reads it: half a surrogate pair cannot be encoded, a number
             # is too large, or the entries in the index are damaged.
@@ -93,6 +104,7 @@ class Writer:
             run = self._connection.execute
             run("DELETE FROM entries WHERE file = ? AND first >= ?", (identity, first))
             run("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", (identity, first, len(entries), *packed))
+        write_usage(self._connection, identity, usage)
         for texts in self._texts:
             texts.finish(identity)
         return row

@@ -79,7 +79,7 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
                 feed_lines(descriptor, summariser)
                 reader.finish()
                 if reader.is_transcript:
-                    return summarise_transcript(descriptor, path, status)
+                    return summarise_transcript(transcript_session(descriptor, path), path, status)
                 # Each round finds the mark of one more agent (content that only it writes), so this loop ends.
                 marks = Marks(marks.agents | reader.marks)
                 decided = agent_of(marks)
@@ -121,14 +121,18 @@ def without_content(path: str, agent: str, status: os.stat_result, problem: str)
     )
 
 
-def summarise_transcript(descriptor: int, path: str, status: os.stat_result) -> Summary:
-    """Return the summary of an indusagi transcript: counts and preview of the active branch, the file's time."""
-    session = build_session(
+def transcript_session(descriptor: int, path: str) -> Session:
+    """Return the session of an open indusagi transcript."""
+    return build_session(
         line_blocks(file_blocks(descriptor)),
         RULES["indusagi"],
         path,
         lambda offset, size: read_at(path, offset, size),
     )
+
+
+def summarise_transcript(session: Session, path: str, status: os.stat_result) -> Summary:
+    """Return the summary of an indusagi transcript: counts and preview of the active branch, the file's time."""
     branch = session.active_branch()
     roles = [session.kind(index).role for index in branch]
     return Summary(

@@ -14,7 +14,7 @@ from sessionbrowse.model.listing.message_text import MAX_FIRST_MESSAGE_BYTES
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.listing.summary_builder import milliseconds_of
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.model.usage import totals
+from sessionbrowse.model.usage.agent_total import totals
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.text import iso_ms
@@ -299,8 +299,9 @@ def test_money_is_counted_over_all_branches_as_each_program_counts(tmp_path: Pat
         for agent in AGENTS
     }
     session = open_session(tmp_path / "session.jsonl", "pi")
-    assert counts["pi"] == (36 + 3 + 2, 0.5 + 3 + 2)
-    assert counts["omp"] == (36 + 1 + 2, 0.5 + 1 + 2)
+    assert counts["pi"] == (36 + 3 + 1, 0.5 + 3 + 1)
+    assert counts["atomic"] == (36 + 2 + 1, 0.5 + 2 + 1)
+    assert counts["omp"] == (36 + 1 + 1, 0.5 + 1 + 1)
     for agent in AGENTS:
         spent = totals(RULES[agent], session.envelopes)
         assert (spent.tokens, spent.cost) == counts[agent]

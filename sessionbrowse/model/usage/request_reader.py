@@ -1,0 +1,325 @@
+"""Collect the requests of one session file while its entries are read, and place them on its branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from sessionbrowse.format.envelope import TASK_TOOL, Envelope
+from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.ordinary_line import OrdinaryCustom
+from sessionbrowse.model.session.parents import ROOT
+from sessionbrowse.model.session.stranded_messages import is_move
+from sessionbrowse.model.usage.request import (
+    ABANDONED,
+    ANSWER,
+    BRANCH_SUMMARY,
+    COMPACTION,
+    COMPACTION_ENTRY,
+    ENTRY_KINDS,
+    KEPT,
+    MODEL_USAGE,
+    NO_USAGE,
+    RESULT,
+    SESSION_SUMMARY,
+    SUBAGENTS,
+    USAGE,
+    FileRequests,
+    Request,
+    amount_of,
+    identity_of,
+    token_count,
+)
+from sessionbrowse.text import is_time, parse_time
+
+BOOKKEEPING = frozenset(
+    {
+        "credential_pin",
+        "custom",
+        "label",
+        "model_usage",
+        "session_exit",
+        "session_info",
+        "title_change",
+        "usage",
+    }
+)
+"""Types of entries that programs append without moving the place at which the user works."""
+
+_TASK = f'"{TASK_TOOL}"'.encode()
+_SUMMARIES = (COMPACTION_ENTRY, BRANCH_SUMMARY, SESSION_SUMMARY)
+_COUNTS = ("input", "output", "cacheRead", "cacheWrite")
+
+
+class EntryTree(Protocol):
+    """The entries of a file by number: ids, parents, and a flag for messages."""
+
+    is_message: bytearray
+
+    @property
+    def ids(self) -> Sequence[str | None]:
+        """The ids of all entries."""
+        ...
+
+    def parent(self, index: int) -> int:
+        """Return the number of the entry's parent, `ROOT` if it has none."""
+        ...
+
+    def is_chain(self) -> bool:
+        """Tell whether the parent of every entry is the entry before it."""
+        ...
+
+
+class RequestReader:
+    """Collects requests, entry by entry; `known` are the requests of the first `entries` entries, read before."""
+
+    def __init__(self, known: FileRequests = NO_USAGE, entries: int = 0) -> None:
+        # The program may have written the end of an unfinished last line since: that line is read again.
+        kept = [number for number, request in enumerate(known.requests) if request.entry < entries]
+        self._requests = [known.requests[number] for number in kept]
+        self._identities = [known.identities[number] for number in kept]
+        self._sources = {source: number for number, source in enumerate(known.sources)}
+        self._last_move = known.last_move if known.last_move < entries else ROOT
+
+    def add_ordinary(self, index: int, entries: Sequence[Any], kinds: bytes, answer: int, other: int) -> None:
+        """Add consecutive ordinary entries; `answer` and `other` are the values in `kinds` of answers and no messages.
+
+        `index` is the number of the first entry.
+        """
+        for number, kind in enumerate(kinds):
+            if kind == answer:
+                message = entries[number].message
+                usage = message.usage
+                if usage is not None:
+                    self._add(
+                        index + number,
+                        ANSWER,
+                        (message.provider or "", message.model or ""),
+                        (usage.input, usage.output, usage.cacheRead, usage.cacheWrite),
+                        usage.reasoning if usage.reasoning is not None else usage.reasoningTokens,
+                        usage.cost.total if usage.cost is not None else None,
+                        _moment(message.timestamp, entries[number].timestamp),
+                    )
+            elif kind == other:
+                entry = entries[number]
+                if entry.__class__ is not OrdinaryCustom or is_move("custom", entry.customType):
+                    self._last_move = index + number
+
+    def add(self, index: int, envelope: Envelope, raw: bytes) -> None:
+        """Add an entry that was decoded in full."""
+        kind = ENTRY_KINDS.get(envelope.type)
+        if envelope.type == "message":
+            kind = {"assistant": ANSWER, "toolResult": RESULT}.get(envelope.role)
+            if kind is None or (envelope.spent is None and kind == ANSWER):
+                return
+        elif envelope.type not in BOOKKEEPING or is_move(envelope.type, envelope.custom_type):
+            self._last_move = index
+        if kind is None:
+            return
+        if envelope.spent is None and kind != COMPACTION_ENTRY and (kind != RESULT or _TASK not in raw):
+            return
+        try:
+            value = loads(raw)
+        except BadJson:
+            return
+        if not isinstance(value, dict):
+            return
+        message = value.get("message")
+        body = message if envelope.type == "message" and isinstance(message, dict) else value
+        details = body.get("details")
+        moment = _moment(envelope.message_ms, envelope.timestamp)
+        source = (envelope.provider or "", envelope.model or "")
+        if kind == RESULT and body.get("toolName") == TASK_TOOL and isinstance(details, dict):
+            self._add_tasks(index, details, moment, envelope.tool_call_id)
+        elif isinstance(body.get("usage"), dict):
+            self._add_usage(index, kind, source, body["usage"], moment, envelope.tool_call_id)
+        elif kind == COMPACTION_ENTRY:
+            self._add(index, kind, source, (0, 0, 0, 0), None, None, moment, unrecorded=True)
+
+    def finish(self, tree: EntryTree, leaf: int | None = None) -> FileRequests:
+        """Return the requests with their identities, parts and branches; `leaf` None means the last entry."""
+        if not self._requests:
+            return FileRequests([], [], [], [], tree.ids[0] if tree.ids else None, self._last_move)
+        self._identify(tree.ids)
+        end = len(tree.ids) - 1 if leaf is None else leaf
+        place = _places(tree, end, self._last_move)
+        answers = {each.entry: each.time for each in self._requests if each.kind == ANSWER}
+        notes = {each.entry for each in self._requests if each.kind in (USAGE, MODEL_USAGE)}
+        leaves: dict[int, int] = {}
+        requests = []
+        for request in self._requests:
+            is_active, at = place(_carrier(tree, request.entry, notes))
+            part = (
+                SUBAGENTS
+                if request.kind == RESULT
+                else COMPACTION
+                if request.kind in _SUMMARIES
+                else KEPT
+                if is_active
+                else ABANDONED
+            )
+            began = _began(tree, request.entry, answers) if request.kind == RESULT else request.began
+            number = leaves.setdefault(at, len(leaves))
+            requests.append(replace(request, part=part, leaf=number, began=began))
+        ids = [tree.ids[at] for at in leaves]
+        return FileRequests(requests, self._identities, list(self._sources), ids, tree.ids[0], self._last_move)
+
+    def _add_tasks(self, index: int, details: dict[str, Json], moment: float | None, call: str | None) -> None:
+        """Add the usage of the subagents that an omp `task` started, one request for each."""
+        results = details.get("results")
+        named = [each for each in results if isinstance(each, dict)] if isinstance(results, list) else []
+        told = [each for each in named if isinstance(each.get("usage"), dict)]
+        for result in told:
+            model = result.get("resolvedModel")
+            provider, _, name = (model if isinstance(model, str) else "").partition("/")
+            child = result.get("id")
+            self._add_usage(
+                index,
+                RESULT,
+                (provider, name) if name else ("", provider),
+                result["usage"],
+                moment,
+                call,
+                child if isinstance(child, str) else None,
+            )
+        if not told and isinstance(details.get("usage"), dict):
+            child = next((each["id"] for each in named if isinstance(each.get("id"), str)), None)
+            self._add_usage(index, RESULT, ("", ""), details["usage"], moment, call, child)
+
+    def _add_usage(
+        self,
+        index: int,
+        kind: int,
+        source: tuple[str, str],
+        usage: Json,
+        moment: float | None,
+        call: str | None = None,
+        child: str | None = None,
+    ) -> None:
+        assert isinstance(usage, dict)
+        cost = usage.get("cost")
+        reasoning = _number(usage.get("reasoning"))
+        self._add(
+            index,
+            kind,
+            source,
+            tuple(_number(usage.get(name)) for name in _COUNTS),
+            reasoning if reasoning is not None else _number(usage.get("reasoningTokens")),
+            _number(cost.get("total")) if isinstance(cost, dict) else None,
+            moment,
+            call if kind == RESULT else None,
+            child,
+            unrecorded=kind == COMPACTION_ENTRY,
+        )
+
+    def _add(
+        self,
+        index: int,
+        kind: int,
+        source: tuple[str, str],
+        counts: Sequence[float | None],
+        reasoning: float | None,
+        dollars: float | None,
+        moment: float | None,
+        call: str | None = None,
+        child: str | None = None,
+        *,
+        unrecorded: bool = False,
+    ) -> None:
+        used, written, cache_read, cache_write = map(token_count, counts)
+        amount = amount_of(dollars, used + written + cache_read + cache_write)
+        if not amount and not unrecorded:
+            # An error or an abort: neither tokens nor money.
+            return
+        number = self._sources.setdefault(source, len(self._sources))
+        reason = min(token_count(reasoning), written)
+        tokens = (used, written, cache_read, cache_write, reason)
+        self._requests.append(Request(index, kind, number, *tokens, amount, moment, call=call, child=child))
+
+    def _identify(self, ids: Sequence[str | None]) -> None:
+        """Add the identities of new requests; drop a request whose line is the same entry again."""
+        entry_of = {
+            identity: request.entry for identity, request in zip(self._identities, self._requests, strict=False)
+        }
+        sources = list(self._sources)
+        new = self._requests[len(self._identities) :]
+        del self._requests[len(self._identities) :]
+        for request in new:
+            occurrence = 0
+            while True:
+                identity = identity_of(request, sources[request.source], occurrence)
+                known = entry_of.get(identity)
+                if known is None:
+                    entry_of[identity] = request.entry
+                    self._requests.append(request)
+                    self._identities.append(identity)
+                    break
+                if ids[known] is not None and ids[known] == ids[request.entry] and known != request.entry:
+                    break
+                occurrence += 1
+
+
+def _places(tree: EntryTree, leaf: int, last_move: int) -> Callable[[int], tuple[bool, int]]:
+    """Return a function that tells of an entry whether it is on the active path, and the leaf of its branch.
+
+    COST: the active path leads to the root from the leaf, and from the newest message if only bookkeeping was written
+    after it.
+    """
+    if tree.is_chain() and leaf == len(tree.ids) - 1:
+        return lambda index: (True, leaf)
+    count = len(tree.ids)
+    parents = [tree.parent(index) for index in range(count)]
+    newest = tree.is_message.rfind(1)
+    active: set[int] = set()
+    starts = [leaf] + ([newest] if newest > last_move else [])
+    for start in starts:
+        index = start
+        while index != ROOT and index not in active:
+            active.add(index)
+            index = parents[index]
+    below = list(range(count))
+    for index in range(count - 1, -1, -1):
+        above = parents[index]
+        if ROOT != above < index:
+            below[above] = max(below[above], below[index])
+    resumes = newest if newest > last_move and newest != ROOT else leaf
+    return lambda index: (True, resumes) if index in active else (False, below[index])
+
+
+def _carrier(tree: EntryTree, entry: int, notes: Set[int]) -> int:
+    """Return the entry with which a request goes: its own, or of a mere note about money the entry above it."""
+    index = entry
+    for _ in range(len(tree.ids)):
+        if index not in notes:
+            return index
+        above = tree.parent(index)
+        if above == ROOT:
+            return index
+        index = above
+    return entry
+
+
+def _began(tree: EntryTree, entry: int, answers: Mapping[int, float | None]) -> float | None:
+    """Return the time of the nearest answer above a tool result."""
+    index = entry
+    for _ in range(len(tree.ids)):
+        index = tree.parent(index)
+        if index == ROOT:
+            return None
+        if index in answers:
+            return answers[index]
+    return None
+
+
+def _moment(own: float | None, entry: str | float | None) -> float | None:
+    """Return the time of a message in milliseconds, else that of its entry; None if neither is a time."""
+    if own is not None and is_time(own):
+        return own
+    moment = parse_time(entry) if isinstance(entry, str) else entry
+    return moment if moment is not None and is_time(moment) else None
+
+
+def _number(value: Json) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
