@@ -22,7 +22,7 @@ from sessionbrowse.services.transaction.change import changing
 from sessionbrowse.services.undo.undo import undo
 from sessionbrowse.store.read.session_file import open_session
 from tests.faults.fault_injection import Action, after, failing_disk, in_child
-from tests.faults.fault_table import FAULTS, survived
+from tests.faults.fault_table import FAULTS, some_calls, survived
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, Store, line, target, user
 
 Verb = Callable[[Store, Path], object]
@@ -106,16 +106,21 @@ OTHER = b"".join(
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize(
-    "fault", [pytest.param(name, marks=pytest.mark.stress if name in SLOW else ()) for name in FAULTS]
+    ("fault", "step"),
+    [
+        *((name, 3) for name in FAULTS if name not in SLOW),
+        *(pytest.param(name, 1, marks=pytest.mark.stress) for name in FAULTS),
+    ],
 )
 def test_nothing_is_lost_and_the_journal_is_right_whatever_call_fails(
-    tmp_path: Path, verb: str, fault: str, record_property: object
+    tmp_path: Path, verb: str, fault: str, step: int, record_property: object
 ) -> None:
     world = World(tmp_path / "counted", verb)
     with failing_disk() as counted:
         world.act()
     clean = world.path.read_bytes()
-    for at in range(1, len(counted.calls) + 1):
+    broken = some_calls(len(counted.calls), step, f"{verb} {fault}")
+    for at in broken:
         world = World(tmp_path / "world", verb)
         action = FAULTS[fault] or after(world.vanish if fault == "vanished" else world.replace)
         if fault.startswith("killed"):
@@ -130,7 +135,7 @@ def test_nothing_is_lost_and_the_journal_is_right_whatever_call_fails(
                 world.act()
         with failing_disk():
             _check(world, fault, clean, (verb, fault, at, counted.calls[at - 1]))
-    survived(record_property, verb, fault, len(counted.calls))
+    survived(record_property, verb, fault, len(broken))
 
 
 def _check(world: World, fault: str, clean: bytes, case: tuple[Any, ...]) -> None:

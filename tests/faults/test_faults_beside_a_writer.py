@@ -101,7 +101,7 @@ def some_runs(verb: str, disks: str, folder: Path, data_home: Path) -> list[Run]
     chooser = Random(f"{verb} on {disks}")
     return [
         Run(verb=verb, disks=disks, seam=seam, action=action, at=chooser.randint(1, calls))
-        for seam, action in zip(chooser.sample(list(SEAMS), 4), chooser.sample(list(ACTIONS), 4), strict=True)
+        for seam, action in zip(chooser.sample(list(SEAMS), 2), chooser.sample(list(ACTIONS), 2), strict=True)
     ]
 
 

@@ -32,6 +32,7 @@ from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.write import atomic_rename, let_go
 from sessionbrowse.store.write.trash import NoTrash
 from tests.faults.fault_injection import after, failing_disk, in_child, killed_before
+from tests.faults.fault_table import some_calls
 from tests.faults.fault_worlds import FILE_VERBS, World
 from tests.support.change_helpers import (
     LONG_AGO_NS,
@@ -132,9 +133,10 @@ def test_a_relocation_beside_a_writer_tears_no_session_apart(tmp_path: Path, ses
         assert json.loads(found["b"].read_bytes().split(b"\n")[0])["parentSession"] == str(found["a"])
 
 
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.stress)])
 @pytest.mark.parametrize("verb", ["relocate", "undo relocate", "archive omp", "unarchive omp", "restore omp"])
 def test_after_a_kill_at_any_call_every_session_is_listed_before_anything_is_recovered(
-    tmp_path: Path, own_home: Path, verb: str
+    tmp_path: Path, own_home: Path, verb: str, step: int
 ) -> None:
     own_system_trash()
     world = World(tmp_path / "world", FILE_VERBS[verb], own_home / ".local" / "share")
@@ -150,7 +152,7 @@ def test_after_a_kill_at_any_call_every_session_is_listed_before_anything_is_rec
     with failing_disk() as disk:
         world.act()
     everyone = ids()
-    for at in range(1, len(disk.calls) + 1):
+    for at in some_calls(len(disk.calls), step, verb):
         world = World(tmp_path / "world", FILE_VERBS[verb], own_home / ".local" / "share")
 
         def run(world: World = world, at: int = at) -> None:
