@@ -22,10 +22,10 @@ run: $(VENV)/.run
 
 setup: $(VENV)/.dev
 
-# Tests in terminals wait as much as they work: one worker more than there are cores. What Python and pytest compile is
+# Tests in terminals wait as much as they work: two workers more than there are cores. What Python and pytest compile is
 # kept, also where the environment says otherwise: each worker, and each program that a test starts, would do it again.
 test: $(VENV)/.dev
-	@PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -q -n "$$($(PY) -c 'import os; print((os.cpu_count() or 1) + 1)')" --dist worksteal $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -q -n "$$($(PY) -c 'import os; print((os.cpu_count() or 1) + 2)')" --dist worksteal $(ARGS)
 
 check: lint types
 	@$(MAKE) --no-print-directory test
