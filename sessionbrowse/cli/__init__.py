@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         if not has_output and arguments.command not in (None, "demo"):
             print("sessionbrowse: Standard output is closed, so nothing can be printed.", file=sys.stderr)
-            return 1
+            return 3 if arguments.command == "pick" else 1
         is_program &= arguments.command not in INTERFACES
         if is_program:
             # A command is short and makes little garbage, so collecting the garbage is a waste of time.

@@ -40,7 +40,7 @@ HOMES = {
     "relocate": "change",
     "undo": "change",
     "index": "index",
-    "pick": "interface",
+    "pick": "pick",
     "demo": "interface",
     "config": "settings",
     "completion": "settings",

@@ -17,7 +17,6 @@ from textual.screen import Screen
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.monitor_messages import FirstRows, MonitorEvent, Painted, Rescan
-from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.commands.contexts import WELCOME
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.data.jobs import Lane, Outcome
@@ -26,7 +25,7 @@ from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
 from sessionbrowse.tui.outside.terminal import run_in_terminal
 from sessionbrowse.tui.paint import theme
-from sessionbrowse.tui.paint.spans import Line, cut_left
+from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.textual_compat import terminal_driver
 from sessionbrowse.tui.paint.words import plural
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.tui.changes.change_runner import ChangeRunner
     from sessionbrowse.tui.commands.command import Command
+    from sessionbrowse.tui.data.picking import Picking
     from sessionbrowse.tui.data.search_client import SearchClient
     from sessionbrowse.tui.data.session_cache import SessionCache
     from sessionbrowse.tui.data.source import SessionUpdates, Source
@@ -169,6 +169,8 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         """Start the scan of the disk, and show the problems of the settings as toasts."""
         if self.monitor is None and self._first_rows is None:
             self.start_scan()
+        if self.options.pick is not None:
+            self.hold_keys()
         self.screen.call_after_refresh(self._painted)
         for problem in self._problems[:MOST_PROBLEMS]:
             self.say(problem, "warning")
@@ -191,12 +193,16 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self._start_monitor()
         elif self.monitor is not None:
             self._listen_to_monitor(self.monitor)
+        if self.options.pick is not None:
+            self._open_picking(self.options.pick)
         threading.Thread(target=self._prepare, name="sessionbrowse-imports", daemon=True).start()
 
     def _prepare(self) -> None:
         """Import modules before a key needs them, then recover changes that a crash interrupted."""
         for name in ("changes.change_runner", "data.sources", "reading.documents", "session.screen"):
             import_module(f"sessionbrowse.tui.{name}")
+        if self.options.pick is not None:
+            return  # the program that called it may have the file open
         from sessionbrowse.tui.changes.change_runner import recover_at_start
 
         recover_at_start(self)
@@ -224,16 +230,9 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
     def scope_note(self) -> Line:
         """Return the note in the top bar: the roots and agents to which the command line limits the browser."""
-        note: Line = []
-        if self.options.pick is not None:
-            note.append((f"  {self.keys.key_of('open')} chooses a session", "accent"))
-        if self.options.agents:
-            note.append((f"  {' '.join(self.options.agents)} only", "accent"))
-        if self.options.roots:
-            roots = self.options.roots
-            one = cut_left(clean(shorten_home(roots[0], self.home)), 32)
-            note.append((f"  in {one}" if len(roots) == 1 else f"  in {len(roots)} places", "dim"))
-        return note
+        from sessionbrowse.tui.lists.titles import scope_note
+
+        return scope_note(self.options, self.keys, self.home)
 
     def start_scan(self, *, include_hidden: bool = False) -> None:
         """Scan the disk again in the background."""
@@ -290,17 +289,32 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
     def show_session(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
     ) -> None:
-        """Open a session's tree at an entry; in `sessionbrowse pick`, end with that session as the result."""
-        if self.options.pick is not None:
-            # Two fast key presses may both choose a session; only the first counts.
-            if not self._has_picked:
-                self._has_picked = True
-                self.options.pick(summary.path)
-                self.exit(0)
-            return
+        """Open a session's tree at an entry; in `sessionbrowse pick`, end with the session or entry as the result."""
+        picking = self.options.pick
+        if picking is None or (picking.needs_entry and entry_id is None):
+            self.open_tree(summary, index, entry_id, searched)
+        elif not self._has_picked:  # of two fast key presses the first counts
+            self._has_picked = True
+            picking.choose(summary, entry_id)
+            self.exit(0)
+
+    def open_tree(
+        self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
+    ) -> None:
+        """Open a session's tree at an entry; the session that the calling agent has open, at the agent's leaf."""
         from sessionbrowse.tui.session.screen import SessionScreen
 
+        caller = self.options.caller
+        if caller is not None and index is None and entry_id is None and caller.has_open(summary.path):
+            entry_id = caller.leaf
         self.push_screen(SessionScreen(summary, index, entry_id, searched))
+
+    def _open_picking(self, picking: Picking) -> None:
+        if picking.session is not None:
+            self.open_tree(picking.session)
+        elif picking.needs_entry:
+            self.show_search(picking.query)
+        self.release_keys()
 
     def show_search(self, text: str = "") -> None:
         """Show the search screen with its last query and hits, or search for a given text."""
@@ -308,7 +322,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
         screen = self._shown_again("search", SearchScreen)
         if text:
-            self.call_later(screen.search_for, text)
+            self.call_later(screen.search_when_mounted, text)
 
     def show_checkpoints(self) -> None:
         """Show the checkpoints screen, which lists the labels of all sessions."""

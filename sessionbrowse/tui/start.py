@@ -12,6 +12,9 @@ from sessionbrowse.tui.paint.signals import ENDING
 if TYPE_CHECKING:
     from sessionbrowse.services.background.channel import Channel
 
+FAILED = 3
+"""Exit status of `pick` after an error; 1 means that the user left without choosing."""
+
 
 def run(
     options: BrowseOptions, monitor: Channel[MonitorEvent] | None = None, first_rows: FirstRows | None = None
@@ -35,6 +38,8 @@ def run(
     ENDING.before_end(app.temporary_copies.remove_all)
     try:
         app.run()
+        if app.return_code == 1 and app.return_value is None and options.pick is not None:
+            return FAILED
         return app.return_code or 0
     finally:
         if app.monitor is not None:

@@ -23,6 +23,7 @@ from textual.strip import Strip
 from sessionbrowse.config import CustomCommand, Settings
 from sessionbrowse.services.list.scan import Batch
 from sessionbrowse.tui.app import BrowseApp
+from sessionbrowse.tui.data.picking import pick_path
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.paint import theme
 from tests.pictures.picture_scenes import GROUPS, MODES, OTHERS, SCREENS, SHORT, STATES, Walk
@@ -253,7 +254,7 @@ async def _modes(taken: Album) -> None:
     with Store() as store:
         options = demo_options(store.path, theme=taken.look.themes[0]) | {"environ": _environ(store)}
         options |= {"size": taken.look.size, "demo": str(store.path)}
-        async with browsing(**options, pick=lambda path: None) as browser:
+        async with browsing(**options, pick=pick_path(print)) as browser:
             await taken.take(browser, "pick", store)
         options["settings"] = replace(options["settings"], commands=(own,))
         async with browsing(**options) as browser:

@@ -1,4 +1,4 @@
-"""Open the terminal interface: the commands `demo` and `pick`, and a start without a command.
+"""Open the terminal interface: the command `demo`, and a start without a command.
 
 The disk monitor is started before the interface is imported, so that both run in parallel. If the first rows are
 saved from the last run, the monitor can start later.
@@ -10,7 +10,7 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import argparse
 
     from sessionbrowse.cli.parser import AddCommand
+    from sessionbrowse.tui.data.picking import Picking
 
 
 def browse(roots: Sequence[str] = (), agents: Sequence[str] = ()) -> int:
@@ -28,26 +29,12 @@ def browse(roots: Sequence[str] = (), agents: Sequence[str] = ()) -> int:
     if not _has_terminal():
         return 1
     loaded = load_settings()
-    _leave(_open_interface(roots, agents, loaded.settings, loaded.problems))
+    leave(open_interface(roots, agents, loaded.settings, loaded.problems))
 
 
 def run_browse(arguments: argparse.Namespace) -> int:
     """Open the interface for a command line without a command."""
     return browse(arguments.roots or (), arguments.agents or ())
-
-
-def run_pick(arguments: argparse.Namespace) -> int:
-    """Run `pick`: draw the interface on stderr, then print the path of the chosen session on stdout."""
-    if not _has_terminal():
-        return 1
-    loaded = load_settings()
-    picked: list[str] = []
-    status = _open_interface(
-        arguments.roots or [], arguments.agents or [], loaded.settings, loaded.problems, pick=picked.append
-    )
-    for path in picked:
-        sys.stdout.buffer.write(os.fsencode(path) + b"\n")
-    _leave(status)
 
 
 def run_demo(arguments: argparse.Namespace) -> int:
@@ -64,7 +51,7 @@ def run_demo(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="sessionbrowse-demo-") as directory:
         ENDING.before_end(lambda: shutil.rmtree(directory, ignore_errors=True))
         root = make_demo(Path(directory))
-        return _open_interface([str(root)], [], loaded.settings, loaded.problems, demo=str(root))
+        return open_interface([str(root)], [], loaded.settings, loaded.problems, demo=str(root))
 
 
 def _has_terminal() -> bool:
@@ -74,15 +61,16 @@ def _has_terminal() -> bool:
     return False
 
 
-def _open_interface(
+def open_interface(
     roots: Sequence[str],
     agents: Sequence[str],
     settings: Settings,
     problems: tuple[str, ...],
     *,
     demo: str | None = None,
-    pick: Callable[[str], None] | None = None,
+    pick: Picking | None = None,
 ) -> int:
+    """Open the interface in this terminal, wait until the user leaves it, and return the exit status."""
     ENDING.take_signals()
     from sessionbrowse.services.background.first_rows import saved_first_rows
     from sessionbrowse.tui.data.options import BrowseOptions
@@ -111,21 +99,18 @@ def _open_interface(
             monitor.kill()
 
 
-def _leave(status: int) -> NoReturn:
+def leave(status: int) -> NoReturn:
     """End the process without the interpreter's clean-up; the terminal is already restored and all output written."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
 
 
-COMMANDS = {None: run_browse, "demo": run_demo, "pick": run_pick}
+COMMANDS = {None: run_browse, "demo": run_demo}
 
 
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
-    choose = "The terminal interface, to choose a session: Enter prints its path. Nothing chosen: exit status 1."
-    add("pick", choose, json=False)
-
     add(
         "demo",
         "Open a made-up store in a temporary directory, to try everything without risk.",

@@ -36,6 +36,10 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     has_entry: bool = False
     is_searching: bool = False
     has_entry_id: bool = False
+    caller: str | None = None
+    """The agent that lends its terminal; nothing may be changed then."""
+    is_callers: bool = False
+    """True if the agent that lends its terminal has this session open."""
 
 
 Reason = Callable[[CommandContext], str | None]
@@ -54,9 +58,13 @@ class Command(Struct, frozen=True, kw_only=True):
     where: tuple[str, ...]
     group: str = ""
     reason: Reason | None = None
+    off_in_agent: Reason | None = None
+    """For a command that writes or starts an agent: the reason why it is off while an agent lends its terminal."""
 
     def unavailable(self, context: CommandContext) -> str | None:
         """Return the reason, as a sentence, why the command is unavailable; None if it is available."""
+        if context.caller is not None and self.off_in_agent is not None:
+            return self.off_in_agent(context)
         return self.reason(context) if self.reason is not None else None
 
 

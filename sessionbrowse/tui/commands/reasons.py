@@ -1,4 +1,7 @@
-"""Functions that return the reason why a command is unavailable, as a sentence; None if it is available."""
+"""Functions that return the reason why a command is unavailable, as a sentence; None if it is available.
+
+The last ones are for commands that are off while an agent lends its terminal to the browser.
+"""
 
 from __future__ import annotations
 
@@ -67,3 +70,28 @@ def needs_entry_id(context: CommandContext) -> str | None:
 
 def needs_search(context: CommandContext) -> str | None:
     return None if context.is_searching else "No search is under way."
+
+
+def changes_are_off(context: CommandContext) -> str:
+    return f"Changes are off inside {context.caller}: run sessionbrowse in another terminal."
+
+
+def agent_names_it(context: CommandContext) -> str:
+    command = _NAMING.get(context.caller or "", "/name")
+    return f"{context.caller} has this open; use {command}." if context.is_callers else changes_are_off(context)
+
+
+def agent_labels_it(context: CommandContext) -> str:
+    return f"{context.caller} has this open; use /tree." if context.is_callers else changes_are_off(context)
+
+
+def agent_forks_it(context: CommandContext) -> str:
+    return f"{context.caller} has this open; use /fork." if context.is_callers else changes_are_off(context)
+
+
+def agent_goes_there(context: CommandContext) -> str:
+    return f"{context.caller} is running: open the session or entry, and {context.caller} goes there."
+
+
+_NAMING = {"omp": "/rename"}
+"""The command that names a session, of agents that do not call it `/name`."""

@@ -7,6 +7,8 @@ the file that `tui/handlers.py` names. `contexts.py` says where a command works,
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from sessionbrowse.tui.commands.command import (
     CHANGE,
     FIND,
@@ -41,6 +43,11 @@ from sessionbrowse.tui.commands.contexts import (
     WORKING,
 )
 from sessionbrowse.tui.commands.reasons import (
+    agent_forks_it,
+    agent_goes_there,
+    agent_labels_it,
+    agent_names_it,
+    changes_are_off,
     needs_block,
     needs_branches,
     needs_damage,
@@ -60,7 +67,7 @@ from sessionbrowse.tui.commands.reasons import (
 )
 
 # Each row: id, keys, title, help, contexts, and the function that returns why the command is unavailable.
-COMMANDS: tuple[Command, ...] = (
+_ROWS: tuple[Command, ...] = (
     *in_group(
         MOVE,
         row("up", "up k", "Up", "Move up one row", (EVERYWHERE,)),
@@ -82,6 +89,14 @@ COMMANDS: tuple[Command, ...] = (
             "Open",
             "Open the project, session or entry",
             (PROJECTS, SESSIONS, PREVIEW, TREE),
+            needs_rows,
+        ),
+        row(
+            "browse",
+            "b",
+            "Browse",
+            "Open the session's tree; in the tree, read the entry",
+            (SESSIONS, PREVIEW, TREE, RESULTS, CHECKPOINTS),
             needs_rows,
         ),
         row("back", "escape", "Back", "Clear the filter, or go back", (LIST, SESSION)),
@@ -285,6 +300,27 @@ COMMANDS: tuple[Command, ...] = (
         row("theme", "f2", "Theme", "Switch colours: dark, light, high contrast, terminal", (EVERYWHERE,)),
         row("quit", "q ctrl+q ctrl+c", "Quit", "Leave sessionbrowse", (EVERYWHERE,)),
     ),
+)
+
+_IN_AGENT = {
+    "rename": agent_names_it,
+    "label": agent_labels_it,
+    "fork": agent_forks_it,
+    **dict.fromkeys(("checkout", "resume", "resume_as", "resume_there"), agent_goes_there),
+    **dict.fromkeys(("pin", "demo"), changes_are_off),
+    **dict.fromkeys(("select", "select_up", "select_down", "select_range", "select_all"), None),
+    **dict.fromkeys(("accept", "cancel", "stop"), None),
+}
+"""Why commands are off while an agent lends its terminal; None for commands that change nothing.
+
+A command of the group of changes that is not named here is off.
+"""
+
+COMMANDS = tuple(
+    [
+        replace(each, off_in_agent=_IN_AGENT.get(each.id, changes_are_off if each.group == CHANGE else None))
+        for each in _ROWS
+    ]
 )
 """Every command, by group, in the order of the help screen."""
 

@@ -15,6 +15,7 @@ from sessionbrowse.services.background.monitor_messages import MonitorDisk
 
 if TYPE_CHECKING:
     from sessionbrowse.services.transaction.change_context import ChangeContext
+    from sessionbrowse.tui.data.picking import Caller, Picking
     from sessionbrowse.tui.data.source import Source
 
 
@@ -34,8 +35,8 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
 
     `roots` and `agents` are those of the command line; `environ`, `home`, `here` (the directory it was started in)
     and `now_ms` are parameters so that tests need no patching. `source` replaces the disk. `demo` is the directory of
-    the demo's made-up sessions. `context` replaces the change context that is made from `environ`. `pick` is called
-    with the path of the session that the user chooses; then the browser ends.
+    the demo's made-up sessions. `context` replaces the change context that is made from `environ`. `pick` is the task
+    of `sessionbrowse pick`.
     """
 
     roots: Sequence[str] = ()
@@ -49,13 +50,18 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
     context: ChangeContext | None = None
     demo: str | None = None
     problems: Sequence[str] = ()
-    pick: Callable[[str], None] | None = None
+    pick: Picking | None = None
 
     @property
     def cache(self) -> Path:
         """The directory of the index."""
         # The index of the demo store is removed with the store.
         return cache_dir(self.environ, Path(self.home)) if self.demo is None else Path(self.demo) / "cache"
+
+    @property
+    def caller(self) -> Caller | None:
+        """The agent session that lends its terminal; None unless `pick` was called from an agent."""
+        return self.pick.caller if self.pick is not None else None
 
     @property
     def restores(self) -> bool:

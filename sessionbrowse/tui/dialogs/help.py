@@ -10,7 +10,7 @@ from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.dialogs.text_window import TextWindow
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, line_width, pad
-from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.shell.command_screen import CommandScreen, state_for_commands
 
 KEY_CELLS = 20
 
@@ -30,7 +30,7 @@ class HelpScreen(TextWindow):
 
 def do_help(screen: CommandScreen[Any]) -> None:
     """Open the help screen, which lists the keys that work on the current screen."""
-    screen.browser.push_screen(HelpScreen(screen.active_contexts(), screen.command_context()))
+    screen.browser.push_screen(HelpScreen(screen.active_contexts(), state_for_commands(screen)))
 
 
 def help_parts(keys: Keys, contexts: tuple[str, ...], context: CommandContext) -> list[Part]:

@@ -13,7 +13,7 @@ from sessionbrowse.model.listing.picker import fuzzy
 from sessionbrowse.tui.commands.command import MOVE, Command, CommandContext
 from sessionbrowse.tui.commands.contexts import OVERLAY
 from sessionbrowse.tui.paint.spans import Line, sides
-from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.shell.command_screen import CommandScreen, state_for_commands
 from sessionbrowse.tui.widgets.filter_input import FilterInput
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
 
@@ -102,7 +102,7 @@ def do_palette(screen: CommandScreen[Any]) -> None:
         if command_id is not None:
             screen.give(browser.keys.by_id[command_id])
 
-    browser.push_screen(PaletteScreen(commands, screen.command_context()), chosen)
+    browser.push_screen(PaletteScreen(commands, state_for_commands(screen)), chosen)
 
 
 def _score(words: list[str], command: Command) -> float | None:

@@ -13,6 +13,12 @@ def do_open(screen: BrowseScreen) -> None:
         screen.browser.show_session(screen.subject)
 
 
+def do_browse(screen: BrowseScreen) -> None:
+    """Open the tree of the session under the cursor, also where the key for opening chooses it."""
+    if screen.subject is not None:
+        screen.browser.open_tree(screen.subject)
+
+
 def do_back(screen: BrowseScreen) -> None:
     """Go one step back: clear the selection, else clear the filter, else focus the pane on the left."""
     pane = screen.pane

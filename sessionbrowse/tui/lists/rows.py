@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -17,6 +18,9 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.data.library import ProjectRow, SessionRow
 from sessionbrowse.tui.paint.spans import Line, cut_left, fit, line_width, right_aligned, sides
 from sessionbrowse.tui.paint.words import agent_span, folder_name, one_line
+
+if TYPE_CHECKING:
+    from sessionbrowse.tui.data.picking import Caller
 
 _DATE_CELLS: dict[str, int] = {"age": 5, "date": 13, "iso": 21}
 
@@ -34,6 +38,7 @@ class ListStyle(Struct, frozen=True, kw_only=True):
     dates: DateStyle = "age"
     in_use: frozenset[str] = frozenset()
     fields: Collection[RowField] = ROW_FIELDS
+    caller: Caller | None = None
 
 
 def directory_state(directories: Sequence[str], exists: Mapping[str, bool | None], moved: Mapping[str, str]) -> str:
@@ -105,6 +110,8 @@ def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
     if row.pinned:
         prefix.append(("★ ", "accent"))
     badges = session_badges(summary)
+    if style.caller is not None and style.caller.has_open(summary.path):
+        badges.insert(0, (" ← this one", "accent"))
     if row.family:
         badges.append((f" {'⊟' if row.is_open else '⊞'}{row.family}", "branch"))
     room = width - line_width(right) - line_width(prefix) - line_width(badges) - 1

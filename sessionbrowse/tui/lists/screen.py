@@ -304,6 +304,7 @@ class BrowseScreen(PanedScreen):
             dates=settings.date_style,
             in_use=self.updates.in_use,
             fields=settings.row_fields,
+            caller=browser.options.caller,
         )
         return session_row(self._sessions[index], width, style)
 

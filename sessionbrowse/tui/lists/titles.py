@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from textual.content import Content
 
+from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.lists.rows import progress_bar
 from sessionbrowse.tui.lists.state import ListState
-from sessionbrowse.tui.paint.spans import Line, line_width
+from sessionbrowse.tui.paint.spans import Line, cut_left, line_width
 from sessionbrowse.tui.paint.words import CRUMB, folder_name, one_line, plural
+
+if TYPE_CHECKING:
+    from sessionbrowse.tui.commands.keymap import Keys
+    from sessionbrowse.tui.data.options import BrowseOptions
 
 LEAST_PLACE = 18
 """Minimum width in cells of the path in the top bar."""
@@ -81,6 +87,20 @@ def path_line(folder: str | None, home: str) -> Line:
     """Return the path in the top bar, which names the chosen folder."""
     line: Line = [("sessionbrowse", "title")]
     return line if folder is None else [*line, *CRUMB, (folder_title(folder, home), "dim")]
+
+
+def scope_note(options: BrowseOptions, keys: Keys, home: str) -> Line:
+    """Return the note in the top bar: the task of `pick`, and the roots and agents to which the browser is limited."""
+    note: Line = []
+    if options.pick is not None:
+        wanted = "an entry" if options.pick.needs_entry else "a session"
+        note.append((f"  {keys.key_of('open')} chooses {wanted}", "accent"))
+    if options.agents:
+        note.append((f"  {' '.join(options.agents)} only", "accent"))
+    if options.roots:
+        one = cut_left(clean(shorten_home(options.roots[0], home)), 32)
+        note.append((f"  in {one}" if len(options.roots) == 1 else f"  in {len(options.roots)} places", "dim"))
+    return note
 
 
 def facts_line(sessions: int, folders: int, under_way: ScanProgress | None, failure: str | None, width: int) -> Line:

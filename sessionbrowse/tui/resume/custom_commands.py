@@ -19,6 +19,7 @@ from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.command import CUSTOM, CUSTOM_ID, Command, CommandContext, Reason
 from sessionbrowse.tui.commands.contexts import LIST, SESSION
+from sessionbrowse.tui.commands.reasons import changes_are_off
 from sessionbrowse.tui.data.jobs import Job, Lane, Outcome
 from sessionbrowse.tui.resume.resume import reload
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -38,6 +39,7 @@ def custom_rows(commands: Sequence[CustomCommand]) -> tuple[Command, ...]:
                 where=_WHERE[command.where],
                 group=CUSTOM,
                 reason=_reason(command),
+                off_in_agent=changes_are_off,
             )
             for number, command in enumerate(commands)
         ]

@@ -273,6 +273,12 @@ class ResultsScreen(CommandScreen[None]):
         if found is not None:
             self.browser.show_session(found.summary, found.index, found.entry_id, self.query_text)
 
+    def do_browse(self) -> None:
+        """Open the session's tree at the entry, also where the key for going there chooses it."""
+        found = self.found_entry
+        if found is not None:
+            self.browser.open_tree(found.summary, found.index, found.entry_id, self.query_text)
+
     def do_leave_found(self) -> None:
         """Go back to the previous screen."""
         self.app.pop_screen()

@@ -23,6 +23,7 @@ from sessionbrowse.tui.paint.words import one_line, plural
 from sessionbrowse.tui.search.examples import EXAMPLES, example_row
 from sessionbrowse.tui.search.hit_rows import hit_row
 from sessionbrowse.tui.search.results_screen import FoundEntry, ResultsScreen
+from sessionbrowse.tui.shell.command_screen import MOUNT_SECONDS
 from sessionbrowse.tui.widgets.bars import Bar
 from sessionbrowse.tui.widgets.row_list import RowState
 
@@ -130,6 +131,11 @@ class SearchScreen(ResultsScreen):
         """Search for a query that was typed on another screen."""
         self.line.set_text(text)
         self.text_changed(text)
+
+    async def search_when_mounted(self, text: str) -> None:
+        """Search for a query, also on a screen that was pushed just now."""
+        await self.wait_until_mounted(MOUNT_SECONDS)
+        self.search_for(text)
 
     def _find(self) -> None:
         client = self.browser.search_client

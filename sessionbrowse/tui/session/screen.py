@@ -248,6 +248,15 @@ class SessionScreen(PanedScreen):
     # -- commands -----------------------------------------------------------------------------------------------
 
     def do_open(self) -> None:
+        """Focus the pane of the entry beside the tree; in `sessionbrowse pick`, choose the entry."""
+        if self.browser.options.pick is None:
+            self.do_browse()
+        elif self.entry_id is not None:
+            self.browser.show_session(self.summary, self.index, self.entry_id)
+        else:
+            self.browser.say("This entry has no id, so it cannot be chosen.", "warning")
+
+    def do_browse(self) -> None:
         """Focus the pane of the entry beside the tree."""
         self.set_focus(self.entry_pane.text)
 

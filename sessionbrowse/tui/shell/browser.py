@@ -161,6 +161,11 @@ class Browser(Protocol):
     ) -> None:
         """Open a session's tree at an entry; `searched` is the query that found the entry."""
 
+    def open_tree(
+        self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
+    ) -> None:
+        """Open a session's tree at an entry, also where `show_session` would end with the session as the result."""
+
     def show_search(self, text: str = "") -> None:
         """Show the screen of the search over all sessions."""
 

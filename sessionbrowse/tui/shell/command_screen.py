@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
+from msgspec.structs import replace
 from textual import events, on
 from textual.app import App
 from textual.message import Message
@@ -220,7 +221,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     def give(self, command: Command) -> None:
         """Run a command, or show the reason why it is unavailable."""
-        reason = command.unavailable(self.command_context())
+        reason = command.unavailable(state_for_commands(self))
         if reason is not None:
             self.browser.say(reason, "warning")
             return
@@ -279,9 +280,11 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         bars = self.query(KeyBar)
         if not bars:
             return
-        context = self.command_context()
+        context = state_for_commands(self)
         contexts = (self.TYPING_CONTEXT,) if self.typing else self.active_contexts()
         shown = [command for command in self.browser.keys.at(contexts) if command.id in FOOTER]
+        if context.caller is not None:
+            shown = [command for command in shown if command.off_in_agent is None]
         shown.sort(key=lambda command: FOOTER.index(command.id))
         bars.first().show(
             [
@@ -348,6 +351,15 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         """Cancel the screen's background work."""
         for lane in self._lanes.values():
             lane.cancel()
+
+
+def state_for_commands(screen: CommandScreen[Any]) -> CommandContext:
+    """Return a screen's state, and the agent that lends its terminal, if one does."""
+    context, caller = screen.command_context(), screen.browser.options.caller
+    if caller is None:
+        return context
+    subject = screen.subject
+    return replace(context, caller=caller.agent, is_callers=subject is not None and caller.has_open(subject.path))
 
 
 def _typing_command(screen: CommandScreen[Any], key: str) -> Command | None:

@@ -14,6 +14,8 @@ class ViewMemory:
     def __init__(self, options: BrowseOptions) -> None:
         self._settings = options.settings
         self._is_on = options.restores
+        self._pick = options.pick
+        self._here = options.here
         self._state = str(options.state)
         self._scope = scope_key(options.roots, options.agents)
         self._lists: ListView | None = None
@@ -43,6 +45,11 @@ class ViewMemory:
             by_repository=settings.projects_by == "repository",
             all_open=not settings.fold_families,
         )
+        pick = self._pick
+        if pick is not None:
+            return replace(
+                view, filter="" if pick.needs_entry else pick.query, folder=self._here if pick.here else None
+            )
         if left is None:
             return view
         return replace(

@@ -1,0 +1,131 @@
+"""The command `pick`, which lets a person choose a session or an entry for another program.
+
+Exit status: 0 chosen, 1 left without choosing, 3 could not (one line on stderr).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from sessionbrowse.agents.file_marks import marks_of_head
+from sessionbrowse.cli import output
+from sessionbrowse.cli.commands.interface import leave, open_interface
+from sessionbrowse.cli.own_terminal import own_terminal
+from sessionbrowse.cli.parser import AddCommand, scope_of
+from sessionbrowse.config import load_settings
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.format.json_value import BadJson, loads
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.search.entry_text import message_text
+from sessionbrowse.services.list.locate import Located, locate
+from sessionbrowse.store.find.agent_of_path import agent_of_path
+from sessionbrowse.store.read.content import closing, head_of, open_regular
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.read.summarise import summarise_path
+from sessionbrowse.tui.data.picking import Caller, Picking
+
+CHOSEN, FAILED = 0, 3
+
+
+def run_pick(arguments: argparse.Namespace) -> int:
+    """Run `pick`: show the interface on the terminal, then print what the user chose on stdout."""
+    chosen: list[tuple[Summary, str | None]] = []
+    try:
+        task = Picking(
+            choose=lambda summary, entry_id: chosen.append((summary, entry_id)),
+            session=_summary(locate(arguments.session, scope_of(arguments))) if arguments.session is not None else None,
+            query=arguments.query,
+            here=arguments.here,
+            needs_entry=arguments.entry,
+            caller=_caller(arguments),
+        )
+        with own_terminal() as is_there:
+            status = _open(arguments, task) if is_there else None
+    except (SessionBrowseError, OSError) as error:
+        output.note(error.sentence if isinstance(error, SessionBrowseError) else f"{error.strerror or error}.")
+        return FAILED
+    if status is None:
+        output.note("There is no terminal to choose a session in.")
+        return FAILED
+    for summary, entry_id in chosen:
+        if arguments.json:
+            output.print_json(choice_document(summary, entry_id))
+        else:
+            sys.stdout.buffer.write(os.fsencode(summary.path) + b"\n")
+    leave(CHOSEN if chosen else status)
+
+
+def _open(arguments: argparse.Namespace, task: Picking) -> int:
+    loaded = load_settings()
+    roots, agents = arguments.roots or [], arguments.agents or []
+    return open_interface(roots, agents, loaded.settings, loaded.problems, pick=task)
+
+
+def choice_document(summary: Summary, entry_id: str | None) -> dict[str, Any]:
+    """Return the JSON document of a choice; `text` is the text of a chosen message of the user, else None."""
+    return {
+        "path": summary.path,
+        "id": summary.id,
+        "agent": summary.agent,
+        "cwd": summary.cwd,
+        "entry_id": entry_id,
+        "text": _user_text(summary, entry_id) if entry_id is not None else None,
+    }
+
+
+def _user_text(summary: Summary, entry_id: str) -> str | None:
+    try:
+        session = open_session(summary.path, summary.agent)
+        index = session.index_by_id.get(entry_id)
+        value = loads(session.raw(index)) if index is not None else None
+    except (SessionBrowseError, BadJson):
+        # The file changed or went since the choice.
+        return None
+    message = value.get("message") if isinstance(value, dict) else None
+    return message_text(value) if isinstance(message, dict) and message.get("role") == "user" else None
+
+
+def _summary(located: Located) -> Summary:
+    found = summarise_path(located.path, lambda marks: located.agent)
+    return found or Summary(path=located.path, agent=located.agent)
+
+
+def _caller(arguments: argparse.Namespace) -> Caller | None:
+    """Return the session that the calling agent has open; its file may not exist yet."""
+    if arguments.open_session is None:
+        return None
+    path = os.path.abspath(arguments.open_session)
+    marks = None
+    try:
+        descriptor = open_regular(path)
+    except SessionBrowseError:
+        pass
+    else:
+        with closing(descriptor):
+            marks = marks_of_head(head_of(descriptor))
+    return Caller(agent_of_path(path, marks, arguments.agents or ()), path, arguments.open_leaf)
+
+
+COMMANDS = {"pick": run_pick}
+
+
+def add_arguments(add: AddCommand) -> None:
+    """Add the command, with its arguments."""
+    if pick := add(
+        "pick",
+        "The terminal interface, to choose a session: Enter prints its path. Exit status 0: chosen, 1: left without "
+        "choosing, 3: could not.",
+    ):
+        pick.add_argument("--session", metavar="REF", help="open the tree of this session first")
+        pick.add_argument("--query", default="", metavar="QUERY", help="filter the sessions; with --entry, search all")
+        pick.add_argument("--here", action="store_true", help="begin with the sessions of the current directory")
+        pick.add_argument("--entry", action="store_true", help="an entry must be chosen; begins with the search")
+        pick.add_argument(
+            "--open-session",
+            metavar="FILE",
+            help="the calling agent has this session open: mark it, and turn off changes and resuming",
+        )
+        pick.add_argument("--open-leaf", metavar="ID", help="the entry at which that agent stands")
