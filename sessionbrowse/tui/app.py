@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
 
 YOUNG_OBJECTS = 20_000
-"""Number of new objects that starts the garbage collector. One frame makes fewer; a run on so many is short."""
+"""Number of new objects that starts the garbage collector. One frame makes fewer, and collecting so many is quick."""
 TERMINAL_CHECK_S = 2.0
 """Seconds between two checks that the terminal still exists."""
 OTHER_STYLES = Path(__file__).with_name("screens.tcss")

@@ -335,7 +335,7 @@ class SummaryBuilder:
 def milliseconds_of(nanoseconds: int, *, cut: bool) -> int:
     """Return a file time in milliseconds as JavaScript's `Stats.mtime`: rounded by Node, `cut` off by omp's Bun."""
     if cut:
-        # Bun's number of milliseconds is a double, in which the last microsecond of a millisecond is the next one.
+        # Bun adds milliseconds as a double, whose rounding lifts the last microsecond of a millisecond to the next one.
         return int(nanoseconds // 1_000_000_000 * 1000 + nanoseconds % 1_000_000_000 / 1e6)
     return (nanoseconds + 500_000) // 1_000_000
 

@@ -20,7 +20,7 @@ _FIRST_BYTES = 1024 * 1024
 
 
 def explained(summaries: Sequence[Summary], around: Surroundings) -> list[Summary]:
-    """Add to the problem of a file without a header where the session is whose lines it has."""
+    """Complete the problems of files without a header: name the session to which their lines belong."""
     return [_explained(one, around) if one.id is None and one.problem and one.bytes else one for one in summaries]
 
 

@@ -80,7 +80,7 @@ class Asker(Generic[T]):
             try:
                 threading.Thread(target=self._work, name="sessionbrowse-ask", daemon=True).start()
             except RuntimeError:
-                # The system is short of threads: without any other, this one answers, without a time limit.
+                # The system starts no more threads: without any other, this one answers itself, without a time limit.
                 if self._threads > 1:
                     self._threads -= 1
                     return

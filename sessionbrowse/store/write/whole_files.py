@@ -68,7 +68,7 @@ def rewrite_file(
     except OSError as error:
         if old is None:
             remove(temporary)
-            raise WriteFailed(f"{file.name} could not be replaced ({error.strerror}); it is as it was.") from error
+            raise WriteFailed(f"{file.name} could not be replaced ({error.strerror}); it was not changed.") from error
         keep(old)
         raise WriteFailed(f"{file.name} has the change, but the disk did not confirm it ({error.strerror}).") from error
     if not let_go.let_go(old, descriptor=file.descriptor):

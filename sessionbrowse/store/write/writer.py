@@ -127,7 +127,7 @@ def append_line(
 
     Raises:
         RefusedWrite: the file was replaced or shortened since it was read, or its last record has no id.
-        WriteFailed: the disk did not take the whole line; everything before it is as it was.
+        WriteFailed: the disk did not take the whole line; everything before it is unchanged.
     """
     with locked(file.path, under_lock), _open_same(file, os.O_WRONLY | os.O_APPEND) as writing:
         alone = True
@@ -180,7 +180,7 @@ def _write_line(file: OpenedFile, writing: int, line: bytes) -> os.stat_result:
     try:
         written = os.write(writing, content)
     except OSError as error:
-        raise WriteFailed(f"{file.name} could not be written ({error.strerror}); it is as it was.") from error
+        raise WriteFailed(f"{file.name} could not be written ({error.strerror}); it was not changed.") from error
     if written < len(content):
         _close_short_line(file, writing, written, len(content))
     status = os.fstat(writing)
@@ -320,7 +320,7 @@ def _write_at_start(writing: int, content: bytes) -> None:
 def _after_failed_slot(file: OpenedFile, writing: int, old: bytes, error: OSError) -> str:
     with suppress(OSError):
         if os.pread(writing, SLOT_BYTES, 0) == old:
-            return f"{file.name} could not be written ({error.strerror}); it is as it was."
+            return f"{file.name} could not be written ({error.strerror}); it was not changed."
         _write_at_start(writing, old)
         return f"{file.name} could not be written ({error.strerror}); its title is the old one again."
     return (
@@ -338,7 +338,7 @@ def _open_same(file: OpenedFile, flags: int) -> Iterator[int]:
     try:
         descriptor = os.open(file.path, flags | FLAGS)
     except OSError as error:
-        raise WriteFailed(f"{file.name} cannot be written ({error.strerror}); it is as it was.") from error
+        raise WriteFailed(f"{file.name} cannot be written ({error.strerror}); it was not changed.") from error
     with closing(descriptor):
         if not os.path.samestat(os.fstat(descriptor), os.fstat(file.descriptor)):
             raise ChangedMeanwhile(f"{file.name} was replaced while it was read; nothing was changed. Try again.")
@@ -354,7 +354,7 @@ def locked(path: str, is_wanted: bool) -> Iterator[None]:
                 stack.enter_context(publish_lock(path))
         except OSError as error:
             raise WriteFailed(
-                f"{shown_name(path)} cannot be locked for omp ({error.strerror}); it is as it was."
+                f"{shown_name(path)} cannot be locked for omp ({error.strerror}); it was not changed."
             ) from error
         yield
 

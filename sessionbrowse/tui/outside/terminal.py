@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def terminal_is_gone() -> bool:
     """True if the terminal was closed.
 
-    The signal SIGHUP may not report this. Textual's input thread would then read from the closed terminal for ever.
+    The signal SIGHUP does not always arrive, and Textual's input thread reads from a closed terminal for ever.
     """
     if not hasattr(select, "poll"):
         return False

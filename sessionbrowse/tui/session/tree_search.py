@@ -22,7 +22,7 @@ MORE_SECONDS = 0.15
 FRAME_SECONDS = 0.03
 """Pause of the search while its hits are painted: two threads would slow each other down."""
 FIRST_ENTRIES, PART_ENTRIES = 25, 100
-"""Entries in the first range to search above and below the cursor, and in the largest: later ranges are longer."""
+"""Number of entries in the first range that is searched above and below the cursor, and in the largest; ranges grow."""
 
 
 def make_rows(
