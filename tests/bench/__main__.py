@@ -14,6 +14,7 @@ from tests.bench.generate import NoSpace, bench_dir
 from tests.bench.measure import Failed
 from tests.bench.peers import Missing, find_peers
 from tests.bench.report import machine, shown, write_results
+from tests.bench.search_quality import rows as search_rows
 from tests.support.terminal import TimedOut
 
 RESULTS = Path(__file__).resolve().with_name("RESULTS.md")
@@ -34,6 +35,8 @@ ROWS: dict[str, Callable[[Bench], list[Line]]] = {
     "latency": rows_latency.row_latency,
     "growth": rows_command_line.row_growth,
     "search-commands": rows_command_line.row_search_commands,
+    "search-quality": search_rows.row_search_quality,
+    "search-time": search_rows.row_search_time,
 }
 
 

@@ -1,0 +1,50 @@
+"""The questions and the sessions written for them, as they stand in `questions.toml` and `written.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+HERE = Path(__file__).resolve().parent
+SOURCES = ("corpus", "demo", "written")
+
+
+class Question(Struct, frozen=True, forbid_unknown_fields=True):
+    """A question and its answers. `right` and `entries` are references whose form depends on the source."""
+
+    ask: str
+    wants: str
+    right: tuple[str, ...]
+    entries: tuple[str | int, ...]
+    source: str = ""
+
+
+class Written(Struct, frozen=True, forbid_unknown_fields=True):
+    """A session that the bench writes. `pad` is the number of bytes of other talk and output around its turns."""
+
+    key: str
+    project: str
+    days: float
+    turns: tuple[tuple[str | int, ...], ...]
+    pad: int = 0
+    fork_of: str = ""
+    at: int = 0
+
+
+def questions() -> list[Question]:
+    """Return all questions in the order of the file."""
+    tables = tomllib.loads((HERE / "questions.toml").read_text())
+    return [
+        msgspec.structs.replace(msgspec.convert(row, Question), source=source)
+        for source in SOURCES
+        for row in tables[source]
+    ]
+
+
+def written_sessions() -> list[Written]:
+    """Return the sessions of `written.toml`; a fork stands after its source."""
+    tables = tomllib.loads((HERE / "written.toml").read_text())
+    return msgspec.convert(tables["session"], list[Written])
