@@ -341,6 +341,9 @@ def _foreign(path: Path) -> str | None:
 
     SQLite might otherwise write to a foreign database.
     """
+    beside = [path.with_name(path.name + suffix) for suffix in _BESIDE]
+    if not all(os.access(each, os.R_OK) for each in (path, *beside) if each.exists()):
+        return "may not be read"
     with open(path, "rb") as file:
         head = file.read(_HEAD_BYTES)
     if head and not head.startswith(_MAGIC):

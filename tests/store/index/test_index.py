@@ -336,6 +336,22 @@ def test_an_index_that_cannot_be_used_is_built_anew_and_said_once(
     assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == summaries_from_files(tmp_path / "store")
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+def test_an_index_that_may_not_be_read_is_built_anew(suffix: str, tmp_path: Path) -> None:
+    small_store(tmp_path / "store")
+    indexed_summaries(tmp_path / "store", tmp_path / "cache")
+    path = tmp_path / "cache" / (INDEX_FILE + suffix)
+    path.touch()
+    path.chmod(0)
+    said: list[str] = []
+    index = open_index(tmp_path / "cache", said.append)
+    assert index is not None
+    index.close()
+    assert [sentence.rpartition(" may ")[2] for sentence in said] == ["not be read; it is built anew."]
+    assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == summaries_from_files(tmp_path / "store")
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_cache_directory_that_is_read_only_means_no_index_and_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir(mode=0o500)
@@ -796,7 +812,7 @@ def test_a_sound_index_in_a_directory_without_write_permission_is_used(
     small_store(tmp_path / "store")
     expected = indexed_summaries(tmp_path / "store", tmp_path / "cache")
     # The superuser may write everywhere, so the answer of `os.access` is replaced.
-    monkeypatch.setattr("sessionbrowse.store.index.schema.os.access", lambda path, mode: False)
+    monkeypatch.setattr("sessionbrowse.store.index.schema.os.access", lambda path, mode: mode != os.W_OK)
     before = sorted(os.listdir(tmp_path / "cache"))
     opened = open_files(monkeypatch)
     index = open_index(tmp_path / "cache", pytest.fail)
