@@ -134,7 +134,12 @@ class CompatScrollView(ScrollView):
 
 
 class CompatApp(App[int], inherit_bindings=False):
-    """An app that can remove some of its toasts."""
+    """An app that can remove some of its toasts, and that can be left while it makes a screen."""
+
+    def _handle_exception(self, error: Exception) -> None:
+        """End the app with a traceback, unless it ends already: a screen that is half made lacks widgets then."""
+        if not self._exit:
+            super()._handle_exception(error)
 
     def remove_notifications(self, is_meant: Callable[[Notification], bool]) -> None:
         """Remove every notification for which `is_meant` is True; its toast disappears when the next toast is shown."""
@@ -168,6 +173,7 @@ def terminal_driver() -> type[Driver] | None:
             self._browser = app
             self._is_taken = False
             self._modes_before: list[Any] | None = None
+            self._event_loop: asyncio.AbstractEventLoop | None = None
             ENDING.before_end(self._give_back)
             if self._file is not None:
                 self._file = cast(Any, TerminalFile(self._file))
@@ -183,6 +189,7 @@ def terminal_driver() -> type[Driver] | None:
 
         def start_application_mode(self) -> None:
             """Switch to the full screen, and keep the terminal's modes to restore them after SIGSTOP and SIGCONT."""
+            self._event_loop = asyncio.get_running_loop()
             if not self._is_taken:
                 self._is_taken = True
                 with suppress(termios.error):
@@ -207,9 +214,27 @@ def terminal_driver() -> type[Driver] | None:
             if self._modes_before is not None:
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes_before)
 
+        # A handler may interrupt this thread while it holds the lock of the queue of output, so both handlers below
+        # leave the work to the event loop.
+
+        def _sigtstp_application(self, *_: object) -> None:
+            if self._auto_restart:
+                self._do_soon(super()._sigtstp_application)
+            else:
+                super()._sigtstp_application()
+
         def _sigcont_application(self, *_: object) -> None:
-            if not self._auto_restart:
-                return
+            if self._auto_restart:
+                self._do_soon(self._go_on)
+
+        def _do_soon(self, work: Callable[[], object]) -> None:
+            # The event loop may have ended already.
+            with suppress(RuntimeError):
+                if self._event_loop is not None:
+                    self._event_loop.call_soon_threadsafe(work)
+
+        def _go_on(self) -> None:
+            """Take the terminal again after SIGCONT."""
             if self._key_thread is None or not self._key_thread.is_alive():
                 super()._sigcont_application()
             else:
