@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -14,10 +14,11 @@ QUARTER_MS = 15 * 60 * 1000
 Key = tuple[int | None, str, str, int]
 """The key of a sum: quarter of an hour since 1970 (None without a time), provider, model, part."""
 
-REQUESTS, INPUT, OUTPUT, CACHE_READ, CACHE_WRITE, REASONING, COST, UNPRICED = range(8)
+REQUESTS, INPUT, OUTPUT, CACHE_READ, CACHE_WRITE, REASONING, COST, UNPRICED, UNRECORDED = range(9)
 """The positions in `Amounts`."""
 Amounts = list[int]
-"""Eight sums: requests, four kinds of tokens, reasoning tokens, 10^-12 dollars, requests without a price."""
+"""Nine sums: requests, four kinds of tokens, reasoning tokens, 10^-12 dollars, requests without a price, and
+compactions without usage, which are no requests."""
 
 
 class FileSums(Struct, array_like=True):
@@ -28,7 +29,6 @@ class FileSums(Struct, array_like=True):
     """
 
     cells: list[tuple[int | None, str, str, int, Amounts]]
-    unrecorded: int = 0
     first: float | None = None
     last: float | None = None
     is_special: bool = False
@@ -37,8 +37,10 @@ class FileSums(Struct, array_like=True):
 
 def amounts_of(request: Request, amount: int | None = None) -> Amounts:
     """Return the sums of one request; `amount` replaces its own."""
+    if not request.is_paid:
+        return [*nothing()[:UNRECORDED], 1]
     cost = request.amount if amount is None else amount
-    return [1, *request.counts, request.reasoning, max(cost, 0), int(cost == NOT_PRICED)]
+    return [1, *request.counts, request.reasoning, max(cost, 0), int(cost == NOT_PRICED), 0]
 
 
 def add(into: Amounts, other: Sequence[int]) -> None:
@@ -49,7 +51,7 @@ def add(into: Amounts, other: Sequence[int]) -> None:
 
 def nothing() -> Amounts:
     """Return sums of no requests."""
-    return [0] * 8
+    return [0] * 9
 
 
 def tokens_of(amounts: Sequence[int]) -> int:
@@ -70,26 +72,16 @@ def quarter_of(time: float | None) -> int | None:
 def sums_of(usage: FileRequests) -> FileSums:
     """Return the sums of one file."""
     cells: dict[Key, Amounts] = {}
-    unrecorded = 0
     for request in usage.requests:
-        if request.is_paid:
-            provider, model = usage.sources[request.source]
-            key = (quarter_of(request.time), provider, model, request.part)
-            add(cells.setdefault(key, nothing()), amounts_of(request))
-        else:
-            unrecorded += 1
+        provider, model = usage.sources[request.source]
+        key = (quarter_of(request.time), provider, model, request.part)
+        add(cells.setdefault(key, nothing()), amounts_of(request))
     times = [request.time for request in usage.requests if request.time is not None]
     special = any(request.time is None or request.is_child_usage for request in usage.requests)
     return FileSums(
-        packed(cells.items()),
-        unrecorded,
+        [(*key, amounts) for key, amounts in cells.items()],
         min(times, default=None),
         max(times, default=None),
         special,
         usage.first_entry,
     )
-
-
-def packed(cells: Iterable[tuple[Key, Amounts]]) -> list[tuple[int | None, str, str, int, Amounts]]:
-    """Return sums as a list that can be stored."""
-    return [(*key, amounts) for key, amounts in cells]

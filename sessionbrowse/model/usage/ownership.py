@@ -1,0 +1,281 @@
+"""Decide for every request of many files whether it counts there: copies, children and doubtful ones do not.
+
+Forks, clones, merges and other programs copy requests; each counts in the file that owns it: the one with the oldest
+header, then the parent of another, then one that is neither archived nor nested, then by path.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from sessionbrowse.model.usage.request import (
+    ABANDONED,
+    KEPT,
+    SUBAGENTS,
+    FileRequests,
+    Request,
+)
+from sessionbrowse.model.usage.sums import FileSums
+
+OWN, COPY, UNDECIDED, ELSEWHERE = range(4)
+"""Decisions on a request: it counts here; it counts in another file; nobody can tell; the child's own file counts."""
+
+Decision: TypeAlias = tuple[int, int, int]
+"""A decision on one request, its part, and its amount, the largest of all copies."""
+
+_Place: TypeAlias = tuple[int, int]
+"""The place of a request: the numbers of its file, in the order of owners, and of the request in it."""
+
+
+class UsageFile(Struct, frozen=True, gc=False):
+    """A session file whose requests may count; `load` returns them.
+
+    `created` is the time in the header; `nested` means that the file lies in the folder of another session, as those of
+    subagents do.
+    """
+
+    path: str
+    sums: FileSums
+    identities: array[int]
+    load: Callable[[], FileRequests]
+    created: float | None = None
+    parent_path: str | None = None
+    archived: bool = False
+    nested: bool = False
+
+
+def decide(files: Sequence[UsageFile]) -> dict[str, list[Decision]]:
+    """Return, by path, the decisions on all requests of those files that have other than their own requests.
+
+    Of all remaining files every request counts, with its own part; in a nested file all are those of subagents.
+    """
+    return _Deciding(files).decisions()
+
+
+class _Deciding:
+    def __init__(self, files: Sequence[UsageFile]) -> None:
+        self._files = sorted(files, key=_owner_order(files))
+        self._shared = _shared(self._files)
+        self._by_path = {file.path: number for number, file in enumerate(self._files)}
+        self._loaded: dict[int, FileRequests] = {}
+        self._status: dict[int, list[int]] = {}
+        self._holders: dict[int, list[_Place]] = {}
+        self._subagents = {number for number, file in enumerate(self._files) if file.nested}
+        self._children_of = _children(self._files)
+
+    def decisions(self) -> dict[str, list[Decision]]:
+        """Return the decisions of all files that were looked into."""
+        for number in self._to_look_into():
+            self._look_into(number)
+        self._settle_children()
+        self._settle_timeless()
+        return {self._files[number].path: list(self._decided(number)) for number in sorted(self._loaded)}
+
+    def _to_look_into(self) -> list[int]:
+        """Return the files with shared or special requests, and the children of files with special ones."""
+        special = {number for number, file in enumerate(self._files) if file.sums.is_special}
+        looked_into = set(special)
+        for number in special:
+            requests = self._files[number].load().requests
+            if any(request.time is None for request in requests):
+                # Any other file may hold the same request with its time.
+                return list(range(len(self._files)))
+            if any(request.is_child_usage and request.child is None for request in requests):
+                looked_into.update(self._children(number))
+        if self._shared:
+            looked_into.update(
+                number for number, file in enumerate(self._files) if not self._shared.isdisjoint(file.identities)
+            )
+        return sorted(looked_into)
+
+    def _look_into(self, number: int) -> None:
+        usage = self._loaded[number] = self._files[number].load()
+        status = self._status[number] = []
+        for position, identity in enumerate(usage.identities):
+            # A request without a time is not known to be the same as another, even if their identities are equal.
+            is_shared = identity in self._shared and usage.requests[position].time is not None
+            holders: list[_Place] = self._holders.setdefault(identity, []) if is_shared else []
+            holders.append((number, position))
+            status.append(OWN if len(holders) == 1 else COPY)
+
+    def _decided(self, number: int) -> Iterator[Decision]:
+        usage = self._loaded[number]
+        for position, request in enumerate(usage.requests):
+            status = self._status[number][position]
+            part, amount = request.part, request.amount
+            if status == COPY:
+                yield status, part, amount
+                continue
+            if number in self._subagents:
+                part = SUBAGENTS
+            holders = self._holders.get(usage.identities[position], ())
+            if (number, position) in holders:
+                copies = [self._loaded[file].requests[at] for file, at in holders]
+                amount = max(copy.amount for copy in copies)
+                if part == ABANDONED and any(copy.part == KEPT for copy in copies):
+                    part = KEPT
+            yield status, part, amount
+
+    # ---- children ------------------------------------------------------------------------------------------------
+
+    def _settle_children(self) -> None:
+        """Count the usage of subagents in their own files if these are there, else on their parents' tool results."""
+        results = [
+            (number, position, request)
+            for number, usage in self._loaded.items()
+            for position, request in enumerate(usage.requests)
+            if request.is_child_usage and self._status[number][position] == OWN
+        ]
+        waiting = []
+        for number, position, request in results:
+            parents = self._holding(number, position)
+            if request.child is not None:
+                # omp's results name the file of each child.
+                named = [_folder_of(self._files[parent].path) + request.child + ".jsonl" for parent in parents]
+                if any(path in self._by_path for path in named):
+                    self._status[number][position] = ELSEWHERE
+            elif request.time is not None:
+                children = sorted({child for parent in parents for child in self._children(parent)})
+                within = {child: self._between(child, request) for child in children}
+                waiting.append((number, position, request, within))
+        # First the children whose own sum is equal, then those that are only equal together. A request of a child may
+        # stand in a copy of its file too, so the requests that are taken are known by their identities.
+        taken: set[int] = set()
+        for number, position, request, within in waiting:
+            for child, inside in within.items():
+                free = {identity: each for identity, each in inside.items() if identity not in taken}
+                if free and _sum(free.values()) == request.counts:
+                    taken.update(free)
+                    self._subagents.add(child)
+                    self._status[number][position] = ELSEWHERE
+                    break
+        for number, position, request, within in waiting:
+            free = {key: each for inside in within.values() for key, each in inside.items() if key not in taken}
+            if self._status[number][position] == OWN and free:
+                self._subagents.update(child for child, inside in within.items() if not free.keys().isdisjoint(inside))
+                is_equal = _sum(free.values()) == request.counts
+                self._status[number][position] = ELSEWHERE if is_equal else UNDECIDED
+                if is_equal:
+                    taken.update(free)
+
+    def _holding(self, number: int, position: int) -> list[int]:
+        """Return the files that hold a request."""
+        holders = self._holders.get(self._loaded[number].identities[position], [])
+        return [file for file, _ in holders] if (number, position) in holders else [number]
+
+    def _children(self, number: int) -> list[int]:
+        """Return the files in a session's folder, and those that name it as parent but share nothing with it."""
+        parent = self._files[number]
+        return [
+            child
+            for child in self._children_of.get(parent.path, ())
+            if self._files[child].parent_path != parent.path
+            or self._files[child].nested
+            or not _share(self._files[child], parent)
+        ]
+
+    def _between(self, child: int, result: Request) -> dict[int, Request]:
+        """Return the paid requests of a child between the call and the result of a tool, by identity."""
+        begin = result.began if result.began is not None else float("-inf")
+        usage = self._loaded[child]
+        return {
+            identity: request
+            for identity, request in zip(usage.identities, usage.requests, strict=True)
+            if request.time is not None and result.time is not None and begin <= request.time <= result.time
+            if request.is_paid and not request.is_child_usage
+        }
+
+    # ---- requests without a time -----------------------------------------------------------------------------------
+
+    def _settle_timeless(self) -> None:
+        """Let a request without a time and an equal one in another file count once: that of the owner."""
+        if not any(request.time is None for usage in self._loaded.values() for request in usage.requests):
+            return
+        equal: dict[tuple[object, ...], list[_Place]] = {}
+        for number, usage in self._loaded.items():
+            for position, request in enumerate(usage.requests):
+                if request.tokens and self._status[number][position] == OWN:
+                    equal.setdefault((usage.sources[request.source], request.counts), []).append((number, position))
+        for places in equal.values():
+            timeless = [place for place in places if self._request(place).time is None]
+            for place in timeless:
+                others = [other for other in places if other[0] != place[0] and self._status[other[0]][other[1]] == OWN]
+                if self._status[place[0]][place[1]] != OWN or not others:
+                    continue
+                doubtful = max(place, others[0])
+                self._status[doubtful[0]][doubtful[1]] = UNDECIDED
+
+    def _request(self, place: _Place) -> Request:
+        return self._loaded[place[0]].requests[place[1]]
+
+
+def _owner_order(files: Sequence[UsageFile]) -> Callable[[UsageFile], tuple[object, ...]]:
+    """Return the key by which the owner of a request comes first among the files that hold it."""
+    by_path = {file.path: file for file in files}
+    parents = {file.parent_path for file in files}
+
+    def depth(file: UsageFile) -> int:
+        """Return the number of parents that were created at the same time."""
+        passed = {file.path}
+        above = by_path.get(file.parent_path or "")
+        while above is not None and above.created == file.created and above.path not in passed:
+            passed.add(above.path)
+            above = by_path.get(above.parent_path or "")
+        return len(passed)
+
+    def key(file: UsageFile) -> tuple[object, ...]:
+        created = float("inf") if file.created is None else file.created
+        is_parent = file.path in parents
+        return created, depth(file), not is_parent, file.archived, file.nested, os.fsencode(file.path)
+
+    return key
+
+
+def _sum(requests: Iterable[Request]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*[request.counts for request in requests], strict=True)))
+
+
+def _shared(files: Iterable[UsageFile]) -> set[int]:
+    """Return the identities that stand in more than one file."""
+    seen: set[int] = set()
+    shared: set[int] = set()
+    for file in files:
+        own = set(file.identities)
+        if not seen.isdisjoint(own):
+            shared |= seen & own
+        seen |= own
+    return shared
+
+
+def _share(one: UsageFile, other: UsageFile) -> bool:
+    """Tell whether two files have an entry in common, as a session and its fork have."""
+    first = one.sums.first_entry
+    if first is not None and first == other.sums.first_entry:
+        return True
+    return not set(one.identities).isdisjoint(other.identities)
+
+
+def _children(files: Sequence[UsageFile]) -> dict[str, list[int]]:
+    """Return the files in each session's folder, and those that name it as their parent, by the session's path."""
+    folders = {_folder_of(file.path): file.path for file in files}
+    found: dict[str, list[int]] = {}
+    for number, file in enumerate(files):
+        above = {file.parent_path} if file.parent_path is not None else set()
+        if file.nested:
+            place = file.path.rpartition("/")[0]
+            while place:
+                above |= {folders[f"{place}/"]} if f"{place}/" in folders else set()
+                place = place.rpartition("/")[0]
+        for path in above - {file.path}:
+            found.setdefault(path, []).append(number)
+    return found
+
+
+def _folder_of(path: str) -> str:
+    """Return the folder of the sessions that belong to a session, with a slash at its end."""
+    return path.rpartition(".")[0] + "/"
