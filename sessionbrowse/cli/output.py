@@ -90,7 +90,7 @@ def print_sessions(summaries: Sequence[Summary], home: str) -> None:
         )
         for summary in summaries
     ]
-    _table(("agent", "age", "msgs", "cost", "directory", "session", "id"), rows, right=(1, 2, 3), stretch=5)
+    print_table(("agent", "age", "msgs", "cost", "directory", "session", "id"), rows, right=(1, 2, 3), stretch=5)
 
 
 def print_hits(hits: Sequence[Hit], home: str) -> None:
@@ -106,12 +106,12 @@ def print_hits(hits: Sequence[Hit], home: str) -> None:
         )
         for hit in hits
     ]
-    _table(("agent", "directory", "entry", "role", "branch", "text"), rows, right=(), stretch=5)
+    print_table(("agent", "directory", "entry", "role", "branch", "text"), rows, right=(), stretch=5)
 
 
 def print_keys(rows: Sequence[tuple[str, str, str]]) -> None:
     """Print one row for each command of the interface: id, keys, help."""
-    _table(("command", "keys", "does"), rows, right=(), stretch=2)
+    print_table(("command", "keys", "does"), rows, right=(), stretch=2)
 
 
 def print_projects(documents: Iterable[dict[str, Any]], home: str) -> None:
@@ -128,7 +128,7 @@ def print_projects(documents: Iterable[dict[str, Any]], home: str) -> None:
         )
         for document in documents
     ]
-    _table(("directory", "sessions", "named", "age", "agents", ""), rows, right=(1, 2, 3), stretch=0)
+    print_table(("directory", "sessions", "named", "age", "agents", ""), rows, right=(1, 2, 3), stretch=0)
 
 
 def print_show(document: dict[str, Any]) -> None:
@@ -230,7 +230,7 @@ def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:
         )
         for document in documents
     ]
-    _table(("label", "age", "state", "directory", "entry", "session and entry"), rows, right=(1,), stretch=4)
+    print_table(("label", "age", "state", "directory", "entry", "session and entry"), rows, right=(1,), stretch=4)
 
 
 def print_changes(changes: Iterable[tuple[str, int | None, str, str, str, str]]) -> None:
@@ -240,7 +240,7 @@ def print_changes(changes: Iterable[tuple[str, int | None, str, str, str, str]])
         (change_id, age(at, now), verb, clean(summary), agent, clean(path))
         for change_id, at, verb, summary, path, agent in changes
     ]
-    _table(("id", "age", "change", "what", "agent", "file"), rows, right=(1,), stretch=3)
+    print_table(("id", "age", "change", "what", "agent", "file"), rows, right=(1,), stretch=3)
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -249,7 +249,7 @@ def print_lines(lines: Iterable[str]) -> None:
         _print(line)
 
 
-def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, right: tuple[int, ...], stretch: int) -> None:
+def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, right: tuple[int, ...], stretch: int) -> None:
     """Print aligned columns; on a terminal one column is cut to the remaining width."""
     if not rows:
         note("nothing found")

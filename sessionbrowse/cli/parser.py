@@ -23,6 +23,7 @@ HOMES = {
     "list": "lists",
     "projects": "lists",
     "labels": "lists",
+    "stats": "stats",
     "search": "search",
     "show": "inspect",
     "tree": "inspect",

@@ -24,6 +24,7 @@ ROWS: dict[str, Callable[[Bench], list[Line]]] = {
     "index": rows_command_line.row_index,
     "index-tools": rows_command_line.row_index_tools,
     "rescan": rows_command_line.row_rescan,
+    "stats": rows_command_line.row_stats,
     "start": rows_browser.row_start,
     "search": rows_browser.row_search,
     "search-indexing": rows_browser.row_search_indexing,

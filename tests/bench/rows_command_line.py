@@ -180,6 +180,36 @@ def row_rescan(bench: Bench) -> list[Line]:
     ]
 
 
+def row_stats(bench: Bench) -> list[Line]:
+    """`stats --json` of 10,000 indexed sessions, nothing changed: at most 1.3 times `list --json --limit 50`."""
+    store = bench.store("large")
+    cache = bench.indexed(store)
+
+    def asked(*arguments: str) -> float:
+        return bench.ours(store, cache, *arguments).seconds
+
+    def ours() -> float:
+        return asked("stats", "--json")
+
+    ours()
+    what = f"`stats --json`, {store.spec.sessions:,} sessions unchanged"
+    file = store.files()[len(store.files()) // 2]
+    with appended(file, "session_info", {"name": "another"}):
+        changed = ours()
+    return [
+        against(
+            bench,
+            f"{what}; `list --json --limit 50`",
+            ours,
+            lambda: asked("list", "--json", "--limit", "50"),
+            unit=seconds,
+            at_most=1.3,
+            rounds=bench.rounds * 3,
+        ),
+        recorded("the same after one session changed", [changed], seconds),
+    ]
+
+
 def _notices_a_change(bench: Bench, store: Store, cache: Path) -> Line:
     """A rescan that does not ask every file would be fast too: change an old one and look."""
     file = store.files()[len(store.files()) // 2]

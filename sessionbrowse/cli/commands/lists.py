@@ -35,7 +35,7 @@ def run_list(arguments: argparse.Namespace) -> int:
     cwd = os.path.abspath(arguments.cwd) if arguments.cwd is not None else None
     filters = {"cwd": cwd, "named": arguments.named, "limit": arguments.limit}
     if query.strip():
-        summaries = _found_by_query(scope, query, arguments.sort or "relevance", filters)
+        summaries = found_by_query(scope, query, arguments.sort or "relevance", filters)
     else:
         with open_listing(
             scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True
@@ -147,7 +147,7 @@ def _iso(milliseconds: float | None) -> str | None:
     return iso_ms(milliseconds) if milliseconds is not None and is_time(milliseconds) else None
 
 
-def _found_by_query(scope: Scope, text: str, sort: str, filters: dict[str, Any]) -> list[Summary]:
+def found_by_query(scope: Scope, text: str, sort: str, filters: dict[str, Any]) -> list[Summary]:
     """Return the sessions that match a query; all their messages are searched."""
     from sessionbrowse.model.listing.picker import fields_of, parse_query, score
     from sessionbrowse.services.background.pattern_worker import PatternWorker

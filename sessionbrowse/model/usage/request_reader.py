@@ -12,6 +12,7 @@ from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.ordinary_line import OrdinaryCustom
 from sessionbrowse.model.session.parents import ROOT
 from sessionbrowse.model.session.stranded_messages import is_move
+from sessionbrowse.model.usage.identity import amount_of, identity_of, token_count
 from sessionbrowse.model.usage.request import (
     ABANDONED,
     ANSWER,
@@ -28,9 +29,6 @@ from sessionbrowse.model.usage.request import (
     USAGE,
     FileRequests,
     Request,
-    amount_of,
-    identity_of,
-    token_count,
 )
 from sessionbrowse.text import is_time, parse_time
 

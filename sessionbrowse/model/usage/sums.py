@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import add as plus
 
 from msgspec import Struct
 
@@ -24,8 +25,8 @@ compactions without usage, which are no requests."""
 class FileSums(Struct, array_like=True):
     """The sums of one file as if all its requests were its own, and facts that decide whether they can be used so.
 
-    `first` and `last` are the earliest and latest time in milliseconds. `is_special`: it has child usage or a request
-    without a time. `first_entry` is the id of the file's first entry.
+    `parts` are the sums by part alone. `first` and `last` are the earliest and latest time in milliseconds.
+    `is_special`: it has child usage or a request without a time. `first_entry` is the id of the file's first entry.
     """
 
     cells: list[tuple[int | None, str, str, int, Amounts]]
@@ -33,6 +34,7 @@ class FileSums(Struct, array_like=True):
     last: float | None = None
     is_special: bool = False
     first_entry: str | None = None
+    parts: list[tuple[int, Amounts]] = []
 
 
 def amounts_of(request: Request, amount: int | None = None) -> Amounts:
@@ -45,8 +47,7 @@ def amounts_of(request: Request, amount: int | None = None) -> Amounts:
 
 def add(into: Amounts, other: Sequence[int]) -> None:
     """Add sums to others."""
-    for position, value in enumerate(other):
-        into[position] += value
+    into[:] = map(plus, into, other)
 
 
 def nothing() -> Amounts:
@@ -76,6 +77,9 @@ def sums_of(usage: FileRequests) -> FileSums:
         provider, model = usage.sources[request.source]
         key = (quarter_of(request.time), provider, model, request.part)
         add(cells.setdefault(key, nothing()), amounts_of(request))
+    parts: dict[int, Amounts] = {}
+    for (_, _, _, part), amounts in cells.items():
+        add(parts.setdefault(part, nothing()), amounts)
     times = [request.time for request in usage.requests if request.time is not None]
     special = any(request.time is None or request.is_child_usage for request in usage.requests)
     return FileSums(
@@ -84,4 +88,5 @@ def sums_of(usage: FileRequests) -> FileSums:
         max(times, default=None),
         special,
         usage.first_entry,
+        list(parts.items()),
     )

@@ -12,4 +12,4 @@ CREATE TABLE usage (
 SETTLED_TABLES = """
 CREATE TABLE settled (name TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
 """
-"""Answers that take all files together, each with the digest of the files that it is about."""
+"""Answers that take all files together, all about the same versions of the files."""

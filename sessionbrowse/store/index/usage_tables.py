@@ -85,22 +85,3 @@ def read_sums(connection: sqlite3.Connection, files: Iterable[int]) -> Iterator[
                 yield file, found, _decode_sums(opened(sums))
             except (ValueError, TypeError) as error:
                 raise sqlite3.DatabaseError(f"sums are damaged: {error}") from error
-
-
-def read_settled(connection: sqlite3.Connection, name: str) -> bytes | None:
-    """Return a stored answer, None if there is none or it is damaged."""
-    row = connection.execute("SELECT packed FROM settled WHERE name = ?", (name,)).fetchone()
-    try:
-        return bytes(opened(row[0], name)) if row is not None else None
-    except (ValueError, TypeError):
-        return None
-
-
-def write_settled(connection: sqlite3.Connection, answers: Iterable[tuple[str, bytes]]) -> None:
-    """Store answers in place of all earlier ones; only the process that holds the index's lock may call it."""
-    connection.execute("BEGIN IMMEDIATE")
-    connection.execute("DELETE FROM settled")
-    connection.executemany(
-        "INSERT INTO settled VALUES (?, ?)", [(name, sealed(packed, name)) for name, packed in answers]
-    )
-    connection.execute("COMMIT")

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sessionbrowse.model.usage.counts import ALL_TIME, Span, Totals, totals_by
+from sessionbrowse.model.usage.counts import totals_by
+from sessionbrowse.model.usage.identity import identity_of
 from sessionbrowse.model.usage.ownership import UsageFile, decide
 from sessionbrowse.model.usage.request import (
     ABANDONED,
@@ -27,9 +28,9 @@ from sessionbrowse.model.usage.request import (
     SUBAGENTS,
     FileRequests,
     Request,
-    identity_of,
 )
 from sessionbrowse.model.usage.sums import COST, REQUESTS, UNRECORDED, add, nothing, sums_of, tokens_of
+from sessionbrowse.model.usage.totals import ALL_TIME, Span, Totals
 
 SOURCE = ("anthropic", "sonnet")
 

@@ -1,0 +1,183 @@
+"""The command `stats`: tokens and cost, each request counted once. The shape of its JSON is a contract."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sessionbrowse.cli import output
+from sessionbrowse.cli.parser import AddCommand, count, directory, scope_of
+from sessionbrowse.config import cache_dir
+from sessionbrowse.model.usage.sums import REQUESTS, UNPRICED, UNRECORDED, tokens_of
+from sessionbrowse.model.usage.totals import Span, Totals
+from sessionbrowse.services.usage.stats import BY, SORTS, Stats, stats
+from sessionbrowse.services.usage.stats_document import cents, name_of, stats_document
+from sessionbrowse.services.usage.usage_listing import UsageRow, open_usage
+from sessionbrowse.text import clean, shorten_home, tokens
+
+_FORMULA = ("=", "+", "-", "@")
+"""The characters with which a cell begins that a spreadsheet takes for a formula."""
+_UNITS = {"d": 1, "w": 7}
+
+
+def run_stats(arguments: argparse.Namespace) -> int:
+    """Run `stats`: print rows of tokens and cost, and their total."""
+    scope = scope_of(arguments, hidden=True, archived=True)
+    span = span_of(arguments.since, arguments.until, datetime.now())
+    query = " ".join(arguments.query)
+    cwd = os.path.abspath(arguments.cwd) if arguments.cwd is not None else None
+    paths: set[str] | None = None
+    if query.strip():
+        from sessionbrowse.cli.commands.lists import found_by_query
+
+        paths = {summary.path for summary in found_by_query(scope, query, "recent", {})}
+
+    def chosen(session: Any) -> bool:
+        return (paths is None or session.path in paths) and (cwd is None or session.cwd == cwd)
+
+    asked: Callable[[Any], bool] | None = None if paths is None and cwd is None else chosen
+    with open_usage(scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True) as found:
+        answer = stats(found, arguments.by, span=span, chosen=asked, sort=arguments.sort, limit=arguments.limit)
+    document = stats_document(answer, span)
+    if arguments.json:
+        output.print_json(document)
+    elif arguments.csv:
+        sys.stdout.buffer.write(csv_text(document["rows"]).encode("utf-8", "backslashreplace"))
+    else:
+        _print_stats(answer, _names(answer, scope.around.home))
+    return 0
+
+
+def span_of(since: str | None, until: str | None, now: datetime) -> Span:
+    """Return the span of time that two WHENs name; a date as `until` includes that day.
+
+    Raises:
+        argparse.ArgumentTypeError: one of them is not a time.
+    """
+    return Span(
+        moment(since, now).timestamp() * 1000 if since is not None else None,
+        moment(until, now, is_end=True).timestamp() * 1000 if until is not None else None,
+    )
+
+
+def moment(text: str, now: datetime, *, is_end: bool = False) -> datetime:
+    """Return the local time that WHEN names; `is_end` means the end of a day.
+
+    Raises:
+        argparse.ArgumentTypeError: it is not a time.
+    """
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    day = {"today": today, "yesterday": today - timedelta(days=1)}.get(text)
+    try:
+        if day is None and text[-1:] in _UNITS and text[:-1].isdecimal() and text.isascii():
+            return now - timedelta(days=int(text[:-1]) * _UNITS[text[-1]])
+        if day is None and len(text) == len("2026-11-01"):
+            day = datetime.strptime(text, "%Y-%m-%d")
+        found = day + timedelta(days=is_end) if day is not None else datetime.fromisoformat(text)
+        found.timestamp()
+        return found
+    except (ValueError, OverflowError, OSError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time: give a date (2026-11-01), a time (2026-11-01T10:00), 7d, 3w, today or yesterday"
+        ) from None
+
+
+def when(text: str) -> str:
+    """Return a WHEN as it is; raise ArgumentTypeError if it is not a time."""
+    moment(text, datetime.now())
+    return text
+
+
+def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as CSV (RFC 4180); a text that a spreadsheet would take for a formula gets a leading quote."""
+    flat = [dict(_flat(row)) for row in rows]
+    into = io.StringIO()
+    writer = csv.writer(into)
+    names = list(flat[0]) if flat else ["key", "name", "sessions", "requests", "tokens", "cost"]
+    writer.writerow(names)
+    for row in flat:
+        writer.writerow([_cell(row.get(name), is_text=name in _TEXTS) for name in names])
+    return into.getvalue()
+
+
+_TEXTS = frozenset({"key", "name", "path", "id", "leaf_id"})
+
+
+def _flat(row: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name}_{part}", item) for part, item in value.items())
+        elif name == "agent_total":
+            yield from (("agent_total_tokens", None), ("agent_total_cost", None))
+        else:
+            yield name, value
+
+
+def _cell(value: Any, *, is_text: bool) -> str:
+    text = "" if value is None else str(value)
+    return f"'{text}" if is_text and text.startswith(_FORMULA) else text
+
+
+def _print_stats(found: Stats, names: Sequence[str]) -> None:
+    """Print one row for each group, then the total and what stands beside it."""
+    rows = [(*_sums(row.totals), clean(name) or "(unknown)") for row, name in zip(found.rows, names, strict=True)]
+    if rows:
+        more = f", with {found.rows_left_out:,} rows that are not shown" if found.rows_left_out else ""
+        rows.append((*_sums(found.total), f"total{more}"))
+    titles = ("cost", "tokens", "kept", "abandoned", "compaction", "subagents", found.by)
+    output.print_table(titles, rows, right=(0, 1, 2, 3, 4, 5), stretch=6)
+    for sentence in _beside(found.total):
+        output.note(sentence)
+
+
+def _sums(totals: Totals) -> tuple[str, ...]:
+    total = totals.total
+    return (cents(total), tokens(tokens_of(total)), *[cents(part) if part[REQUESTS] else "" for part in totals.parts])
+
+
+def _beside(total: Totals) -> list[str]:
+    """Return sentences about what is not in the total."""
+    sums, sentences = total.total, []
+    if total.copies[REQUESTS]:
+        sentences.append(f"{total.copies[REQUESTS]:,} copies of requests, {cents(total.copies)}, are not counted again")
+    if sums[UNPRICED]:
+        sentences.append(f"{sums[UNPRICED]:,} of {sums[REQUESTS]:,} requests are not priced")
+    if total.undecided[REQUESTS]:
+        sentences.append(f"{total.undecided[REQUESTS]:,} requests, {cents(total.undecided)}, may be counted elsewhere")
+    if sums[UNRECORDED]:
+        sentences.append(f"{sums[UNRECORDED]:,} compactions have no record of what they cost")
+    return sentences
+
+
+def _names(found: Stats, home: str) -> list[str]:
+    """Return the name that the table shows for each row."""
+
+    def name(row: UsageRow) -> str:
+        if found.by == "project":
+            return shorten_home(str(row.key or ""), home) or "(none)"
+        shown = name_of(found.by, row) or (row.path and shorten_home(row.path, home)) or "(unknown)"
+        return f"{shown} · {row.leaf_id}" if found.by == "branch" and row.leaf_id else shown
+
+    return [name(row) for row in found.rows]
+
+
+COMMANDS = {"stats": run_stats}
+
+
+def add_arguments(add: AddCommand) -> None:
+    """Add the commands of this module, with their arguments."""
+    if asked := add("stats", "Tokens and cost of all sessions; each request counts once, wherever it was copied."):
+        asked.add_argument("query", nargs="*", metavar="QUERY", help="only sessions that `list QUERY` would list")
+        asked.add_argument("--by", choices=BY, default="project", help="a row for each of these (default: project)")
+        asked.add_argument("--since", type=when, metavar="WHEN", help="2026-11-01, 2026-11-01T10:00, 7d, 3w, today")
+        asked.add_argument("--until", type=when, metavar="WHEN", help="before this time; of a date, up to its end")
+        asked.add_argument("--cwd", type=directory, metavar="DIR", help="only sessions of this directory")
+        asked.add_argument("--sort", choices=SORTS, help="cost; days, weeks and months by time")
+        asked.add_argument("--limit", type=count, metavar="N", help="at most N rows")
+        asked.add_argument("--csv", action="store_true", help="print comma-separated values")

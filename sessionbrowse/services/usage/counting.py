@@ -1,0 +1,146 @@
+"""Count the requests of all files of a scope; the results are kept in the index for the same files."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import cache
+
+import msgspec
+
+from sessionbrowse.model.listing.families import families
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.usage.counts import Place, totals_by, totals_of
+from sessionbrowse.model.usage.ownership import Decision, UsageFile, decide
+from sessionbrowse.model.usage.sums import QUARTER_MS
+from sessionbrowse.model.usage.totals import ALL_TIME, Span, Totals
+from sessionbrowse.services.usage.usage_files import summaries_of_all, usage_files
+from sessionbrowse.services.usage.usage_listing import VERSIONS, GroupKey, UsageListing, UsageRow, stored_answer
+from sessionbrowse.store.index.schema import IndexUnavailable, locked
+from sessionbrowse.store.index.settled import write_settled
+
+_NAME_CHARACTERS = 200
+_DECISIONS = "decisions"
+_encode = msgspec.msgpack.Encoder().encode
+_decode_decided = msgspec.msgpack.Decoder(dict[str, list[Decision]]).decode
+
+
+class Counting:
+    """The counted requests of all files of a scope."""
+
+    def __init__(self, found: UsageListing) -> None:
+        self._found = found
+        self._summaries: list[Summary] = summaries_of_all(found)
+        self.files: list[UsageFile] = usage_files(found, self._summaries)
+        self._by_path = {summary.path: summary for summary in self._summaries}
+        known = _decode_decisions(found)
+        self.decided: Mapping[str, Sequence[Decision]] = decide(self.files) if known is None else known
+        self._is_new = known is None
+        # The time zone may be another one now.
+        _period.cache_clear()
+
+    def rows(self, by: str, span: Span = ALL_TIME, paths: Collection[str] | None = None) -> list[UsageRow]:
+        """Return the rows of one kind, in no order; `paths` limits them to the requests that these files own."""
+        rows: dict[GroupKey, UsageRow] = {}
+        family_of = self._families() if by == "family" else {}
+        for file in self.files:
+            if paths is not None and file.path not in paths:
+                continue
+            summary = self._by_path[file.path]
+            decided, key_of = self.decided.get(file.path), _KEYS.get(by)
+            usage = file.load() if by == "branch" else None
+            if key_of is not None:
+                found = totals_by(file, decided, span, key_of, usage=usage)
+            else:
+                alone = totals_of(file, decided, span)
+                found = {} if alone is None else {_fixed_key(by, summary, family_of): alone}
+            for key, totals in found.items():
+                if usage is not None and isinstance(key, int):
+                    leaf = usage.leaves[key]
+                    row = UsageRow(f"{file.path}:{leaf or ''}", totals, path=file.path, leaf_id=leaf)
+                    rows[row.key] = row
+                else:
+                    row = rows.get(key) or rows.setdefault(key, UsageRow(key, Totals()))
+                    row.totals.merge(totals)
+                row.sessions += 1
+                row.latest = max((at for at in (row.latest, file.sums.last) if at is not None), default=None)
+                if by in ("session", "branch"):
+                    row.path, row.id, row.name = file.path, summary.id, summary.title[:_NAME_CHARACTERS]
+                if by == "session" and summary.problem is None:
+                    row.agent_total = (summary.tokens, summary.cost)
+                elif by == "family":
+                    row.path = str(key)
+                    row.name = self._by_path[str(key)].title[:_NAME_CHARACTERS]
+        return list(rows.values())
+
+    def store(self, name: str, rows: Sequence[UsageRow]) -> None:
+        """Keep rows in the index, with the decisions that they are made from, if it can be written now."""
+        versions, index = self._found.versions, self._found.listing.index
+        if versions is None or index is None:
+            return
+        answers = [(name, _encode(rows))]
+        if self._is_new:
+            answers += [(_DECISIONS, _encode(self.decided)), (VERSIONS, versions)]
+            self._is_new = False
+        # An index that is full, read only or being written is used as it is.
+        with suppress(IndexUnavailable, sqlite3.Error, OverflowError, OSError), locked(index.directory):
+            write_settled(index.connection, answers, instead=len(answers) > 1)
+
+    def _families(self) -> dict[str, str]:
+        """Return the path of the oldest member of each file's family."""
+        numbers = families(self._summaries)
+        oldest: dict[int, tuple[float, str]] = {}
+        for summary in self._summaries:
+            number = numbers.get(summary.path)
+            if number is not None:
+                created = float("inf") if summary.created is None else summary.created
+                oldest[number] = min(oldest.get(number, (created, summary.path)), (created, summary.path))
+        return {path: oldest[number][1] for path, number in numbers.items()}
+
+
+def _decode_decisions(found: UsageListing) -> dict[str, list[Decision]] | None:
+    packed = stored_answer(found, _DECISIONS)
+    with suppress(msgspec.MsgspecError):
+        return _decode_decided(packed) if packed is not None else None
+    return None
+
+
+def _fixed_key(by: str, summary: Summary, family_of: Mapping[str, str]) -> GroupKey:
+    """Return the key that all requests of a file have."""
+    if by == "project":
+        return summary.cwd
+    if by == "agent":
+        return summary.agent
+    return family_of.get(summary.path, summary.path)
+
+
+def _model_of(place: Place) -> str | None:
+    provider, model = place[1], place[2]
+    return f"{provider}/{model}" if provider and model else provider or model or None
+
+
+@cache
+def _period(quarter: int | None, by: str) -> str | None:
+    """Return the name of the day, ISO week or month, in local time, in which a quarter of an hour lies."""
+    if quarter is None:
+        return None
+    try:
+        day = datetime.fromtimestamp(quarter * QUARTER_MS / 1000)
+    except (OverflowError, ValueError, OSError):
+        return None
+    if by == "week":
+        year, week, _ = day.isocalendar()
+        return f"{year:04d}-W{week:02d}"
+    return f"{day:%Y-%m-%d}" if by == "day" else f"{day:%Y-%m}"
+
+
+_KEYS: dict[str, Callable[[Place], GroupKey]] = {
+    "day": lambda place: _period(place[0], "day"),
+    "week": lambda place: _period(place[0], "week"),
+    "month": lambda place: _period(place[0], "month"),
+    "provider": lambda place: place[1] or None,
+    "model": _model_of,
+    "branch": lambda place: place[3],
+}

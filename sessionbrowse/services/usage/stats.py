@@ -1,0 +1,103 @@
+"""What sessions cost, in rows by session, project, model, day and so on; each request is counted once.
+
+Rows over all files are kept in the index with the versions of the files; asking again costs little.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.model.usage.sums import cost_of, tokens_of
+from sessionbrowse.model.usage.totals import ALL_TIME, Span, Totals
+from sessionbrowse.services.usage.usage_listing import UsageListing, UsageRow, stored_answer
+
+BY = ("session", "family", "project", "agent", "provider", "model", "branch", "day", "week", "month")
+"""The kinds of rows."""
+TIMES = ("day", "week", "month")
+SORTS = ("cost", "tokens", "time", "name")
+
+
+class Stats(Struct, frozen=True):
+    """The rows of one kind, and the totals of all of them, also of rows that a limit cut off."""
+
+    by: str
+    rows: list[UsageRow]
+    total: Totals
+    rows_left_out: int = 0
+
+
+def stats(
+    found: UsageListing,
+    by: str,
+    *,
+    span: Span = ALL_TIME,
+    chosen: Callable[[Any], bool] | None = None,
+    sort: str | None = None,
+    limit: int | None = None,
+) -> Stats:
+    """Return the rows of one kind; `chosen` tells of a listed session whether its own requests are asked for.
+
+    Days, weeks and months are those of this machine's time zone.
+
+    Raises:
+        sqlite3.DatabaseError: the index is damaged.
+    """
+    rows = None
+    stored_as = f"{by} {_time_zone()}" if by in TIMES else by
+    if span.is_all and chosen is None and found.versions is not None:
+        rows = _stored(found, stored_as)
+    if rows is None:
+        from sessionbrowse.services.usage.counting import Counting
+
+        counting = Counting(found)
+        rows = counting.rows(by, span, _paths(found, chosen))
+        if span.is_all and chosen is None:
+            counting.store(stored_as, rows)
+    total = Totals()
+    for row in rows:
+        total.merge(row.totals)
+    ordered = _ordered(rows, by, sort)
+    shown = ordered if limit is None else ordered[:limit]
+    return Stats(by, shown, total, len(ordered) - len(shown))
+
+
+_decode_rows = msgspec.msgpack.Decoder(list[UsageRow]).decode
+
+
+def _stored(found: UsageListing, name: str) -> list[UsageRow] | None:
+    packed = stored_answer(found, name)
+    with suppress(msgspec.MsgspecError):
+        return _decode_rows(packed) if packed is not None else None
+    return None
+
+
+def _paths(found: UsageListing, chosen: Callable[[Any], bool] | None) -> Collection[str] | None:
+    return None if chosen is None else {session.path for session in found.sessions if chosen(session)}
+
+
+def _time_zone() -> str:
+    """Return a text that is different in time zones that are different."""
+    return " ".join((os.environ.get("TZ", ""), os.path.realpath("/etc/localtime"), *time.tzname))
+
+
+def _ordered(rows: Sequence[UsageRow], by: str, sort: str | None) -> list[UsageRow]:
+    by_key = sorted(rows, key=lambda row: (row.key is None, str(row.key)))
+    if by in TIMES and sort in (None, "name", "time"):
+        return by_key
+    if sort == "name":
+        return sorted(by_key, key=lambda row: (row.name or str(row.key or "")).casefold())
+    if sort == "time":
+        return sorted(by_key, key=lambda row: -(row.latest if row.latest is not None else float("-inf")))
+    sums = {id(row): row.totals.total for row in by_key}
+    tokens = {key: tokens_of(total) for key, total in sums.items()}
+    if sort == "tokens":
+        return sorted(by_key, key=lambda row: -tokens[id(row)])
+    costs = {key: cost_of(total) for key, total in sums.items()}
+    return sorted(by_key, key=lambda row: (-(costs[id(row)] or 0), -tokens[id(row)]))

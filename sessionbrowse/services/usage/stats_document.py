@@ -1,0 +1,105 @@
+"""Rows of cost as a JSON document, and amounts of money as exact text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from sessionbrowse.model.usage.request import PARTS, PER_DOLLAR
+from sessionbrowse.model.usage.sums import (
+    CACHE_READ,
+    CACHE_WRITE,
+    INPUT,
+    OUTPUT,
+    REASONING,
+    REQUESTS,
+    UNPRICED,
+    UNRECORDED,
+    cost_of,
+    tokens_of,
+)
+from sessionbrowse.model.usage.totals import Span, Totals
+from sessionbrowse.services.usage.stats import Stats
+from sessionbrowse.services.usage.usage_listing import UsageRow
+from sessionbrowse.text import iso_ms
+
+
+def stats_document(found: Stats, span: Span) -> dict[str, Any]:
+    """Return rows as a JSON document; money is text with all its digits, null where nothing had a price."""
+    return {
+        "by": found.by,
+        "since": iso_ms(span.since) if span.since is not None else None,
+        "until": iso_ms(span.until) if span.until is not None else None,
+        "rows_left_out": found.rows_left_out,
+        "total": _amounts(found.total),
+        "rows": [row_document(found.by, row) for row in found.rows],
+    }
+
+
+def row_document(by: str, row: UsageRow) -> dict[str, Any]:
+    """Return one row as a JSON object."""
+    document: dict[str, Any] = {"key": row.key, "name": name_of(by, row), "sessions": row.sessions}
+    if by in ("session", "branch", "family"):
+        document["path"] = row.path
+    if by == "branch":
+        document["leaf_id"] = row.leaf_id
+    if by == "session":
+        document["id"] = row.id
+        total = row.agent_total
+        document["agent_total"] = {"tokens": total[0], "cost": plain(total[1])} if total is not None else None
+    return document | _amounts(row.totals)
+
+
+def name_of(by: str, row: UsageRow) -> str | None:
+    """Return a short name for a row: a session's title, the last part of a directory, else the key."""
+    if by == "project" and isinstance(row.key, str):
+        return os.path.basename(row.key.rstrip("/")) or row.key or None
+    return row.name or None if by in ("session", "family", "branch") else row.key if isinstance(row.key, str) else None
+
+
+def money(amount: int | None) -> str | None:
+    """Return 10^-12 dollars as decimal text with at least two decimals, exact; None for None."""
+    if amount is None:
+        return None
+    whole, rest = divmod(amount, PER_DOLLAR)
+    digits = f"{rest:012d}".rstrip("0")
+    return f"{whole}.{digits:0<2}"
+
+
+def cents(amounts: Sequence[int]) -> str:
+    """Return a sum of money in dollars and cents; "not priced" if no request had a price."""
+    amount = cost_of(amounts)
+    if amount is None:
+        return "not priced" if amounts[REQUESTS] else "$0.00"
+    hundredths = (amount + PER_DOLLAR // 200) // (PER_DOLLAR // 100)
+    return f"${hundredths // 100:,}.{hundredths % 100:02d}" if hundredths or not amount else "<$0.01"
+
+
+def plain(dollars: float) -> str:
+    """Return a program's own sum of money as decimal text without an exponent."""
+    text = f"{dollars:.10f}".rstrip("0")
+    return text + "0" * max(0, 2 - len(text.partition(".")[2]))
+
+
+def _amounts(totals: Totals) -> dict[str, Any]:
+    total = totals.total
+    return {
+        "requests": total[REQUESTS],
+        "input": total[INPUT],
+        "output": total[OUTPUT],
+        "cache_read": total[CACHE_READ],
+        "cache_write": total[CACHE_WRITE],
+        "reasoning": total[REASONING],
+        "tokens": tokens_of(total),
+        "cost": money(cost_of(total)),
+        "unpriced_requests": total[UNPRICED],
+        **{name: _part(part) for name, part in zip(PARTS, totals.parts, strict=True)},
+        "undecided": _part(totals.undecided),
+        "unrecorded": total[UNRECORDED],
+        "copies": {"requests": totals.copies[REQUESTS], "cost": money(cost_of(totals.copies))},
+    }
+
+
+def _part(amounts: Sequence[int]) -> dict[str, Any]:
+    return {"requests": amounts[REQUESTS], "tokens": tokens_of(amounts), "cost": money(cost_of(amounts))}

@@ -1,0 +1,120 @@
+"""The files of a scope whose requests count, and rows about them that the index keeps.
+
+This module is importable without the modules that count: asking again about the same files needs no counting.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.usage.totals import Totals
+from sessionbrowse.services.list.gather import Listed, Listing, gather
+from sessionbrowse.store.find.discover import FoundFile, Skipped
+from sessionbrowse.store.find.roots import Scope
+from sessionbrowse.store.index.index import Index, Note, open_index
+from sessionbrowse.store.index.rows import ListRow
+from sessionbrowse.store.index.settled import read_settled
+
+VERSIONS = "versions"
+"""The name under which the index keeps the versions of the files that its other answers are about."""
+
+GroupKey = str | int | None
+
+
+class UsageRow(Struct, array_like=True):
+    """The totals of a group of requests; `sessions` counts the files in which they stand.
+
+    `name` is a short text for the key. `latest` is the latest time in milliseconds. `path` is the session's of a
+    session, branch or family; `leaf_id` the branch's last entry.
+    """
+
+    key: GroupKey
+    totals: Totals
+    sessions: int = 0
+    latest: float | None = None
+    path: str | None = None
+    leaf_id: str | None = None
+    id: str | None = None
+    name: str | None = None
+    agent_total: tuple[int, float] | None = None
+
+
+class UsageListing(Struct, frozen=True):
+    """The files of a scope, hidden and archived ones too. `versions` identifies their contents."""
+
+    listing: Listing
+    versions: bytes | None
+
+    @property
+    def sessions(self) -> list[Listed]:
+        """The files that count."""
+        return self.listing.sessions
+
+
+@contextmanager
+def open_usage(
+    scope: Scope, directory: Path, *, skipped: Callable[[Skipped], None], note: Note, processes: bool = False
+) -> Iterator[UsageListing]:
+    """Gather the files of a scope with the index in `directory`, if it exists; the index stays open meanwhile.
+
+    Raises:
+        NotFound: a given root is not a directory, or a given agent is unknown.
+    """
+    index = open_index(directory, note)
+    try:
+        yield gather_usage(scope, index, skipped=skipped, note=note, processes=processes)
+    finally:
+        if index is not None:
+            index.close()
+
+
+def gather_usage(
+    scope: Scope,
+    index: Index | None,
+    *,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+    note: Note = lambda _: None,
+    processes: bool = False,
+) -> UsageListing:
+    """Gather the files of a scope; those that the index does not have are read.
+
+    Raises:
+        NotFound: a given root is not a directory, or a given agent is unknown.
+    """
+    whole = replace(scope, hidden=True, archived=True)
+    listing = gather(whole, index, skipped=skipped, note=note, processes=processes, summarise=_read_with_usage)
+    return UsageListing(listing, _versions(listing))
+
+
+def stored_answer(found: UsageListing, name: str) -> bytes | None:
+    """Return the answer of this name that the index has for exactly these files, None if there is none."""
+    index = found.listing.index
+    if found.versions is None or index is None:
+        return None
+    packed = read_settled(index.connection, name)
+    # All answers are written and dropped together with the versions that they are about.
+    return packed if packed is not None and read_settled(index.connection, VERSIONS) == found.versions else None
+
+
+def _versions(listing: Listing) -> bytes | None:
+    """Return what identifies the versions of all files; None if one of them is not in the index."""
+    rows = [session for session in listing.sessions if isinstance(session, ListRow)]
+    if listing.index is None or len(rows) < len(listing.sessions):
+        return None
+    stamps = array("q", [listing.index.generation, *[row.row for row in rows]])
+    for name in ("size", "mtime_ns", "ctime_ns"):
+        stamps.extend([getattr(row, name) for row in rows])
+    return stamps.tobytes()
+
+
+def _read_with_usage(file: FoundFile) -> Summary | None:
+    from sessionbrowse.services.usage.read_usage import read_with_usage
+
+    return read_with_usage(file)
