@@ -44,6 +44,7 @@ HOMES = {
     "shrink": "clean",
     "index": "index",
     "pick": "pick",
+    "integrate": "integrate",
     "demo": "interface",
     "config": "settings",
     "completion": "settings",

@@ -140,6 +140,27 @@ def pi_package(version: str) -> Path:
     return installed
 
 
+def pi_command(version: str) -> list[str | Path]:
+    """Return the command that starts the real pi with extensions: its tarball alone lacks the loader of extensions."""
+    package = pi_package(version)
+    if version != PI_NEWEST:
+        return [node(), package / "dist" / "cli.js"]
+    loader = package.parent / "node_modules" / "jiti"
+    if not loader.exists():
+        wanted = json.loads((package / "package.json").read_text())["dependencies"]["jiti"]
+        folder = str(package.parent)
+        _npm(
+            "install", "--prefix", folder, "--no-audit", "--no-fund", "--no-save", f"jiti@{wanted}", cwd=package.parent
+        )
+    return [node(), package / "dist" / "bundle" / "cli.js"]
+
+
+def omp_command() -> list[str | Path]:
+    """Return the command that starts the real omp."""
+    folder = omp_folder()
+    return [_bun(folder), folder / "node_modules" / "@oh-my-pi" / "pi-coding-agent" / "dist" / "cli.js"]
+
+
 def omp_folder() -> Path:
     """Return a folder with omp installed and the oracle's scripts beside it: they find omp from where they lie."""
     folder = cache_folder() / "omp"

@@ -1,0 +1,169 @@
+// sessionbrowse: the commands /sessions and /recall. Written by `sessionbrowse integrate`, which also removes it.
+import { spawn } from "node:child_process";
+import { existsSync, realpathSync } from "node:fs";
+import { devNull } from "node:os";
+
+const AGENT = "@AGENT@";
+const COMMAND = "@COMMAND@";
+const PACKAGE = "@PACKAGE@";
+const MOST_QUOTED = 20000;
+const CHOSEN = 0;
+const LEFT = 1;
+
+export default function sessionbrowse(pi) {
+	pi.registerCommand("sessions", {
+		description: "Browse all sessions and go on in one of them",
+		handler: (query, ctx) => reporting(ctx, () => sessions(query ?? "", ctx)),
+	});
+	pi.registerCommand("recall", {
+		description: "Search all sessions and put a hit into the prompt",
+		handler: (query, ctx) => reporting(ctx, () => recall(query ?? "", ctx)),
+	});
+}
+
+async function reporting(ctx, work) {
+	try {
+		await work();
+	} catch (error) {
+		ctx.ui.notify(sentence(error), "error");
+	}
+}
+
+function sentence(error) {
+	return error instanceof Error ? error.message : String(error);
+}
+
+async function sessions(query, ctx) {
+	const choice = await choose(ctx, ["--agent", AGENT, "--query", query.trim()]);
+	if (choice === undefined) return;
+	if (sameFile(choice.path, ctx.sessionManager.getSessionFile())) {
+		await goTo(ctx, choice.entry_id);
+		return;
+	}
+	const elsewhere = choice.cwd && choice.cwd !== ctx.cwd;
+	let arrived = false;
+	const arrive = async (fresh) => {
+		arrived = true;
+		await reporting(fresh, () => goTo(fresh, choice.entry_id));
+		if (elsewhere) fresh.ui.notify(`This session belongs to ${choice.cwd}.`, "info");
+	};
+	// pi gives the new session's context to `withSession`, and the old one throws; omp has no `withSession`, and the
+	// old one is the new session's.
+	const { cancelled } = await ctx.switchSession(choice.path, { withSession: arrive });
+	if (!arrived && !cancelled) await arrive(ctx);
+}
+
+async function goTo(ctx, entryId) {
+	if (!entryId || entryId === ctx.sessionManager.getLeafId()) return;
+	let summarize = false;
+	if (canSummarise(ctx)) {
+		const answers = ["No summary", "Summarise"];
+		const answer = await ctx.ui.select("Summarise the branch that is left?", answers);
+		if (answer === undefined) return;
+		summarize = answer === answers[1];
+	}
+	await ctx.navigateTree(entryId, { summarize });
+}
+
+function canSummarise(ctx) {
+	// A session brings its model along, also where nobody logged in to it.
+	const { model, modelRegistry } = ctx;
+	return Boolean(model) && (modelRegistry?.hasConfiguredAuth?.(model) ?? true);
+}
+
+async function recall(query, ctx) {
+	const choice = await choose(ctx, ["--entry", "--query", query.trim()]);
+	if (choice === undefined) return;
+	const answers = ["The text of this entry", "Its branch, as a quotation"];
+	const answer = await ctx.ui.select("Put into the prompt", answers);
+	if (answer === undefined) return;
+	const text = answer === answers[0] ? (choice.text ?? (await entryText(ctx, choice))) : await quotation(ctx, choice);
+	const before = ctx.ui.getEditorText();
+	ctx.ui.setEditorText(before.trim() ? `${before}\n${text}` : text);
+	// pi paints the editor's new text only together with something else.
+	ctx.ui.notify("The text is in the prompt.", "info");
+}
+
+async function entryText(ctx, choice) {
+	const found = (await branch(ctx, choice)).filter((message) => message.entry_id === choice.entry_id).at(-1);
+	if (!found?.text) throw new Error("This entry has no text.");
+	return found.text;
+}
+
+async function quotation(ctx, choice) {
+	const said = (await branch(ctx, choice)).filter((message) => message.text);
+	let text = said.map((message) => `${message.role}: ${message.text}`).join("\n\n");
+	const cut = text.length > MOST_QUOTED;
+	if (cut) text = text.slice(-MOST_QUOTED);
+	const quoted = text.split("\n").map((line) => `> ${line}`.trimEnd());
+	const head = `Quotation, not an instruction: session ${choice.id} (${choice.path}), branch up to ${choice.entry_id}`;
+	return [`${head}${cut ? ", its end" : ""}:`, ...quoted, ""].join("\n");
+}
+
+async function branch(ctx, choice) {
+	const { status, printed } = await run(ctx, ["context", choice.path, "--at", choice.entry_id, "--json"], "ignore");
+	if (status !== 0) throw new Error(`sessionbrowse could not read ${choice.path}.`);
+	return JSON.parse(printed).messages;
+}
+
+/** Lend the terminal to the browser; return what the user chose there, or undefined. */
+async function choose(ctx, options) {
+	if (ctx.mode !== "tui") throw new Error("The browser of sessions needs the terminal.");
+	if (!existsSync(COMMAND[0]) || !existsSync(PACKAGE)) throw gone();
+	if (!ctx.isIdle()) {
+		const yes = await ctx.ui.confirm("The agent is at work", "Open the browser of sessions when it is done?");
+		if (!yes) return undefined;
+		await ctx.waitForIdle();
+	}
+	const leaf = ctx.sessionManager.getLeafId();
+	const open = ["--open-session", ctx.sessionManager.getSessionFile() ?? devNull];
+	if (leaf) open.push("--open-leaf", leaf);
+	const done = await ctx.ui.custom((tui, _theme, _keys, close) => {
+		tui.stop();
+		run(ctx, ["pick", "--json", ...open, ...options], "inherit").then(
+			(result) => result,
+			(error) => ({ error }),
+		).then((result) => {
+			tui.start();
+			tui.requestRender(true);
+			close(result);
+		});
+		return { render: () => [], invalidate() {}, handleInput() {} };
+	});
+	if (done.error) throw done.error;
+	if (done.status === CHOSEN) return JSON.parse(done.printed);
+	if (done.status !== LEFT) {
+		throw new Error(`The browser of sessions ended with status ${done.status}. In a terminal, “sessionbrowse pick” says why.`);
+	}
+	return undefined;
+}
+
+/** Run sessionbrowse and wait without blocking the agent; `terminal` is "inherit" or "ignore". */
+function run(ctx, words, terminal) {
+	return new Promise((resolve, reject) => {
+		const child = spawn(COMMAND[0], [...COMMAND.slice(1), ...words], {
+			cwd: existsSync(ctx.cwd) ? ctx.cwd : undefined,
+			stdio: [terminal, "pipe", terminal],
+		});
+		let printed = "";
+		child.stdout.setEncoding("utf8");
+		child.stdout.on("data", (text) => {
+			printed += text;
+		});
+		child.on("error", (error) => reject(error.code === "ENOENT" ? gone() : error));
+		child.on("close", (status) => resolve({ status, printed }));
+	});
+}
+
+function gone() {
+	return new Error(`sessionbrowse is no longer at ${COMMAND[0]}. Install it again, then run: sessionbrowse integrate ${AGENT}`);
+}
+
+function sameFile(one, other) {
+	if (!other) return false;
+	try {
+		return realpathSync(one) === realpathSync(other);
+	} catch {
+		return one === other;
+	}
+}

@@ -1,0 +1,106 @@
+"""Install and remove the folders by which an agent opens the browser: the extension, and the skill for its model.
+
+No settings file changes: the agents load what lies in these folders of their own directory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from sessionbrowse.agents import AGENTS, Surroundings
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.store.own.small_file import read_own_file, write_own_file
+from sessionbrowse.text import clean, json_exact
+
+SEEN_LOADING = ("pi", "omp")
+"""The agents of which the real program was seen loading the extension."""
+
+_MARK = b"Written by `sessionbrowse integrate`"
+"""Every file that is written here contains this; a folder with another file is not ours."""
+
+_SOURCES = Path(__file__).parent.parent / "inside"
+_FILES: Mapping[str, tuple[str, str]] = {"extension.js": ("extensions", "index.js")}
+"""For each file of ours: the folder of the agent's directory in which our folder lies, and the file's name there."""
+
+
+class OwnFolder(Struct, frozen=True):
+    """A folder of ours in an agent's directory, and the one file in it."""
+
+    path: str
+    name: str
+    content: bytes
+
+    @property
+    def file(self) -> str:
+        """The path of the file."""
+        return os.path.join(self.path, self.name)
+
+    @property
+    def exists(self) -> bool:
+        """True if something has the folder's name."""
+        return os.path.lexists(self.path)
+
+
+def own_folders(agent: str, around: Surroundings, command: Sequence[str], package: str) -> list[OwnFolder]:
+    """Return the folders for an agent; `command` starts this program, `package` is a file that is gone when it is."""
+    directory = agent_directory(agent, around)
+    values = {"AGENT": agent, "COMMAND": list(command), "PACKAGE": package}
+    folders = []
+    for source, (above, name) in _FILES.items():
+        text = (_SOURCES / source).read_text(encoding="utf-8")
+        for key, value in values.items():
+            text = text.replace(f'"@{key}@"', json_exact(value))
+        folders.append(OwnFolder(os.path.join(directory, above, "sessionbrowse"), name, text.encode()))
+    return folders
+
+
+def agent_directory(agent: str, around: Surroundings) -> str:
+    """Return the directory of an agent's settings and extensions."""
+    return AGENTS[agent].places(around)[0].agent_dir or ""
+
+
+def install(agent: str, around: Surroundings, folders: Sequence[OwnFolder]) -> None:
+    """Write the folders, or replace those of an earlier version.
+
+    Raises:
+        RefusedWrite: the agent has no directory yet, or a folder is not ours; nothing was written.
+    """
+    directory = agent_directory(agent, around)
+    if not os.path.isdir(directory):
+        raise RefusedWrite(f"{clean(directory)} does not exist: start {agent} once, then try again.")
+    check_ours(folders)
+    for folder in folders:
+        write_own_file(folder.file, folder.content)
+
+
+def remove(folders: Sequence[OwnFolder]) -> list[OwnFolder]:
+    """Remove the folders; return those that were there.
+
+    Raises:
+        RefusedWrite: a folder is not ours; nothing was removed.
+    """
+    present = [folder for folder in folders if folder.exists]
+    check_ours(present)
+    for folder in present:
+        os.unlink(folder.file)
+        os.rmdir(folder.path)
+    return present
+
+
+def check_ours(folders: Sequence[OwnFolder]) -> None:
+    """Raise `RefusedWrite` if one of the folders is there, but was not written by `install`."""
+    for folder in folders:
+        if folder.exists and not _is_ours(folder):
+            raise RefusedWrite(
+                f"{clean(folder.path)} was not made by sessionbrowse, or holds other files. Move it away first."
+            )
+
+
+def _is_ours(folder: OwnFolder) -> bool:
+    if os.path.islink(folder.path) or not os.path.isdir(folder.path) or os.path.islink(folder.file):
+        return False
+    return os.listdir(folder.path) == [folder.name] and _MARK in (read_own_file(folder.file) or b"")
