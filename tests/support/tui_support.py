@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -32,6 +33,9 @@ NOW_MS = 1_795_000_000_000
 
 _NAMES = {" ": "space", "/": "slash", ":": "colon", '"': "quotation_mark", "(": "left_parenthesis"}
 _CHARACTERS = {name: character for character, name in _NAMES.items()} | {"question_mark": "?", "full_stop": "."}
+
+
+PATIENCE_SECONDS = 60.0
 
 
 class Driven:
@@ -72,12 +76,16 @@ class Driven:
         idle, which takes long on a busy machine.
         """
         calm = 0
-        for _ in range(20_000):
+        end = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < end:
             calm = calm + 1 if self._is_calm(background) else 0
             if calm > 4:
                 return
             await asyncio.sleep(0 if calm else 0.001)
-        raise AssertionError("the browser does not come to rest")
+        app, screen = self.app, self.app.screen
+        lanes = f"scan {app.scan_lane.busy}, changes {app.changes.busy}, {screen} {getattr(screen, 'busy', None)}"
+        queues = {str(pump): pump.message_queue_size for pump in (app, screen, *screen.walk_children())}
+        raise AssertionError(f"the browser does not come to rest: {lanes}; {queues}")
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for what no lane of the screen brings about."""
