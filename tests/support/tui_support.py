@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import threading
 import time
+import traceback
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -82,10 +85,22 @@ class Driven:
             if calm > 4:
                 return
             await asyncio.sleep(0 if calm else 0.001)
+        raise AssertionError(f"the browser does not come to rest: {self._what_is_busy()}")
+
+    def _what_is_busy(self) -> str:
+        """Return what keeps the browser busy, with the stacks of its threads."""
         app, screen = self.app, self.app.screen
-        lanes = f"scan {app.scan_lane.busy}, changes {app.changes.busy}, {screen} {getattr(screen, 'busy', None)}"
+        lanes = [name for name, lane in getattr(screen, "_lanes", {}).items() if lane.busy]
+        due = [name for name in ("preview", "updates") if getattr(getattr(screen, name, None), "due", False)]
         queues = {str(pump): pump.message_queue_size for pump in (app, screen, *screen.walk_children())}
-        raise AssertionError(f"the browser does not come to rest: {lanes}; {queues}")
+        queues = {name: size for name, size in queues.items() if size}
+        names = {thread.ident: thread.name for thread in threading.enumerate()}
+        stacks = [
+            f"{names.get(ident)}:\n{''.join(traceback.format_stack(frame)[-6:])}"
+            for ident, frame in sys._current_frames().items()
+        ]
+        own = f"scan {app.scan_lane.busy}, changes {app.changes.busy}, lanes {lanes}, due {due}, queues {queues}"
+        return "\n".join([f"{screen}: {own}", *stacks])
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for what no lane of the screen brings about."""
