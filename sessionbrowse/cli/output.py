@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 Document = TypeVar("Document")
 
+_MOST_COLUMNS, _LEAST_COLUMNS = 40, 8
+"""Width to which a table's columns are cut: at first, and on a narrow terminal."""
+_TEXT_COLUMNS = 24
+"""Width that the column of texts keeps, if its texts are that long."""
+_GAP_COLUMNS = 2
 MOST_INDENTATION = 120
 """Maximum width of the tree lines before a row, in columns."""
 
@@ -90,23 +95,35 @@ def print_sessions(summaries: Sequence[Summary], home: str) -> None:
         )
         for summary in summaries
     ]
-    print_table(("agent", "age", "msgs", "cost", "directory", "session", "id"), rows, right=(1, 2, 3), stretch=5)
+    print_table(
+        ("agent", "age", "msgs", "cost", "directory", "session", "id"),
+        rows,
+        right=(1, 2, 3),
+        stretch=5,
+        spare=(3, 2, 4, 0),
+    )
 
 
 def print_hits(hits: Sequence[Hit], home: str) -> None:
-    """Print one row for each hit: agent, place, entry, role, branch and text."""
+    """Print one row for each hit: agent, place, session and entry, role, branch and text."""
     rows = [
         (
             hit.agent,
             clean(shorten_home(hit.cwd, home)),
-            clean(hit.entry_id or ""),
+            f"{(hit.id or '')[:13]} {hit.entry_id or ''}".strip(),
             clean(hit.role),
             hit.state,
             clean(hit.snippet),
         )
         for hit in hits
     ]
-    print_table(("agent", "directory", "entry", "role", "branch", "text"), rows, right=(), stretch=5)
+    print_table(
+        ("agent", "directory", "session and entry", "role", "branch", "text"),
+        rows,
+        right=(),
+        stretch=5,
+        spare=(0, 4, 3, 1),
+    )
 
 
 def print_keys(rows: Sequence[tuple[str, str, str]]) -> None:
@@ -128,7 +145,9 @@ def print_projects(documents: Iterable[dict[str, Any]], home: str) -> None:
         )
         for document in documents
     ]
-    print_table(("directory", "sessions", "named", "age", "agents", ""), rows, right=(1, 2, 3), stretch=0)
+    print_table(
+        ("directory", "sessions", "named", "age", "agents", ""), rows, right=(1, 2, 3), stretch=0, spare=(4, 2, 3)
+    )
 
 
 def print_show(document: dict[str, Any]) -> None:
@@ -230,7 +249,13 @@ def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:
         )
         for document in documents
     ]
-    print_table(("label", "age", "state", "directory", "entry", "session and entry"), rows, right=(1,), stretch=4)
+    print_table(
+        ("label", "age", "state", "directory", "entry", "session and entry"),
+        rows,
+        right=(1,),
+        stretch=4,
+        spare=(2, 3, 1),
+    )
 
 
 def print_changes(changes: Iterable[tuple[str, int | None, str, str, str, str]]) -> None:
@@ -240,7 +265,7 @@ def print_changes(changes: Iterable[tuple[str, int | None, str, str, str, str]])
         (change_id, age(at, now), verb, clean(summary), agent, clean(path))
         for change_id, at, verb, summary, path, agent in changes
     ]
-    print_table(("id", "age", "change", "what", "agent", "file"), rows, right=(1,), stretch=3)
+    print_table(("id", "age", "change", "what", "agent", "file"), rows, right=(1,), stretch=3, spare=(5, 4))
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -249,8 +274,19 @@ def print_lines(lines: Iterable[str]) -> None:
         _print(line)
 
 
-def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, right: tuple[int, ...], stretch: int) -> None:
-    """Print aligned columns; on a terminal one column is cut to the remaining width."""
+def print_table(
+    titles: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: tuple[int, ...],
+    stretch: int,
+    spare: tuple[int, ...] = (),
+) -> None:
+    """Print aligned columns; on a terminal they are cut to its width.
+
+    The column `stretch` gets the remaining width. On a narrow terminal those of `spare` are left out, the first one
+    first.
+    """
     if not rows:
         note("nothing found")
         return
@@ -263,24 +299,41 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, right: 
         return
     import shutil
 
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    columns = shutil.get_terminal_size().columns
+    widest = [max(map(cell_len, cells)) for cells in zip(titles, *safe, strict=True)]
+    widths = _fitted(widest, stretch, spare, columns)
     table = Table(box=None, pad_edge=False, header_style="dim", expand=True)
-    for number, title in enumerate(titles):
+    for number, width in widths.items():
         table.add_column(
-            title,
+            titles[number],
             justify="right" if number in right else "left",
             no_wrap=True,
             overflow="ellipsis",
             ratio=1 if number == stretch else None,
-            max_width=None if number == stretch else 40,
+            max_width=None if number == stretch else width,
         )
     for row in safe:
-        table.add_row(*(Text(truncate(cell, 400)) for cell in row))
+        table.add_row(*(Text(truncate(row[number], 400)) for number in widths))
     # Without a height, rich takes every terminal with TERM=dumb for one of 80 columns.
-    Console(highlight=False, width=shutil.get_terminal_size().columns, height=25).print(table)
+    Console(highlight=False, width=columns, height=25).print(table)
+
+
+def _fitted(widest: Sequence[int], stretch: int, spare: Sequence[int], columns: int) -> dict[int, int]:
+    """Return the widths of the columns that are shown; that of the column `stretch` is the least that it needs."""
+    shown = dict(enumerate(widest))
+    shown[stretch] = min(widest[stretch], _TEXT_COLUMNS)
+    for left_out in (None, *spare):
+        shown = {number: width for number, width in shown.items() if number != left_out}
+        for most in range(_MOST_COLUMNS, _LEAST_COLUMNS - 1, -1):
+            cut = {number: width if number == stretch else min(width, most) for number, width in shown.items()}
+            if sum(cut.values()) + _GAP_COLUMNS * (len(cut) - 1) <= columns:
+                return cut
+    return shown
 
 
 def _print(line: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.cli import main
+from sessionbrowse.cli.output import _fitted
 from sessionbrowse.model.search.entry_text import ROLES
 from sessionbrowse.model.search.query import parse_search
 from sessionbrowse.tui.data.options import BrowseOptions
@@ -114,6 +115,38 @@ def test_a_branch_option_that_contradicts_the_query_is_refused(option, words, st
     else:
         # The only session has one active branch, so only that filter matches.
         assert ("quokka" in printed.out) == (words == "branch:active")
+
+
+@pytest.mark.parametrize(("columns", "shown"), [(120, 7), (80, 7), (60, 5), (40, 3), (20, 3)])
+def test_a_narrow_table_leaves_columns_out_and_keeps_its_texts(columns, shown):
+    widest = [8, 4, 5, 6, 29, 90, 13]
+    widths = _fitted(widest, 5, (3, 2, 4, 0), columns)
+    assert len(widths) == shown
+    assert widths[5] == 24
+    assert columns < 40 or sum(widths.values()) + 2 * (shown - 1) <= columns
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [("list", "Mend the sink"), ("projects", "/dev/shop"), ("search sink", "Mend"), ("labels", "a good")],
+)
+@pytest.mark.parametrize("columns", [40, 80])
+def test_each_table_shows_its_texts_on_a_narrow_terminal(command, text, columns, tmp_path):
+    home = StoryHome(tmp_path)
+    session = home.session(home.project("shop"), ["Mend the sink"])
+    label = {"type": "label", "id": "l1", "parentId": "e01", "targetId": "e01", "label": "a good place"}
+    session.write_text(session.read_text() + json.dumps(label) + "\n")
+    words = [sys.executable, "-m", "sessionbrowse", *command.split()]
+    with Terminal(words, home.env(), home.home, rows=10, columns=columns) as terminal:
+        terminal.wait_end()
+        terminal.until_quiet(0.05, 1)
+        assert text in terminal.screen.text()
+
+
+def test_a_hit_as_text_names_its_session_and_entry(roots, capfd):
+    there, _ = roots
+    assert main(["search", "quokka", "--root", str(there)]) == 0
+    assert "\tone m1\t" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["dumb", "xterm"])
