@@ -39,6 +39,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "what requests cost: each counted once, in `stats` and on a screen": 1_500,
     "choosing a session for another program, inside the agents": 420,
     "clean copies of sessions: pruned and shrunk": 950,
+    "sending the terminal only the cells that changed": 150,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""
 

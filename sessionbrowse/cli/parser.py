@@ -40,8 +40,6 @@ HOMES = {
     "unarchive": "change",
     "relocate": "change",
     "undo": "change",
-    "prune": "clean",
-    "shrink": "clean",
     "index": "index",
     "pick": "pick",
     "integrate": "integrate",

@@ -298,6 +298,13 @@ _ROWS: tuple[Command, ...] = (
         row("help", "question_mark f1", "Help", "Show every key that works here", (EVERYWHERE,)),
         row("palette", "colon ctrl+backslash", "Commands", "Find a command by name and run it", (EVERYWHERE,)),
         row("theme", "f2", "Theme", "Switch colours: dark, light, high contrast, terminal", (EVERYWHERE,)),
+        row(
+            "paint_again",
+            "ctrl+l",
+            "Paint again",
+            "Paint the whole screen again",
+            (LIST, VIEW, FOUND, OVERLAY, WELCOME, DIALOG, WORKING),
+        ),
         row("quit", "q ctrl+q ctrl+c", "Quit", "Leave sessionbrowse", (EVERYWHERE,)),
     ),
 )

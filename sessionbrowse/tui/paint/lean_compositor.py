@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from rich.console import Console
 from textual.geometry import Region
-from textual.strip import Strip
 
-from sessionbrowse.tui.paint.textual_compat import CompatCompositor, PartialUpdate, color_system
+from sessionbrowse.tui.paint.terminal_cells import Piece, TerminalCells
+from sessionbrowse.tui.paint.textual_compat import CompatCompositor, LayoutUpdate, PartialUpdate, color_system
 
 Spans = list[tuple[int, int]]
 """Pieces of one line, as pairs of the first cell and the cell after the last."""
 
 
 class LeanCompositor(CompatCompositor):
-    """A compositor whose partial updates contain only changed cells."""
+    """A compositor that renders only the changed cells, and sends only those that the terminal does not show yet."""
+
+    def render_full_update(self, simplify: bool = False) -> LayoutUpdate:
+        """Return the whole screen; on the terminal only the cells change that it does not show yet."""
+        return WholeUpdate(super().render_full_update(simplify), self.terminal_cells)
 
     def render_partial_update(self) -> PartialUpdate | None:
         """Return the changed cells, each from the frontmost widget that covers it."""
@@ -40,25 +44,37 @@ class LeanCompositor(CompatCompositor):
             strips = widget.render_lines(Region(left - region.x, first - region.y, width, last + 1 - first))
             for y, inside in found.items():
                 pieces += [(start, y, strips[y - first], start - left, end - left) for start, end in inside]
-        return PiecesUpdate(pieces) if pieces else None
-
-
-Piece = tuple[int, int, Strip, int, int]
-"""A piece to paint: column and row on the screen, a strip, the first cell of the strip, and the cell after the last."""
+        return PiecesUpdate(pieces, self.terminal_cells) if pieces else None
 
 
 class PiecesUpdate(PartialUpdate):
     """A partial update made of pieces of strips, because cutting strips into new strips is slow."""
 
-    def __init__(self, pieces: list[Piece]) -> None:
+    def __init__(self, pieces: list[Piece], cells: TerminalCells) -> None:
         super().__init__()
-        self.pieces = pieces
+        self._pieces, self._cells = pieces, cells
 
     def render_segments(self, console: Console) -> str:
-        """Return the text and escape sequences for the terminal."""
-        return "".join(
-            [f"\x1b[{y + 1};{x + 1}H{_rendered(strip, start, end, console)}" for x, y, strip, start, end in self.pieces]
-        )
+        """Return the text for the terminal that changes the cells it shows."""
+        return self._cells.update(self._pieces, color_system(console))
+
+
+class WholeUpdate(LayoutUpdate):
+    """A frame of the whole screen, of which the terminal is sent only what it does not show yet."""
+
+    def __init__(self, frame: LayoutUpdate, cells: TerminalCells) -> None:
+        super().__init__(frame.strips, frame.region)
+        self._cells = cells
+
+    def render_segments(self, console: Console) -> str:
+        """Return the text for the terminal that changes the cells it shows."""
+        pieces: list[Piece] = []
+        for y, strips in enumerate(self.strips, self.region.y):
+            x = self.region.x
+            for strip in strips:
+                pieces.append((x, y, strip, 0, strip.cell_length))
+                x += strip.cell_length
+        return self._cells.update(pieces, color_system(console))
 
 
 def _split(spans: Spans, left: int, right: int) -> tuple[Spans, Spans]:
@@ -73,24 +89,3 @@ def _split(spans: Spans, left: int, right: int) -> tuple[Spans, Spans]:
         if end > right:
             outside.append((max(start, right), end))
     return inside, outside
-
-
-def _rendered(strip: Strip, start: int, end: int, console: Console) -> str:
-    """Return the cells of a strip from `start` to `end` as text and escape sequences."""
-    if start == 0 and end == strip.cell_length:
-        return strip.render(console)
-    # This works as Strip.render does, which cannot render a part of a strip.
-    colors = color_system(console)
-    rendered: list[str] = []
-    at = 0
-    for segment in strip:
-        text, style, _ = segment
-        after = at + segment.cell_length
-        if after > start:
-            if at < start or after > end:
-                text = segment.split_cells(max(0, start - at))[1].split_cells(end - max(at, start))[0].text
-            rendered.append(text if style is None else Strip.render_style(style, text, colors))
-        at = after
-        if at >= end:
-            break
-    return "".join(rendered)

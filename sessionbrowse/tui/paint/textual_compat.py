@@ -18,6 +18,7 @@ from rich.color import ColorSystem
 from rich.console import Console
 from textual import events, on
 from textual._compositor import ChopsUpdate, Compositor
+from textual._compositor import LayoutUpdate as LayoutUpdate
 from textual.app import App
 from textual.geometry import Size
 from textual.notifications import Notification
@@ -28,6 +29,7 @@ from textual.scrollbar import ScrollBar
 from textual.timer import Timer
 
 from sessionbrowse.tui.paint.signals import ENDING
+from sessionbrowse.tui.paint.terminal_cells import TerminalCells
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -51,7 +53,12 @@ NORMAL_SCREEN = (
 
 
 class CompatCompositor(Compositor):
-    """A compositor that can return the changed cells of the screen."""
+    """A compositor that can return the changed cells of the screen, and knows the terminal that it paints for."""
+
+    @property
+    def terminal_cells(self) -> TerminalCells:
+        """What the terminal shows; one for all screens of the app."""
+        return cast(CompatApp, cast(Screen[Any], self.root).app).terminal_cells
 
     def take_changed_cells(self) -> Iterable[tuple[int, int, int]]:
         """Return the changed cells as (y, first x, x after the last), and forget that they need painting."""
@@ -134,7 +141,20 @@ class CompatScrollView(ScrollView):
 
 
 class CompatApp(App[int], inherit_bindings=False):
-    """An app that can remove some of its toasts, and that can be left while it makes a screen."""
+    """An app that knows what its terminal shows, can remove some toasts, and can be left while it makes a screen."""
+
+    def __init__(self, driver_class: type[Driver] | None = None) -> None:
+        super().__init__(driver_class=driver_class)
+        self.terminal_cells = TerminalCells()
+
+    def on_resize(self) -> None:
+        """Paint everything: terminals move or cut what they show when their size changes."""
+        self.terminal_cells.forget()
+
+    def paint_again(self) -> None:
+        """Send the whole screen to the terminal, whatever it shows."""
+        self.terminal_cells.forget()
+        self.refresh(layout=True)
 
     def _handle_exception(self, error: Exception) -> None:
         """End the app with a traceback, unless it ends already: a screen that is half made lacks widgets then."""
@@ -168,7 +188,7 @@ def terminal_driver() -> type[Driver] | None:
     class TerminalDriver(LinuxDriver):
         """A driver that takes the size of the terminal it draws on, and that can be stopped at any moment."""
 
-        def __init__(self, app: App[Any], **options: Any) -> None:
+        def __init__(self, app: CompatApp, **options: Any) -> None:
             super().__init__(app, **options)
             self._browser = app
             self._is_taken = False
@@ -194,6 +214,7 @@ def terminal_driver() -> type[Driver] | None:
                 self._is_taken = True
                 with suppress(termios.error):
                     self._modes_before = termios.tcgetattr(self.fileno)
+            self._browser.terminal_cells.forget()
             super().start_application_mode()  # type: ignore[no-untyped-call]
             self._modes = None
             with suppress(termios.error):
@@ -239,8 +260,8 @@ def terminal_driver() -> type[Driver] | None:
                 super()._sigcont_application()
             else:
                 self._take_terminal_again()
-            # The alternate screen is empty after SIGSTOP and SIGCONT, so everything is painted again.
-            self._browser.call_later(self._browser.refresh, layout=True)
+            # The alternate screen is empty after SIGSTOP and SIGCONT.
+            self._browser.call_later(self._browser.paint_again)
 
         def _take_terminal_again(self) -> None:
             """Set the modes that the shell changed while the browser was stopped."""

@@ -184,5 +184,8 @@ class Browser(Protocol):
     def next_theme(self) -> None:
         """Switch to the next colour theme."""
 
+    def paint_again(self) -> None:
+        """Send the whole screen to the terminal, whatever it shows."""
+
     def leave(self) -> None:
         """End the program."""

@@ -1,4 +1,4 @@
-"""The commands that every screen has: move in the focused pane, switch the theme, quit."""
+"""The commands that every screen has: move in the focused pane, switch the theme, paint again, quit."""
 
 from __future__ import annotations
 
@@ -46,6 +46,11 @@ def do_last(screen: CommandScreen[Any]) -> None:
 def do_theme(screen: CommandScreen[Any]) -> None:
     """Switch to the next colour theme."""
     screen.browser.next_theme()
+
+
+def do_paint_again(screen: CommandScreen[Any]) -> None:
+    """Paint the whole screen again, for when another program drew on the terminal."""
+    screen.browser.paint_again()
 
 
 def do_quit(screen: CommandScreen[Any]) -> None:

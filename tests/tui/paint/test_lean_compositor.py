@@ -34,13 +34,20 @@ class PaintedOn:
 
 def cells(screen: Screen) -> list[list[Any]]:
     buffer = screen._screen.buffer
-    return [[buffer[y][x] for x in range(COLUMNS)] for y in range(ROWS)]
+    return [[as_seen(buffer[y][x]) for x in range(COLUMNS)] for y in range(ROWS)]
+
+
+def as_seen(cell: Any) -> Any:
+    """A blank without lines looks the same in every colour and weight."""
+    is_bare = cell.data == " " and not (cell.underscore or cell.reverse or cell.strikethrough)
+    return (" ", cell.bg) if is_bare else cell
 
 
 def whole(browser: Driven) -> Screen:
     app, screen = browser.app, Screen(ROWS, COLUMNS)
     update = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
     assert isinstance(update, LayoutUpdate)
+    update = LayoutUpdate(update.strips, update.region)  # as Textual sends it, whatever the terminal shows
     screen.feed(update.render_segments(app.console).encode())
     return screen
 

@@ -1,1 +1,0 @@
-"""A clean copy of a session: the lines that stay, as values and pure functions."""

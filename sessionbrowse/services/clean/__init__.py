@@ -1,1 +1,0 @@
-"""Commands that make a clean copy of a session: prune, shrink, repair."""

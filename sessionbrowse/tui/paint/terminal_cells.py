@@ -1,0 +1,232 @@
+"""The cells that the terminal shows, and the shortest text that turns them into the cells of a new frame.
+
+Textual sends a row again when a part of it may have changed. Colours make up most of such a row, and most of its cells
+are the same as before: over a slow connection that is what one waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from rich.cells import split_graphemes
+from rich.color import ColorSystem
+from rich.style import Style
+from textual.strip import Strip
+
+Pen = tuple[str | None, str | None, str]
+"""How a cell is drawn: attributes, foreground and background as SGR parameters; None for what does not show on it."""
+Cell = tuple[str, Pen]
+"""A character with the marks that combine with it, and its pen; the right half of a wide character has no text."""
+Piece = tuple[int, int, Strip, int, int]
+"""A piece to paint: column and row on the screen, a strip, the first cell of the strip, and the cell after the last."""
+
+_PLAIN: Pen = ("", "", "")
+_PLAIN_BLANK: Pen = (None, None, "")
+_UNKNOWN: Cell = ("?", ("?", "?", "?"))
+"""Stands where nobody knows what the terminal shows; it equals no cell of a frame."""
+_SHOWN_ON_BLANKS = frozenset("45679") | {"21", "53"}
+"""Attributes that are seen on a blank: underlines, blinking, reverse, strike-through, overline."""
+_SHORT_GAP = 3
+"""Unchanged cells that are cheaper to send again than to jump over."""
+
+
+class TerminalCells:
+    """What the terminal was sent last, cell by cell."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, list[Cell]] = {}
+
+    def forget(self) -> None:
+        """Send every cell of the next frame, because something else may have drawn on the terminal."""
+        self._rows.clear()
+
+    def update(self, pieces: Iterable[Piece], colors: ColorSystem) -> str:
+        """Return text and escape sequences that paint the pieces over what the terminal shows."""
+        rows: dict[int, list[Cell]] = {}
+        for x, y, strip, start, end in pieces:
+            row = rows.get(y)
+            if row is None:
+                row = rows[y] = list(self._rows.get(y, ()))
+            cells = _cells_of(strip, start, end, colors)
+            if len(row) < x + len(cells):
+                row += [_UNKNOWN] * (x + len(cells) - len(row))
+            row[x : x + len(cells)] = cells
+        output = _Output()
+        for y, row in rows.items():
+            before = self._rows.get(y, [])
+            if row != before:
+                _paint_row(output, y, before, row)
+                self._rows[y] = row
+        return output.text()
+
+
+class _Output:
+    """Text for the terminal, with the position and the pen that it leaves."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._x, self._y = -1, -1
+        self._pen = _PLAIN
+
+    def move(self, x: int, y: int) -> None:
+        """Move to a cell, unless the last one written was the cell before it."""
+        if y == self._y and x > self._x:
+            self._parts.append(f"\x1b[{x - self._x}C")
+        elif (x, y) != (self._x, self._y):
+            self._parts.append(f"\x1b[{y + 1};{x + 1}H")
+        self._x, self._y = x, y
+
+    def write(self, cells: Iterable[Cell]) -> None:
+        """Write cells from the current position on."""
+        pen, parts, last = self._pen, self._parts, None
+        for text, wanted in cells:
+            if wanted is not last:
+                last = wanted
+                codes, pen = _change(pen, wanted)
+                parts.append(codes)
+            parts.append(text)
+            self._x += 1
+        self._pen = pen
+
+    def lose_position(self) -> None:
+        """Take the position as unknown: terminals do not agree on the width of what was written."""
+        self._x, self._y = -1, -1
+
+    def text(self) -> str:
+        """Return the whole text; after it the terminal's pen is the plain one."""
+        if self._pen != _PLAIN:
+            self._parts.append("\x1b[0m")
+        return "".join(self._parts)
+
+
+def _paint_row(output: _Output, y: int, before: list[Cell], row: list[Cell]) -> None:
+    if _is_odd(before) or _is_odd(row):
+        # Terminals may show such a row shifted: it is written whole, and from each odd character on anew.
+        for x, cell in enumerate(row):
+            if cell is not _UNKNOWN and cell[0]:
+                letter = row[x : x + 2] if x + 1 < len(row) and not row[x + 1][0] else [cell]
+                output.move(x, y)
+                if _is_odd(letter):
+                    # Where it takes one cell only, what was in the other one would stay.
+                    output.write([(" ", cell[1])] * len(letter))
+                    output.move(x, y)
+                    output.write(letter)
+                    output.lose_position()
+                else:
+                    output.write(letter)
+        return
+    for start, end in _changed(before, row):
+        output.move(start, y)
+        output.write(row[start:end])
+
+
+def _changed(before: list[Cell], row: list[Cell]) -> list[tuple[int, int]]:
+    """Return the runs of changed cells, without splitting wide characters; runs that are close together are one."""
+    runs: list[tuple[int, int]] = []
+    known = len(before)
+    for x, cell in enumerate(row):
+        if cell is _UNKNOWN or (x < known and (before[x] is cell or before[x] == cell)):
+            continue
+        start = x - 1 if not cell[0] and x else x
+        end = x + 2 if x + 1 < len(row) and not row[x + 1][0] else x + 1
+        if runs and start - runs[-1][1] <= _SHORT_GAP and _UNKNOWN not in row[runs[-1][1] : start]:
+            runs[-1] = (runs[-1][0], max(end, runs[-1][1]))
+        else:
+            runs.append((start, end))
+    return runs
+
+
+def _is_odd(cells: list[Cell]) -> bool:
+    """Tell whether terminals may disagree on the width of a character: combined ones, and pictures such as emoji."""
+    for x, (text, _) in enumerate(cells):
+        if len(text) > 1 or "\U0001f000" <= text < "\U00020000":
+            return True
+        if "\x7f" < text < "\u2e80" and x + 1 < len(cells) and not cells[x + 1][0]:
+            return True
+    return False
+
+
+def _cells_of(strip: Strip, start: int, end: int, colors: ColorSystem) -> list[Cell]:
+    """Return the cells of a strip from `start` to `end`; a wide character that is cut becomes a blank."""
+    cells: list[Cell] = []
+    for text, style, control in strip:
+        if not control:
+            cells += _letters(text, style, colors)
+            if len(cells) > end:
+                break
+    is_cut = end < len(cells) and not cells[end][0]
+    cells = cells[start:end]
+    if cells and not cells[0][0]:
+        cells[0] = (" ", cells[0][1])
+    if cells and is_cut:
+        cells[-1] = (" ", cells[-1][1])
+    return cells
+
+
+# Frames repeat most of their texts. Cells that are the same objects are also compared much faster.
+@lru_cache(maxsize=16384)
+def _letters(text: str, style: Style | None, colors: ColorSystem) -> tuple[Cell, ...]:
+    pen, blank = _pens(style, colors)
+    if text.isascii():
+        return tuple([(letter, blank if letter == " " else pen) for letter in text])
+    cells: list[Cell] = []
+    for first, last, size in split_graphemes(text)[0]:
+        letter = text[first:last]
+        if size == 0 and cells:
+            at = len(cells) - 1 if cells[-1][0] else len(cells) - 2
+            cells[at] = (cells[at][0] + letter, cells[at][1])
+        elif size:
+            cells.append((letter, blank if letter == " " else pen))
+            cells += [("", pen)] * (size - 1)
+    return tuple(cells)
+
+
+@lru_cache(maxsize=4096)
+def _pens(style: Style | None, colors: ColorSystem) -> tuple[Pen, Pen]:
+    """Return the pen of a style, and its pen for blanks."""
+    if style is None:
+        return _PLAIN, _PLAIN_BLANK
+    attributes: list[str] = []
+    foreground = background = ""
+    codes = iter(Strip.render_ansi(style, colors).split(";"))
+    for code in codes:
+        if code in ("38", "48"):
+            kind = next(codes)
+            color = ";".join([code, kind, *(next(codes) for _ in range(1 if kind == "5" else 3))])
+            if code == "38":
+                foreground = color
+            else:
+                background = color
+        elif len(code) < 2 or code == "21" or (code[0] == "5" and len(code) == 2):
+            attributes += [code] if code else []
+        elif code[0] in "39" and code != "39":
+            foreground = code
+        elif code not in ("39", "49"):
+            background = code
+    pen = (";".join(attributes), foreground, background)
+    return pen, pen if _SHOWN_ON_BLANKS.intersection(attributes) else (None, None, background)
+
+
+@lru_cache(maxsize=65536)
+def _change(pen: Pen, wanted: Pen) -> tuple[str, Pen]:
+    """Return the escape sequence that turns a pen into another one, and the pen that the terminal has then."""
+    attributes, foreground, background = pen
+    codes: list[str] = []
+    if wanted[0] is None:
+        keeps = not _SHOWN_ON_BLANKS.intersection((attributes or "").split(";"))
+        target = attributes if keeps else ""
+    else:
+        target = wanted[0]
+    if target != attributes:
+        if attributes:
+            codes.append("0")
+            foreground = background = ""
+        codes += [target] if target else []
+    if wanted[1] is not None and wanted[1] != foreground:
+        codes.append(wanted[1] or "39")
+        foreground = wanted[1]
+    if wanted[2] != background:
+        codes.append(wanted[2] or "49")
+        background = wanted[2]
+    return (f"\x1b[{';'.join(codes)}m" if codes else ""), (target, foreground, background)
