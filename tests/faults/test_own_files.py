@@ -17,17 +17,28 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.cli import main
+from sessionbrowse.services.background.first_rows import (
+    first_order,
+    make_first_rows,
+    save_first_rows,
+    saved_first_rows,
+)
+from sessionbrowse.services.background.monitor_messages import MonitorDisk
+from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.store.index import index as index_module
-from tests.support.index_support import answer, entry, folder, header, line_of, user
+from sessionbrowse.store.own.pins import read_pins, set_pin
+from sessionbrowse.store.own.remembered_views import ListView, SessionView, recall, remember, scope_key
+from tests.support.index_support import answer, entry, folder, header, line_of, scope_of, user
 
 QUICK_CASES, STRESS_CASES = 60, 2000
 ASKED = (
     ("list", "--json"),
     ("search", "lantern", "--json"),
+    ("search", "lantrn", "--json"),
     ("labels", "--json"),
     ("show", "s3", "--json"),
 )
-TABLES = ("files", "entries", "said_rows", "tools_rows", "shards", "facts", "overview")
+TABLES = ("files", "entries", "said_rows", "tools_rows", "shards", "facts", "overview", "said_data", "said_idx")
 
 
 def run(*argv: str) -> tuple[int, bytes, str]:
@@ -51,7 +62,7 @@ class OwnFiles:
     """A store of eight sessions, and sessionbrowse's own files: as they are now, and as they were before."""
 
     def __init__(self, root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.root = ("--root", str(root))
+        self.root, self.root_path = ("--root", str(root)), root
         here = folder(root)
         for number in range(8):
             lines = [header(f"s{number}"), user("1", None, f"The lantern {number}"), answer("2", "1", "Done")]
@@ -63,15 +74,19 @@ class OwnFiles:
         cache, state = home / ".cache" / "sessionbrowse", home / ".local" / "state" / "sessionbrowse"
         self.caches = cache
         self.directories = (cache, state, home / ".config" / "sessionbrowse")
+        self.request = MonitorDisk(
+            home=str(home), environ={"HOME": str(home)}, roots=(str(root),), cache=str(cache), state=str(state)
+        )
         for directory in self.directories:
             directory.mkdir(parents=True, exist_ok=True)
         (self.directories[2] / "config.toml").write_text('theme = "light"\npreview = false\n[keys]\nquit = "ctrl+q"\n')
         (state / "pins.json").write_text('{"version":1,"pins":[["pi","s1"],["pi","s2"]]}')
-        (state / "view.json").write_text('{"version":1,"scopes":{"":{"sort":"name"}},"sessions":{"x":{"entry":"1"}}}')
         with monkeypatch.context() as patch:
             patch.setattr(index_module, "BULK_BYTES", 0)
             assert run("index", *self.root)[0] == 0
-        (cache / "index.sqlite-first-rows").write_bytes(b"\x93\xa0\xa0\xa0")
+        self.remember()
+        self.first_rows = [saved_first_rows(self.request)]
+        assert None not in self.first_rows
         self.older = self.copies()
         (here / "7.jsonl").write_bytes((here / "7.jsonl").read_bytes() + line_of(user("4", "3", "Another lantern")))
         self.expected = self.answers(cached=False)
@@ -79,6 +94,9 @@ class OwnFiles:
         self.rename_and_undo()
         self.reset_session()
         run("list", *self.root)
+        self.remember()
+        self.first_rows.append(saved_first_rows(self.request))
+        self.check_interface()
         self.sound = self.copies()
 
     def answers(self, *, cached: bool = True) -> list[tuple[int, bytes]]:
@@ -87,6 +105,26 @@ class OwnFiles:
             if not cached:
                 patch.setenv("XDG_CACHE_HOME", "/nowhere")
             return [run(*asked, *self.root)[:2] for asked in ASKED]
+
+    def remember(self) -> None:
+        """Save the view and the first rows as a browser does when it ends."""
+        request, state = self.request, str(self.directories[1])
+        remember(state, scope_key(request.roots, ()), ListView(sort="name"), {"x": SessionView(entry="1")})
+        save_first_rows(request, make_first_rows(gather_summaries(scope_of(self.root_path)), first_order(request)))
+
+    def check_interface(self) -> None:
+        """Ask for what a browser shows from its own files; a change of a pin heals the pins, its end the rest."""
+        state = str(self.directories[1])
+        saved = saved_first_rows(self.request)
+        # Rows of an earlier end are right until the disk is read.
+        assert saved in (None, *self.first_rows), f"first rows: {saved}"
+        _, sessions = recall(state, scope_key(self.request.roots, ()))
+        assert all(isinstance(view.entry, str | None) for view in sessions.values())
+        set_pin(state, "pi", "s5", pinned=True)
+        assert ("pi", "s5") in read_pins(state).own
+        self.remember()
+        assert saved_first_rows(self.request) == self.first_rows[-1]
+        assert recall(state, scope_key(self.request.roots, ()))[1]["x"].entry == "1"
 
     def copies(self) -> dict[Path, bytes]:
         # An index that is not closed yet has files beside it.
@@ -196,7 +234,8 @@ def values_changed(files: OwnFiles, path: Path, dice: random.Random) -> None:
         value = dice.choice(known)
         if dice.random() < 0.5:
             value = mutated(value, dice)
-        chosen = f"rowid IN (SELECT rowid FROM {table} ORDER BY random() LIMIT 1)" if table != "facts" else "1"
+        key = {"facts": "name", "said_idx": "term"}.get(table, "rowid")
+        chosen = f"{key} IN (SELECT {key} FROM {table} ORDER BY random() LIMIT 1)"
         database.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {chosen}", (value,))
 
 
@@ -243,6 +282,7 @@ def meet(files: OwnFiles, seed: int) -> tuple[str, str | None]:
                 return name, f"{asked[0]}: {difference(found[1], expected[1])} {found[2]}"
         files.rename_and_undo()
         files.reset_session()
+        files.check_interface()
         status, out, err = run(*ASKED[0], *files.root)
         if (status, out) != files.expected[0] or (path.is_relative_to(files.caches) and err):
             return name, f"not healed: {err}"

@@ -15,8 +15,9 @@ from sessionbrowse.cli.parser import AddCommand, scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.services.list.gather import update_index
-from sessionbrowse.store.index.index import Status, UpdateProgress, open_index
-from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked, locked, remove_files
+from sessionbrowse.store.index.damage import check_index, discard_index
+from sessionbrowse.store.index.index import Index, Status, UpdateProgress, open_index
+from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_damage, is_locked, locked, remove_files
 from sessionbrowse.text import clean, size
 
 PROGRESS_SECONDS = 0.5
@@ -49,17 +50,34 @@ def run_index(arguments: argparse.Namespace) -> int:
     scope = scope_of(arguments, settings, hidden=True, archived=True)
     tools = True if arguments.tools or settings.index_tools else None
     shown = _ProgressLine()
+
+    def update(index: Index) -> Status:
+        try:
+            check_index(index)
+            update_index(scope, index, tools=tools, processes=True, skipped=output.warn, progress=shown)
+        except IndexBusy:
+            # The other process reads the same files, so the work is being done.
+            output.note("Another sessionbrowse is updating the index.")
+        return index.status()
+
     try:
-        update_index(scope, index, tools=tools, processes=True, skipped=output.warn, progress=shown)
-    except IndexBusy:
-        # The other process reads the same files, so the work is being done.
-        output.note("Another sessionbrowse is updating the index.")
+        try:
+            status = update(index)
+        except sqlite3.Error as error:
+            if not is_damage(error):
+                raise
+            discard_index(index, error, output.note)
+            index.close()
+            again = open_index(directory, output.note, create=True)
+            if again is None:
+                raise
+            status = update(again)
     except sqlite3.Error as error:
         why = "another program has locked it" if is_locked(error) else str(error)
         raise Unreadable(f"The index could not be read ({why}).") from error
     finally:
         shown.clear()
-    return _print_status(index.status(), arguments.json)
+    return _print_status(status, arguments.json)
 
 
 def _clear(directory: Path) -> None:

@@ -8,6 +8,7 @@ app, instead of 1.2 times.
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -46,8 +47,8 @@ def saved_first_rows(request: MonitorDisk) -> FirstRows | None:
     """Return the saved rows; None if none were saved, or if the saved ones belong to another request."""
     content = read_own_file(os.path.join(request.cache, FILE))
     try:
-        saved = msgspec.msgpack.decode(content or b"", type=_Saved)
-    except DAMAGED:
+        saved = msgspec.msgpack.decode(zlib.decompress(content or b""), type=_Saved)
+    except (*DAMAGED, zlib.error):
         return None
     is_same = saved.scope == _scope_of(request) and saved.order == first_order(request)
     # The rows may come from a newer sessionbrowse, with agents that this version does not know.
@@ -63,7 +64,9 @@ def save_first_rows(request: MonitorDisk, first_rows: FirstRows) -> None:
     # deleted sessions.
     content = b""
     with suppress(UnicodeEncodeError):
-        content = msgspec.msgpack.encode(_Saved(_scope_of(request), first_order(request), first_rows))
+        encoded = msgspec.msgpack.encode(_Saved(_scope_of(request), first_order(request), first_rows))
+        # Compressed data ends with a checksum, so that a damaged file is noticed.
+        content = zlib.compress(encoded, 1)
     with suppress(OSError):
         write_own_file(os.path.join(request.cache, FILE), content)
 

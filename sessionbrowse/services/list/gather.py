@@ -30,7 +30,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.find.discover import FoundFile, Skipped, newest_first
 from sessionbrowse.store.find.parent_links import link_parents, placed
 from sessionbrowse.store.find.roots import Scope, scan_passes
-from sessionbrowse.store.index.index import Index, Note, UpdateProgress, discard_index, open_index
+from sessionbrowse.store.index.index import Index, Note, UpdateProgress, open_index
 from sessionbrowse.store.index.rows import FileRow, ListRow, unread_bytes
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
 
@@ -106,6 +106,8 @@ def gather(
         if index is None:
             raise
         if not is_locked(error):
+            from sessionbrowse.store.index.damage import discard_index
+
             discard_index(index, error, note)
         return gather(scope, skipped=skipped, processes=processes, summarise=summarise)
     return Listing(scope, [sessions[path] for path in files if path in sessions], files, index)

@@ -52,7 +52,8 @@ def take_snapshot(
     rows = _rows(listing.sessions)
     if not brief or listing.index is None:
         return Snapshot(unpack(listing, listing.sessions), rows, generation)
-    return Snapshot([_brief(each) for each in listing.sessions], rows, generation, listing.index.first_messages)
+    brief_ones = [_brief(each) for each in listing.sessions]
+    return Snapshot(brief_ones, rows, generation, lambda: _first_messages(listing))
 
 
 def indexed_snapshot(scope: Scope, index: Index) -> Snapshot:
@@ -76,6 +77,14 @@ def indexed_snapshot(scope: Scope, index: Index) -> Snapshot:
 
 def _rows(sessions: list[Listed]) -> dict[str, FileRow]:
     return {session.path: session for session in sessions if isinstance(session, FileRow)}
+
+
+def _first_messages(listing: Listing) -> Mapping[str, str]:
+    try:
+        return listing.index.first_messages() if listing.index is not None else {}
+    except sqlite3.Error:
+        # Files whose summary is damaged are read.
+        return {summary.path: summary.first_message or "" for summary in unpack(listing, listing.sessions)}
 
 
 def _brief(session: Listed) -> Summary:

@@ -13,8 +13,8 @@ from itertools import chain
 
 from sessionbrowse.model.search.query import SearchQuery
 from sessionbrowse.store.index.index import Index
-from sessionbrowse.store.index.packed_entries import unpack_row_entries
 from sessionbrowse.store.index.schema import TEXT_TABLES
+from sessionbrowse.store.index.text_rows import read_row_entries, read_runs
 
 
 class WordIndex:
@@ -78,8 +78,8 @@ class _TextRows:
 
     def __init__(self, connection: sqlite3.Connection, table: str) -> None:
         self._connection = connection
-        self._ask = f"SELECT entries FROM {table}_rows WHERE base = ?"
-        runs = connection.execute(f"SELECT base, file, count FROM {table}_rows ORDER BY base").fetchall()
+        self._table = table
+        runs = read_runs(connection, table)
         columns: list[Sequence[int]] = [*zip(*runs, strict=True)] or [(), (), ()]
         self._bases, self._files, self._counts = columns
 
@@ -102,8 +102,7 @@ class _TextRows:
             base, count = self._bases[run], self._counts[run]
             low, high = bisect_left(rows, base), bisect_left(rows, base + count)
             if low < high:
-                held = self._connection.execute(self._ask, (base,)).fetchone()
-                entries = unpack_row_entries(held[0]) if held is not None else []
+                entries = read_row_entries(self._connection, self._table, (base, file, count))
                 for row in rows[low:high]:
                     yield from entries[row - base]
 

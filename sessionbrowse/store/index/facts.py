@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from sessionbrowse.store.index.rows import damaged
 from sessionbrowse.store.index.schema import TEXT_TABLES
 
 
@@ -19,7 +20,7 @@ def set_tools(connection: sqlite3.Connection, tools: bool) -> None:
 
 def generation(connection: sqlite3.Connection) -> int:
     """Return a number that identifies the index and changes when texts are dropped, which makes older rows invalid."""
-    return int(_fact(connection, "generation") or 0)
+    return _number(connection, "generation", 0)
 
 
 def begin_generation(connection: sqlite3.Connection) -> None:
@@ -31,13 +32,20 @@ def next_id(connection: sqlite3.Connection) -> int:
     """Return an id that no file has or had; the texts of deleted files still have the ids of their files."""
     highest = connection.execute("SELECT max(id) FROM files").fetchone()[0] or 0
     used = [connection.execute(f"SELECT max(file) FROM {table}_rows").fetchone()[0] for table in TEXT_TABLES]
-    return max(int(_fact(connection, "next_id") or 1), highest + 1, *[(each or 0) + 1 for each in used])
+    return max(_number(connection, "next_id", 1), highest + 1, *[(each or 0) + 1 for each in used])
 
 
 def reserve_ids_below(connection: sqlite3.Connection, limit: int) -> None:
     """Reserve all ids below this one, so that no file gets one of them."""
-    if limit > int(_fact(connection, "next_id") or 1):
+    if limit > _number(connection, "next_id", 1):
         _set_fact(connection, "next_id", limit)
+
+
+def _number(connection: sqlite3.Connection, name: str, otherwise: int) -> int:
+    try:
+        return int(_fact(connection, name) or otherwise)
+    except ValueError as error:
+        raise damaged(f"the fact {name} is no number") from error
 
 
 def _fact(connection: sqlite3.Connection, name: str) -> str | None:

@@ -15,17 +15,18 @@ from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.index import facts
 from sessionbrowse.store.index.rows import (
-    FILE_COLUMNS,
+    CHECKED_COLUMNS,
     FileRow,
     ListRow,
     PackedSummary,
     file_row,
-    first_message,
+    read_first_messages,
     read_overview,
     read_rows,
     renew_overview,
     unpack_summary,
     unread_bytes,
+    with_sum,
 )
 from sessionbrowse.store.index.schema import (
     SHARD_PREFIX,
@@ -36,7 +37,6 @@ from sessionbrowse.store.index.schema import (
     not_written,
     open_main,
     open_shard,
-    remove_files,
     shard_facts,
 )
 
@@ -50,7 +50,7 @@ WORN_SHARE, WORN_ROWS = 0.25, 2000
 MAX_SHARDS = 8
 """Maximum number of shards: SQLite can attach ten, and each one slows every search a little."""
 
-_PUT = f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 16)})"
+_PUT = f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 17)})"
 _FEW = 500
 """Maximum number of rows that are fetched one by one; for more, the whole table is read."""
 
@@ -114,7 +114,7 @@ class Index:
 
     def row_of(self, path: str) -> FileRow | None:
         """Return the row of one file, None if the index does not have it."""
-        ask = f"SELECT {FILE_COLUMNS} FROM files WHERE path = ?"
+        ask = f"SELECT {CHECKED_COLUMNS} FROM files WHERE path = ?"
         row = self.connection.execute(ask, (os.fsencode(path),)).fetchone()
         return file_row(row) if row is not None else None
 
@@ -135,16 +135,16 @@ class Index:
         return found
 
     def first_messages(self) -> dict[str, str]:
-        """Return each session's first message, by path; long messages are cut."""
-        found: dict[str, str] = {}
-        with suppress(sqlite3.Error, ValueError, TypeError, LookupError):
-            for path, packed in self.connection.execute("SELECT path, summary FROM files"):
-                found[os.fsdecode(path)] = first_message(os.fsdecode(path), packed)
-        return found
+        """Return each session's first message, by path; long messages are cut.
+
+        Raises:
+            sqlite3.Error: the index is damaged.
+        """
+        return read_first_messages(self.connection)
 
     def entry_parts(self, row: FileRow) -> list[Part]:
         """Return the packed entries of a file, in order."""
-        return [(places, packed) for _, places, packed in self._parts(row, "first, places, packed")]
+        return [(places, packed) for places, packed in self._parts(row, "places", "packed")]
 
     def places(self, row: FileRow) -> Places:
         """Return the byte offsets and sizes of a file's entries.
@@ -154,12 +154,14 @@ class Index:
         """
         from sessionbrowse.store.index.packed_entries import unpack_places
 
-        return unpack_places([places for _, places in self._parts(row, "first, places")])
+        return unpack_places([places for (places,) in self._parts(row, "places")])
 
-    def _parts(self, row: FileRow, columns: str) -> list[tuple[Any, ...]]:
-        query = f"SELECT {columns} FROM entries WHERE file = ?"
+    def _parts(self, row: FileRow, *columns: str) -> list[list[bytes]]:
+        from sessionbrowse.store.index.packed_entries import opened_parts
+
+        query = f"SELECT first, count, {', '.join(columns)} FROM entries WHERE file = ?"
         parts = [part for each in self.databases_of(row) for part in each.execute(query, (row.row,)).fetchall()]
-        return sorted(parts, key=lambda part: part[0])
+        return opened_parts(row.row, [(first, count, values) for first, count, *values in parts])
 
     def state(self, row: FileRow) -> bytes | None:
         """Return the packed state with which reading a grown file continues at its old end; None if there is none."""
@@ -238,6 +240,8 @@ class Index:
             IndexBusy: another process writes the index now.
             IndexUnavailable: the disk is full or refuses to write.
         """
+        from sessionbrowse.store.index.text_rows import check_texts
+
         with self._writing():
             rows = [row for file in files if (row := self.row_of(file.path)) is not None]
             known = {row.path: row for row in rows}
@@ -247,6 +251,7 @@ class Index:
             self._drop(dropped)
             total = sum(unread_bytes(known.get(file.path), file) for file in changed)
             if changed:
+                check_texts(self.connection)
                 facts.set_tools(self.connection, tools)
             if changed and may_fork and total >= BULK_BYTES and len(self.shards()) < MAX_SHARDS:
                 self._update_in_bulk(changed, known, tools, progress)
@@ -288,7 +293,7 @@ class Index:
                 row = writer.whole(file, next_id)
                 next_id += 1
             if row is not None:
-                run(_PUT, row)
+                run(_PUT, with_sum(row))
             run("COMMIT")
             unread += unread_bytes(old, file)
             progress(UpdateProgress(number + 1, len(changed), unread, total))
@@ -317,7 +322,7 @@ class Index:
                 done += 1
                 if row is not None:
                     read += sizes[row[0]]
-                    found.append((*row[:_SHARD_COLUMN], number, *row[_SHARD_COLUMN + 1 :]))
+                    found.append(with_sum((*row[:_SHARD_COLUMN], number, *row[_SHARD_COLUMN + 1 :])))
             progress(UpdateProgress(done, len(changed), read, total))
         run = self.connection.execute
         run("BEGIN IMMEDIATE")
@@ -368,6 +373,8 @@ class Index:
             IndexBusy: another process writes the index now.
             IndexUnavailable: the disk is full or refuses to write.
         """
+        from sessionbrowse.store.index.text_rows import forget_runs
+
         with self._writing():
             run = self.connection.execute
             next_id = facts.next_id(self.connection)
@@ -383,6 +390,7 @@ class Index:
                 run(f"DELETE FROM {table}")
             for table in TEXT_TABLES:
                 run(f"INSERT INTO {table}({table}) VALUES ('delete-all')")
+            forget_runs(self.connection)
             # Another process may still read the old shards: new files must not get the ids of old ones.
             facts.reserve_ids_below(self.connection, next_id)
             facts.begin_generation(self.connection)
@@ -440,10 +448,3 @@ def open_index(directory: Path, note: Note = lambda _: None, *, create: bool = F
         note(error.sentence)
         return None
     return Index(directory, connection) if connection is not None else None
-
-
-def discard_index(index: Index, error: Exception, note: Note) -> None:
-    """Delete a damaged index; the next update builds it anew."""
-    note(f"The index {index.directory} is damaged ({error}): it was deleted and will be built anew.")
-    with suppress(IndexUnavailable, OSError), locked(index.directory):
-        remove_files(index.directory)

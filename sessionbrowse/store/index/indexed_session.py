@@ -17,9 +17,9 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.find.discover import stamp_of
 from sessionbrowse.store.index.index import Index
-from sessionbrowse.store.index.packed_entries import PackedColumns, unpack
+from sessionbrowse.store.index.packed_entries import PackedColumns, ends_at, unpack
 from sessionbrowse.store.index.read_state import State
-from sessionbrowse.store.index.rows import ORDINARY, FileRow
+from sessionbrowse.store.index.rows import ORDINARY, FileRow, opened
 from sessionbrowse.store.read.content import SHORT_HEAD_BYTES, closing, file_blocks, open_regular, read_at
 
 _decode_state = msgspec.msgpack.Decoder(State).decode
@@ -37,11 +37,13 @@ def session_from_index(index: Index, path: str, agent: str | None = None) -> Ses
         blob = index.state(row)
         if blob is None:
             return None
-        state = _decode_state(blob)
+        state = _decode_state(opened(blob, path))
         if state.end != row.size:
             # The file ends in an unfinished line, which is not in the index.
             return None
         entries = unpack(index.entry_parts(row))
+        if not ends_at(entries, state.last):
+            return None
     except (sqlite3.Error, msgspec.MsgspecError, ValueError):
         return None
     try:

@@ -19,6 +19,7 @@ from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES
 from sessionbrowse.model.session.columns import Columns, Kind, Time
 from sessionbrowse.model.session.parents import ROOT
+from sessionbrowse.store.index.rows import damaged, opened, sealed
 
 _COMPRESSION = 1
 _ID_CHARACTERS = 8
@@ -170,6 +171,38 @@ def unpack(parts: Iterable[Part]) -> PackedColumns:
         return PackedColumns([(_opened_places(places), _opened_facts(facts)) for places, facts in parts])
     except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError, IndexError, OverflowError) as error:
         raise ValueError("damaged entries") from error
+
+
+def sealed_part(file: int, first: int, count: int, part: Part) -> Part:
+    """Return a part with checksums that bind it to its place: the file's id, the first entry and the number of them."""
+    places, packed = part
+    return sealed(places, f"{file} {first} {count}"), sealed(packed, f"{file} {first} {count}")
+
+
+def opened_parts(file: int, parts: Sequence[tuple[int, int, Sequence[bytes]]], begin: int = 0) -> list[list[bytes]]:
+    """Return the values of the parts of a file from entry `begin` on, in order and without their checksums.
+
+    Each part is given as its first entry, the number of its entries, and the values.
+
+    Raises:
+        sqlite3.DatabaseError: a part is damaged, missing, or another file's.
+    """
+    found = []
+    expected = begin
+    try:
+        for first, count, values in sorted(parts):
+            if first != expected:
+                raise ValueError("damaged entries")
+            expected += count
+            found.append([bytes(opened(value, f"{file} {first} {count}")) for value in values])
+    except (TypeError, ValueError) as error:
+        raise damaged("entries are damaged") from error
+    return found
+
+
+def ends_at(entries: Columns, last: int) -> bool:
+    """Tell whether the last entry is at the offset `last`: the last part of a damaged index may be missing."""
+    return (entries.offsets[-1] if len(entries) else 0) == last
 
 
 def unpack_places(parts: Iterable[bytes]) -> Places:

@@ -25,7 +25,8 @@ ORDINARY, TRANSCRIPT, FOREIGN = 0, 1, 2
 STAMP_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, device"
 FILE_COLUMNS = f"{STAMP_COLUMNS}, id, agent, marks, kind, shard, has_tools"
 """The columns of a `FileRow`, in the order of its fields."""
-_LIST_COLUMNS = f"{FILE_COLUMNS}, modified, summary"
+CHECKED_COLUMNS = f"{FILE_COLUMNS}, sum"
+_LIST_COLUMNS = f"{CHECKED_COLUMNS}, summary"
 
 OVERVIEW_TABLES = """
 CREATE TABLE overview (id INTEGER PRIMARY KEY CHECK (id = 0), packed BLOB NOT NULL);
@@ -90,12 +91,25 @@ RowT = TypeVar("RowT", bound=FileRow)
 
 
 def file_row(values: Sequence[Any]) -> FileRow:
-    """Return a file row from the values of `FILE_COLUMNS`.
+    """Return a file row from the values of `CHECKED_COLUMNS`.
 
     Raises:
         sqlite3.DatabaseError: the row is damaged.
     """
-    return _checked((_path_of(values[0]), *values[1:]), FileRow)
+    return _checked((_path_of(values[0]), *_summed(values)[1:]), FileRow)
+
+
+def with_sum(row: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the values of a row of `files`, in the order of its columns, with the checksum that ends it."""
+    identity, path, *stamp = row[:7]
+    return (*row, _sum_of((path, *stamp, identity, *row[7:10], *row[11:13])))
+
+
+def damaged(why: str) -> sqlite3.DatabaseError:
+    """Return the error for damage that SQLite does not see; it has the result code of damage that SQLite sees."""
+    error = sqlite3.DatabaseError(why)
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
 
 
 def unread_bytes(known: FileStamp | None, file: FileStamp) -> int:
@@ -165,25 +179,38 @@ def unpack_summary(path: str, packed: bytes) -> PackedSummary:
     return Summary(path=path, **dict(zip(_FIELDS, values, strict=True))), first_at
 
 
-def first_message(path: str, packed: bytes) -> str:
-    """Return only the first message of a packed summary, "" if there is none."""
-    found: str | None = _decode_summary(opened(packed, path))[0][_FIRST_MESSAGE]
-    return found or ""
+def read_first_messages(connection: sqlite3.Connection) -> dict[str, str]:
+    """Return the first message of every packed summary by path, "" if there is none.
+
+    Raises:
+        sqlite3.Error: the index is damaged.
+    """
+    found: dict[str, str] = {}
+    try:
+        for stored, packed in connection.execute("SELECT path, summary FROM files"):
+            path = os.fsdecode(stored)
+            found[path] = _decode_summary(opened(packed, path))[0][_FIRST_MESSAGE] or ""
+    except (ValueError, TypeError, LookupError) as error:
+        raise damaged("a summary is damaged") from error
+    return found
 
 
-def sealed(content: bytes, path: str = "") -> bytes:
-    """Put a checksum before a stored value, so that a changed one, or one of another path, is not believed."""
-    return zlib.crc32(content, zlib.crc32(os.fsencode(path))).to_bytes(_SUM_BYTES, "big") + content
+def sealed(content: bytes, owner: str = "") -> bytes:
+    """Put a checksum before a stored value, so that a changed one, or one of another owner, is not believed.
+
+    The owner is the path of a session file, or names another row.
+    """
+    return zlib.crc32(content, zlib.crc32(os.fsencode(owner))).to_bytes(_SUM_BYTES, "big") + content
 
 
-def opened(packed: bytes, path: str = "") -> memoryview:
+def opened(packed: bytes, owner: str = "") -> memoryview:
     """Return a stored value without its checksum.
 
     Raises:
         ValueError: the checksum is wrong.
     """
     content = memoryview(packed)[_SUM_BYTES:]
-    if zlib.crc32(content, zlib.crc32(os.fsencode(path))).to_bytes(_SUM_BYTES, "big") != packed[:_SUM_BYTES]:
+    if zlib.crc32(content, zlib.crc32(os.fsencode(owner))).to_bytes(_SUM_BYTES, "big") != packed[:_SUM_BYTES]:
         raise ValueError("a checksum is wrong")
     return content
 
@@ -191,9 +218,9 @@ def opened(packed: bytes, path: str = "") -> memoryview:
 def _path_of(stored: bytes | None) -> str:
     if stored is None:
         # If the disk has lost a part of the database, reading it yields empty values.
-        raise sqlite3.DatabaseError("a row has no path")
+        raise damaged("a row has no path")
     if not isinstance(stored, bytes):
-        raise sqlite3.DatabaseError("a path is no bytes")
+        raise damaged("a path is no bytes")
     return os.fsdecode(stored)
 
 
@@ -201,10 +228,22 @@ def _list_row(values: tuple[Any, ...]) -> ListRow:
     path = _path_of(values[0])
     try:
         summary, _ = unpack_summary(path, values[-1])
-    except (TypeError, LookupError) as error:
-        raise sqlite3.DatabaseError(f"a summary is damaged: {error}") from error
-    facts = (*values[1:-1], summary.hidden, summary.id, summary.cwd, summary.name, summary.labels)
-    return _checked((path, *facts), ListRow)
+    except (TypeError, LookupError, ValueError) as error:
+        raise damaged(f"a summary is damaged: {error}") from error
+    known = _summed(values[:-1])
+    about = (summary.modified, summary.hidden, summary.id, summary.cwd, summary.name, summary.labels)
+    return _checked((path, *known[1:], *about), ListRow)
+
+
+def _summed(values: Sequence[Any]) -> Sequence[Any]:
+    """Return values without the checksum that ends them, if it is right."""
+    if _sum_of(values[:-1]) != values[-1]:
+        raise damaged("the checksum of a row is wrong")
+    return values[:-1]
+
+
+def _sum_of(values: Sequence[Any]) -> int:
+    return zlib.crc32(_encode(values))
 
 
 def _checked(values: tuple[Any, ...], kind: type[RowT]) -> RowT:
@@ -212,7 +251,7 @@ def _checked(values: tuple[Any, ...], kind: type[RowT]) -> RowT:
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
-        raise sqlite3.DatabaseError(f"a row is damaged: {error}") from error
+        raise damaged(f"a row is damaged: {error}") from error
 
 
 def _unpack_overview(packed: bytes | None) -> list[ListRow] | None:

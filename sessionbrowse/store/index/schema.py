@@ -17,7 +17,7 @@ from sessionbrowse.store.index.rows import OVERVIEW_TABLES
 from sessionbrowse.store.index.usage_layout import SETTLED_TABLES, USAGE_TABLES
 
 APPLICATION_ID = 0x5E551085
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 _WAIT_S = 2.0
@@ -55,7 +55,7 @@ CREATE TABLE files (
     size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
     device INTEGER NOT NULL, agent TEXT NOT NULL, marks TEXT NOT NULL, kind INTEGER NOT NULL,
     modified REAL, shard INTEGER NOT NULL, has_tools INTEGER NOT NULL, has_labels INTEGER NOT NULL,
-    summary BLOB NOT NULL, state BLOB
+    summary BLOB NOT NULL, state BLOB, sum INTEGER NOT NULL
 );
 CREATE TABLE entries (
     file INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, places BLOB NOT NULL, packed BLOB NOT NULL
@@ -67,6 +67,8 @@ CREATE TABLE said_rows (
 CREATE TABLE tools_rows (
     base INTEGER PRIMARY KEY, file INTEGER NOT NULL, count INTEGER NOT NULL, entries BLOB NOT NULL
 );
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+INSERT INTO facts VALUES ('said_sum', '0'), ('tools_sum', '0');
 CREATE VIRTUAL TABLE said USING fts5(text, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '_'");
 CREATE VIRTUAL TABLE tools USING fts5(text, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '_'");
 """
@@ -76,7 +78,6 @@ CREATE TABLE shards (
     size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
     digest BLOB NOT NULL
 );
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 """
 
 
@@ -247,13 +248,25 @@ def is_locked(error: sqlite3.Error) -> bool:
     return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
 
+def is_damage(error: sqlite3.Error) -> bool:
+    """Tell whether an error means that the database is damaged."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
+
+
 def not_written(directory: Path, error: sqlite3.Error) -> IndexUnavailable:
     """Return the error for an index that could not be written; a damaged one is deleted, so the lock must be held."""
     why = "another program has locked it" if is_locked(error) else str(error)
-    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
-        remove_files(directory)
+    if is_damage(error):
+        begin_anew(directory)
         why = f"it is damaged: {why}; it was deleted and will be built anew"
     return IndexUnavailable(f"The index could not be written ({why}).")
+
+
+def begin_anew(directory: Path) -> None:
+    """Put an empty index in the place of a damaged one, so that lists fill it again; the lock must be held."""
+    remove_files(directory)
+    with suppress(OSError, sqlite3.Error):
+        _create(directory / INDEX_FILE).close()
 
 
 def remove_files(directory: Path) -> None:

@@ -14,7 +14,7 @@ import msgspec
 
 from sessionbrowse.model.usage.request import NO_USAGE, FileRequests
 from sessionbrowse.model.usage.sums import FileSums, sums_of
-from sessionbrowse.store.index.rows import opened, sealed
+from sessionbrowse.store.index.rows import damaged, opened, sealed
 
 _ASK_ALL_ABOVE = 500
 """Number of files above which a whole table is read instead of single rows."""
@@ -60,7 +60,7 @@ def read_usage(connections: Iterable[sqlite3.Connection], file: int) -> FileRequ
             try:
                 return _decode_usage(zlib.decompress(opened(row[0])))
             except (ValueError, TypeError, zlib.error) as error:
-                raise sqlite3.DatabaseError(f"requests are damaged: {error}") from error
+                raise damaged(f"requests are damaged: {error}") from error
     return NO_USAGE
 
 
@@ -84,4 +84,4 @@ def read_sums(connection: sqlite3.Connection, files: Iterable[int]) -> Iterator[
                 found.frombytes(opened(identities))
                 yield file, found, _decode_sums(opened(sums))
             except (ValueError, TypeError) as error:
-                raise sqlite3.DatabaseError(f"sums are damaged: {error}") from error
+                raise damaged(f"sums are damaged: {error}") from error

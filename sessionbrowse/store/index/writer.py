@@ -12,21 +12,18 @@ from typing import Any
 import msgspec
 
 from sessionbrowse.agents import Marks
-from sessionbrowse.model.search.words import fold_foreign
 from sessionbrowse.model.session.columns import Columns, joined
 from sessionbrowse.model.usage.request import FileRequests
 from sessionbrowse.store.find.discover import FoundFile
-from sessionbrowse.store.index.packed_entries import Part, pack, pack_row_entries, unpack
+from sessionbrowse.store.index.packed_entries import Part, ends_at, opened_parts, pack, sealed_part, unpack
 from sessionbrowse.store.index.read_file import IndexedFile, read_for_index, read_growth
 from sessionbrowse.store.index.read_state import State
-from sessionbrowse.store.index.rows import FileRow, pack_summary
+from sessionbrowse.store.index.rows import FileRow, opened, pack_summary, sealed
 from sessionbrowse.store.index.schema import SHARD_PREFIX, TEXT_TABLES, complete_shard, create_shard
+from sessionbrowse.store.index.text_rows import TextRows
 from sessionbrowse.store.index.usage_tables import pack_usage, write_usage
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 
-ROW_CHARACTERS = {"said": 4096, "tools": 128 * 1024}
-"""Number of characters at which a row of texts is full."""
-WAITING_ROWS = 16
 MAX_RUNS = 16
 """Maximum number of stored runs of a growing session's entries; the update after that merges them into one."""
 
@@ -65,8 +62,10 @@ class Writer:
         if packed_state is None:
             return None
         try:
-            state, entries = _decode_state(packed_state), unpack(parts)
+            state, entries = _decode_state(opened(packed_state, known.path)), unpack(parts)
         except (msgspec.MsgspecError, ValueError):
+            return None
+        if not ends_at(entries, state.last):
             return None
         found = read_growth(
             file.path,
@@ -93,7 +92,7 @@ class Writer:
         try:
             row = _row(file, found, identity, shard, self._tools)
             first, entries = self._with_earlier(identity, found) if before else (found.first, found.entries)
-            packed = pack(entries)
+            packed = sealed_part(identity, first, len(entries), pack(entries))
             usage = pack_usage(found.usage)
         except (UnicodeEncodeError, OverflowError, ValueError):
             # This session cannot be stored, so each list reads it: half a surrogate pair cannot be encoded, a number
@@ -111,12 +110,13 @@ class Writer:
 
     def _with_earlier(self, identity: int, found: IndexedFile) -> tuple[int, Columns]:
         """Return the number of the first entry to store, and the entries; merge all earlier runs if they are many."""
-        ask = "SELECT first, places, packed FROM entries WHERE file = ? ORDER BY first"
+        ask = "SELECT first, count, places, packed FROM entries WHERE file = ? ORDER BY first"
         earlier = self._connection.execute(ask, (identity,)).fetchall()
         if len(earlier) < MAX_RUNS:
             return found.first, found.entries
-        known = unpack([(places, packed) for _, places, packed in earlier])
-        return earlier[0][0], joined(known, found.entries)
+        begin = earlier[0][0]
+        parts = opened_parts(identity, [(first, count, values) for first, count, *values in earlier], begin)
+        return begin, joined(unpack([(places, packed) for places, packed in parts]), found.entries)
 
     def _take_text(self, index: int, said: str, tools: str) -> None:
         for texts, text in zip(self._texts, (said, tools), strict=True):
@@ -126,68 +126,6 @@ class Writer:
     def _restart(self) -> None:
         for texts in self._texts:
             texts.restart()
-
-
-class TextRows:
-    """Collects texts into the rows of one table; each row has the texts of many entries, because rows are expensive."""
-
-    def __init__(self, connection: sqlite3.Connection, table: str) -> None:
-        self._connection = connection
-        self._insert = f"INSERT INTO {table}(rowid, text) VALUES (?, ?)"
-        self._keep = f"INSERT INTO {table}_rows VALUES (?, ?, ?, ?)"
-        newest = connection.execute(f"SELECT base + count FROM {table}_rows ORDER BY base DESC LIMIT 1").fetchone()
-        if newest and newest[0] is None:
-            raise sqlite3.DatabaseError("a row of texts is empty")
-        # Row ids start at 1.
-        self._base = max(1, newest[0] if newest else 1)
-        self._room = ROW_CHARACTERS[table]
-        self._waiting: list[tuple[int, str]] = []
-        self._next = self._base
-        self._texts: list[str] = []
-        self._characters = 0
-        self._entries: list[int] = []
-        self._ends: list[int] = []
-
-    def add(self, index: int, text: str) -> None:
-        """Add the text of the next entry of the file that is being read."""
-        self._texts.append(text)
-        self._entries.append(index)
-        self._characters += len(text)
-        if self._characters >= self._room:
-            self._end_row()
-
-    def finish(self, file: int) -> None:
-        """Write the last row, and record which entries of the file are in which row."""
-        if self._texts:
-            self._end_row()
-        self._flush()
-        count = self._next - self._base
-        if count:
-            packed = pack_row_entries(self._entries, self._ends)
-            self._connection.execute(self._keep, (self._base, file, count, packed))
-        self._begin()
-
-    def restart(self) -> None:
-        """Drop the texts of the current file; rows that are already written then belong to no file."""
-        self._waiting.clear()
-        self._begin()
-
-    def _begin(self) -> None:
-        self._base = self._next
-        self._texts, self._characters, self._entries, self._ends = [], 0, [], []
-
-    def _end_row(self) -> None:
-        # Texts are folded one by one: one letter beyond ASCII would make the whole joined string slow to fold.
-        self._waiting.append((self._next, "\n".join(map(fold_foreign, self._texts))))
-        self._next += 1
-        self._ends.append(len(self._entries))
-        self._texts, self._characters = [], 0
-        if len(self._waiting) >= WAITING_ROWS:
-            self._flush()
-
-    def _flush(self) -> None:
-        self._connection.executemany(self._insert, self._waiting)
-        self._waiting.clear()
 
 
 def write_shards(
@@ -247,5 +185,5 @@ def _row(file: FoundFile, found: IndexedFile, identity: int, shard: int, tools: 
         int(tools),
         summary.label_count,
         pack_summary(summary, found.first_at),
-        encode(found.state) if found.state is not None else None,
+        sealed(encode(found.state), file.path) if found.state is not None else None,
     )

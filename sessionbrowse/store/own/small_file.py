@@ -39,6 +39,9 @@ def write_own_file(path: str, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        if os.path.isdir(path) and not os.path.islink(path):
+            # A file cannot replace a directory; whatever is in it is kept.
+            os.rename(path, os.path.join(folder, f"odd-{secrets.token_hex(4)}-{name}"))
         os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):

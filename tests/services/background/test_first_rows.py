@@ -97,7 +97,8 @@ def test_a_fifo_or_a_directory_in_place_of_the_file_stops_neither_start_nor_end(
     file.mkdir()
     assert saved_first_rows(request_of_all) is None
     save_first_rows(request_of_all, make_first_rows(sessions(3), "recent"))
-    assert [path.name for path in file.parent.iterdir() if FILE in path.name] == [FILE]
+    assert [path.name for path in file.parent.iterdir() if path.name.startswith(FILE)] == [FILE]
+    assert saved_first_rows(request_of_all) is not None
 
 
 def test_a_damaged_file_and_a_path_that_is_not_unicode_only_mean_a_slower_start(request_of_all: MonitorDisk) -> None:

@@ -43,7 +43,8 @@ from sessionbrowse.store.index.schema import (
     locked,
     open_shard,
 )
-from sessionbrowse.store.index.writer import MAX_RUNS, TextRows, Writer
+from sessionbrowse.store.index.text_rows import TextRows
+from sessionbrowse.store.index.writer import MAX_RUNS, Writer
 from sessionbrowse.store.read.session_file import open_session
 from tests.support.index_support import answer, append, entry, folder, header, line_of, result, scope_of, user, write
 
@@ -705,7 +706,7 @@ def test_a_stored_value_with_another_letter_is_not_believed(tmp_path: Path, tabl
     assert listed(tmp_path / "store", index, lambda _: None) == expected
 
 
-def test_an_index_that_is_too_damaged_to_be_written_is_deleted(tmp_path: Path) -> None:
+def test_an_index_that_is_too_damaged_to_be_written_is_built_anew(tmp_path: Path) -> None:
     paths = small_store(tmp_path / "store")
     indexed_summaries(tmp_path / "store", tmp_path / "cache")
     connection = sqlite3.connect(tmp_path / "cache" / INDEX_FILE)
@@ -718,7 +719,10 @@ def test_an_index_that_is_too_damaged_to_be_written_is_deleted(tmp_path: Path) -
     said: list[str] = []
     assert listed(tmp_path / "store", index, said.append) == summaries_from_files(tmp_path / "store")
     assert any("built anew" in sentence for sentence in said)
-    assert open_index(tmp_path / "cache", pytest.fail) is None
+    again = open_index(tmp_path / "cache", pytest.fail)
+    assert again is not None
+    assert listed(tmp_path / "store", again, pytest.fail) == summaries_from_files(tmp_path / "store")
+    assert len(again.rows()) == len(paths)
 
 
 def foreign_database(path: Path) -> bytes:
@@ -838,7 +842,7 @@ def test_index_fails_with_a_sentence_while_another_program_holds_it(
     assert main(["index", "--root", str(tmp_path / "store")]) == 1
     out, err = capfd.readouterr()
     assert out == ""
-    assert err == "sessionbrowse: The index could not be written (another program has locked it).\n"
+    assert err == "sessionbrowse: The index could not be read (another program has locked it).\n"
     holder.close()
     assert main(["index", "--root", str(tmp_path / "store")]) == 0
     assert capfd.readouterr().out.startswith("3 sessions")
@@ -928,10 +932,6 @@ def test_values_of_other_types_are_damage_and_the_list_is_right(tmp_path: Path, 
     poisoner.close()
     index = open_index(tmp_path / "cache", pytest.fail)
     assert index is not None
-    is_another_type = not (column in ("agent", "marks") and value == "'x'") and not (
-        value == "3.5" and column == "modified"
-    )
-    # A wrong value of the right type is not seen: rows have no checksum yet.
-    if is_another_type:
-        assert listed(tmp_path / "store", index, print) == wanted
-    index.first_messages()
+    assert listed(tmp_path / "store", index, print) == wanted
+    with suppress(sqlite3.DatabaseError):
+        assert set(index.first_messages()) >= set(wanted)

@@ -1,0 +1,65 @@
+"""Rows of the index carry checksums: a changed row never gives a wrong answer, and `index` builds the index anew."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.cli import main
+from sessionbrowse.config import INDEX_FILE
+from sessionbrowse.model.search.query import parse_search
+from sessionbrowse.services.list.snapshot import take_snapshot
+from sessionbrowse.services.search.searcher import Searcher
+from sessionbrowse.store.index.index import open_index
+from tests.support.index_support import answer, folder, header, scope_of, user, write
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE said_rows SET file = file + 1 WHERE base = (SELECT max(base) FROM said_rows)",
+        "UPDATE said_rows SET count = 0",
+        "UPDATE said_rows SET entries = (SELECT entries FROM said_rows ORDER BY base LIMIT 1)",
+        "DELETE FROM said_rows WHERE base = (SELECT max(base) FROM said_rows)",
+        "DELETE FROM said_rows",
+        "UPDATE entries SET packed = (SELECT packed FROM entries ORDER BY file LIMIT 1)",
+        "UPDATE entries SET places = (SELECT places FROM entries ORDER BY file LIMIT 1)",
+        "DELETE FROM entries",
+        "UPDATE facts SET value = '7' WHERE name = 'said_sum'",
+        "DELETE FROM facts WHERE name = 'said_sum'",
+        "UPDATE files SET state = (SELECT state FROM files ORDER BY id LIMIT 1)",
+    ],
+)
+def test_a_changed_row_never_hides_a_hit_and_the_next_index_command_heals_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], damage: str
+) -> None:
+    monkeypatch.setattr("sessionbrowse.cli.commands.index.cache_dir", lambda: tmp_path / "cache")
+    here = folder(tmp_path / "store")
+    for number in range(4):
+        said = [user("1", None, f"The lantern {number}"), answer("2", "1", "Done")]
+        more = [user(str(3 + each), "2", "Another text") for each in range(number)]
+        write(here / f"{number}.jsonl", header(f"s{number}"), *said, *more)
+    assert main(["index", "--root", str(tmp_path / "store")]) == 0
+
+    def found() -> list[tuple[str | None, str | None]]:
+        index = open_index(tmp_path / "cache", pytest.fail)
+        assert index is not None
+        snapshot = take_snapshot(scope_of(tmp_path / "store"), index, note=pytest.fail)
+        hits = list(Searcher(snapshot, index).find(parse_search("lantern")))
+        index.close()
+        return sorted([(hit.id, hit.entry_id) for hit in hits], key=str)
+
+    expected = [(f"s{number}", "1") for number in range(4)]
+    assert found() == expected
+    with closing(sqlite3.connect(tmp_path / "cache" / INDEX_FILE, isolation_level=None)) as database:
+        database.execute(damage)
+    assert found() == expected
+    capfd.readouterr()
+    assert main(["index", "--root", str(tmp_path / "store")]) == 0
+    assert "damaged" in capfd.readouterr().err
+    assert main(["index", "--root", str(tmp_path / "store")]) == 0
+    assert capfd.readouterr().err == ""
+    assert found() == expected
