@@ -7,6 +7,7 @@ the process and sends it questions.
 from __future__ import annotations
 
 import faulthandler
+import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +21,9 @@ from sessionbrowse.services.background.channel import Channel, start_program
 from sessionbrowse.services.background.programs import PROGRAM
 
 LIMIT_SECONDS = 10.0
-"""Time limit for searching the texts of one question."""
+"""Time limit for searching the texts of one question, however little of it the process could run."""
+CPU_SECONDS, CHARACTERS_PER_SECOND = 1.2, 500_000
+"""CPU time that a pattern may use, and the speed that gives it more; usual patterns are twenty times as fast."""
 POLL_SECONDS = 0.02
 """Interval at which a waiting thread checks whether its request was cancelled."""
 
@@ -103,11 +106,11 @@ class PatternWorker:
                 return answer.of_texts
             if channel.is_over:
                 break
-        is_late = time.monotonic() >= end
+        is_late, is_dead = time.monotonic() >= end, channel.is_over
         channel.kill()
         self._channel = None
-        if is_late:
-            raise PatternStopped(f"The pattern took longer than {self._limit_seconds:g} seconds and was stopped.")
+        if is_late or (is_dead and not self._is_closed):
+            raise PatternStopped("The pattern took too long and was stopped: make it simpler.")
         raise PatternStopped("The pattern was stopped.")
 
     def _started(self) -> Channel[Any]:
@@ -121,13 +124,20 @@ class PatternWorker:
 
 
 def answer_questions(channel: Channel[PatternQuestion], limit_seconds: float) -> None:
-    """Answer questions until the channel ends; exit the process if one takes longer than the limit."""
+    """Answer questions until the channel ends; a question or a pattern that takes too long ends the process."""
+    pattern, left = "", 0.0
     while (question := channel.receive()) is not None:
-        # faulthandler's timer works even while `re` holds the interpreter lock.
+        # Both timers work even while `re` holds the interpreter lock.
         faulthandler.dump_traceback_later(limit_seconds, exit=True)
+        if question.pattern != pattern:
+            pattern, left = question.pattern, CPU_SECONDS
+        left += sum(map(len, question.texts)) / CHARACTERS_PER_SECOND
+        # The signal's default action ends the process; a handler would wait until `re` returns.
+        signal.setitimer(signal.ITIMER_VIRTUAL, max(left, 0.001))
         if question.every:
             found = all_spans(question.pattern, question.texts)
         else:
             found = [[span] if span is not None else [] for span in first_spans(question.pattern, question.texts)]
+        left = signal.setitimer(signal.ITIMER_VIRTUAL, 0)[0]
         faulthandler.cancel_dump_traceback_later()
         channel.send(PatternAnswer(found))

@@ -63,11 +63,25 @@ def test_one_process_answers_many_questions(worker: PatternWorker) -> None:
 def test_a_pattern_without_end_is_stopped_after_a_while_and_the_next_one_is_answered() -> None:
     worker = PatternWorker(limit_seconds=2.0)
     try:
-        with pytest.raises(PatternStopped, match=r"longer than 2 seconds and was stopped"):
+        with pytest.raises(PatternStopped, match="took too long and was stopped"):
             worker.first_spans(ENDLESS, [TEXT])
         assert worker.first_spans("b", ["ab"]) == [(1, 2)]
     finally:
         worker.close()
+
+
+def test_a_pattern_that_is_slow_in_every_text_is_stopped_too(worker: PatternWorker) -> None:
+    quadratic = "(?P<one>a)(?P=one)*$!"
+    worker.first_spans(quadratic, ["a" * 2_500])
+
+    def ask_again() -> None:
+        for _ in range(200):
+            worker.first_spans(quadratic, ["a" * 2_500])
+
+    with pytest.raises(PatternStopped, match="took too long and was stopped"):
+        ask_again()
+    plain = ["some text " * 100_000] * 10
+    assert worker.first_spans("no such thing", plain) == [None] * 10
 
 
 @pytest.mark.parametrize("end", ["cancelled", "closed"])
