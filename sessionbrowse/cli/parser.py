@@ -43,6 +43,7 @@ HOMES = {
     "index": "index",
     "pick": "pick",
     "integrate": "integrate",
+    "shell": "shell",
     "demo": "interface",
     "config": "settings",
     "completion": "settings",
