@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.bench import rows_browser, rows_command_line, rows_latency
+from tests.bench import rows_browser, rows_command_line, rows_latency, rows_terminal
 from tests.bench.bench import OURS, Bench, Line, NotThere
 from tests.bench.generate import NoSpace, bench_dir
 from tests.bench.measure import Failed
@@ -34,6 +34,7 @@ ROWS: dict[str, Callable[[Bench], list[Line]]] = {
     "open": rows_browser.row_open,
     "keys": rows_browser.row_keys,
     "latency": rows_latency.row_latency,
+    "terminal": rows_terminal.row_terminal,
     "growth": rows_command_line.row_growth,
     "search-commands": rows_command_line.row_search_commands,
     "search-quality": search_rows.row_search_quality,
