@@ -73,8 +73,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """`repository` shows all worktrees of one repository as one project."""
     fold_families: bool = True
     """Fold forks, copies, subagent runs and one-message stubs under the session they belong to."""
-    age_groups: bool = True
-    """Show headings such as "today" and "yesterday" when sessions are sorted by age."""
     row_fields: tuple[RowField, ...] = ROW_FIELDS
     """Fields that a session's row shows beside its title, as far as there is room."""
     preview: bool = True
@@ -209,7 +207,6 @@ def _wanted(name: str, kind: object) -> str:
 _WANTED = {
     "theme": "a text in quotes",
     "fold_families": "true or false",
-    "age_groups": "true or false",
     "preview": "true or false",
     "restore": "true or false",
     "index_tools": "true or false",

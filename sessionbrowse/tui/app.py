@@ -27,7 +27,7 @@ from sessionbrowse.tui.outside.terminal import run_in_terminal
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.textual_compat import terminal_driver
-from sessionbrowse.tui.paint.words import plural
+from sessionbrowse.tui.setting_problems import setting_problems, show_problems
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.terminal_app import TerminalApp
 from sessionbrowse.tui.shell.view_memory import ViewMemory
@@ -54,8 +54,6 @@ OTHER_STYLES = Path(__file__).with_name("screens.tcss")
 """The styles of all screens but the first, parsed after the first paint."""
 OPENING_S = 0.25
 """Maximum seconds that the first paint waits for the session rows from the index."""
-MOST_PROBLEMS = 3
-"""Maximum number of toasts about problems in the settings at the start; more would hide the lists."""
 
 
 class BrowseApp(TerminalApp, inherit_bindings=False):
@@ -87,12 +85,10 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
             custom_commands = custom_rows(options.settings.commands)
         self.keys = Keys(options.settings.keys, custom_commands)
-        self._problems = [*options.problems, *self.keys.clashes]
+        self._problems = setting_problems(options, self.keys, lambda name: self.find_theme(name) is not None)
         # A change of theme makes Textual parse all styles again, so the theme is set before Textual first parses them.
         wanted = self.memory.theme or options.settings.theme
         found = self.find_theme(wanted)
-        if found is None:
-            self._problems.append(f"There is no theme named {wanted!r}: the themes are {', '.join(theme.NAMES)}.")
         self.set_reactive(BrowseApp.theme, found or theme.DARK)
         super().__init__(driver_class=terminal_driver())
         if source is not None:
@@ -172,11 +168,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         if self.options.pick is not None:
             self.hold_keys()
         self.screen.call_after_refresh(self._painted)
-        for problem in self._problems[:MOST_PROBLEMS]:
-            self.say(problem, "warning")
-        if len(self._problems) > MOST_PROBLEMS:
-            more = plural(len(self._problems) - MOST_PROBLEMS, "more problem", "more problems")
-            self.say(f"The settings have {more}. “sessionbrowse config” and “config --keys” list them.", "warning")
+        show_problems(self._problems, self.say)
         if not self.is_headless:
             self.set_interval(TERMINAL_CHECK_S, self.leave_if_terminal_is_gone)
 

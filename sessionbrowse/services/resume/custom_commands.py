@@ -25,6 +25,14 @@ def placeholders_of(command: CustomCommand) -> frozenset[str]:
     return frozenset([name for word in words for name in _PLACEHOLDER.findall(word)])
 
 
+def unknown_placeholders(command: CustomCommand) -> list[str]:
+    """Return the words in braces that look like placeholders and are none."""
+    words = [command.run] if isinstance(command.run, str) else command.run
+    # `${name}` is a variable of the shell.
+    found = [name for word in words for name in re.findall(r"(?<!\$)\{([a-z_]+)\}", word)]
+    return [name for name in dict.fromkeys(found) if name not in PLACEHOLDERS]
+
+
 def words_of(command: CustomCommand, values: Mapping[str, str]) -> tuple[str, ...]:
     """Return the argument list to run for a command.
 

@@ -5,6 +5,7 @@ Textual's own keymap hides clashes, so keys are looked up here.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
 from sessionbrowse.tui.commands.command import GROUPS, Command
@@ -57,9 +58,13 @@ class Keys:
         """Return the commands that work in the given contexts, in the order of the table."""
         return [command for command in self.commands if any(context in contexts for context in command.where)]
 
-    def shown(self, command: Command, *, all_keys: bool = False) -> str:
-        """Return a command's first key, or all its keys, as people read them (`^r`)."""
-        keys = [key_label(key) for key in self._keys[command.id]]
+    def shown(self, command: Command, contexts: Sequence[str] = (), *, all_keys: bool = False) -> str:
+        """Return a command's first key, or all its keys, as people read them (`^r`).
+
+        With `contexts`, a key that runs another command there is left out.
+        """
+        own = self._keys[command.id]
+        keys = [key_label(key) for key in own if not contexts or self.find(key, contexts) is command]
         return " ".join(keys) if all_keys else keys[0] if keys else ""
 
     def key_of(self, command_id: str) -> str:
@@ -125,8 +130,20 @@ _MODIFIERS = {"ctrl": "^", "alt": "alt+", "shift": "shift+"}
 def key_label(key: str) -> str:
     """Return a key as people read it: `ctrl+r` → `^r`, `question_mark` → `?`."""
     *modifiers, name = key.split("+")
-    label = _NAMES.get(name, name.upper() if name[:1] == "f" and name[1:].isdigit() else name)
+    label = _NAMES.get(name) or _sign(name) or (name.upper() if name[:1] == "f" and name[1:].isdigit() else name)
     return "".join([_MODIFIERS.get(modifier, f"{modifier}+") for modifier in modifiers]) + label
+
+
+def _sign(name: str) -> str:
+    """Return the sign that Textual calls `name`; "" if it is the name of no sign."""
+    if len(name) == 1:
+        return name
+    names = {other: own for own, other in _OTHER_NAMES.items()}
+    try:
+        sign = unicodedata.lookup(names.get(name, name).replace("_", " "))
+        return sign if sign.isprintable() else ""
+    except KeyError:
+        return ""
 
 
 def key_name(label: str) -> str:
@@ -138,7 +155,18 @@ def key_name(label: str) -> str:
         modifiers, _, name = label.rpartition("+")
         return f"{modifiers.lower()}+{key_name(name.lower())}"
     # A single letter keeps its case, because `G` is another key than `g`; names of keys are lower-case.
-    return _CHARACTERS.get(label, label if len(label) == 1 else label.lower())
+    if len(label) == 1:
+        return _CHARACTERS.get(label) or (label if label.isalnum() else _sign_name(label))
+    return label.lower()
+
+
+def _sign_name(sign: str) -> str:
+    """Return Textual's name of a sign: `#` → `number_sign`. Textual takes the names from Unicode, except a few."""
+    name = unicodedata.name(sign, sign).lower().replace("-", "_").replace(" ", "_")
+    return _OTHER_NAMES.get(name, name)
+
+
+_OTHER_NAMES = {"commercial_at": "at", "low_line": "underscore"}
 
 
 def key_table() -> str:

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from sessionbrowse.model.listing.age_groups import AgeGroups, age_groups
 from sessionbrowse.model.listing.families import families, folded
 from sessionbrowse.model.listing.picker import (
     Fields,
@@ -78,8 +76,7 @@ class ProjectRow(Struct, frozen=True):
 class SessionRow(Struct, frozen=True, gc=False):
     """A row of the session list; `prefix` is the connecting lines to its parent session, as text.
 
-    `family` is the number of related sessions: they are folded under the row, or follow it if `is_open`. `group` is
-    the name of an age group ("Today"), set only on the group's first row.
+    `family` is the number of related sessions: they are folded under the row, or follow it if `is_open`.
     """
 
     summary: Summary
@@ -87,7 +84,6 @@ class SessionRow(Struct, frozen=True, gc=False):
     family: int = 0
     is_open: bool = False
     pinned: bool = False
-    group: str = ""
 
 
 class Folding(Struct, frozen=True):
@@ -125,8 +121,8 @@ class Library:
         self._hits: list[tuple[str, list[PickerText]]] = []
         self._typed = PickerTexts()
         self._held: list[PickerText] | None = None
-        # The rows of the unfiltered list, and the order, folds, pins and ages that they were made for.
-        self._unfiltered: tuple[tuple[str, Folding | None, Pins, AgeGroups | None], list[SessionRow]] | None = None
+        # The rows of the unfiltered list, and the order, folds and pins that they were made for.
+        self._unfiltered: tuple[tuple[str, Folding | None, Pins], list[SessionRow]] | None = None
         # The rows of the folder list, and its row "All folders", for each pair of arguments (hidden, archived).
         self._grouped: dict[tuple[bool, bool], tuple[list[ProjectRow], ProjectRow]] = {}
 
@@ -284,12 +280,10 @@ class Library:
         hidden: bool = False,
         archived: bool = False,
         folding: Folding | None = None,
-        now_ms: float | None = None,
     ) -> Sequence[SessionRow]:
         """Return the rows of the session list; `cwd` None stands for all projects.
 
-        Without `folding` each session has a row of its own, as in threads and while a filter is active. With `now_ms`
-        and the newest order, the first row of each age group names it ("Today").
+        Without `folding` each session has a row of its own, as in threads and while a filter is active.
         """
         filter = filter or Filter()
         if filter.problem is not None:
@@ -297,21 +291,16 @@ class Library:
         chosen = self._newest_first(cwd, named, hidden, archived)
         if not filter.is_empty:
             return self._matching(chosen, filter, sort)
-        # Age groups ("Today", "Yesterday") change only at midnight, so the rows can be cached.
-        groups = age_groups(now_ms) if now_ms is not None and sort == "recent" else None
-        asked = (sort, folding, self.pins, groups)
+        asked = (sort, folding, self.pins)
         if self._unfiltered is None or self._unfiltered[0] != asked:
             # Cached, so that clearing a filter shows these rows at once.
-            self._unfiltered = asked, self._all_rows(chosen, sort, folding, groups)
+            self._unfiltered = asked, self._all_rows(chosen, sort, folding)
         return self._unfiltered[1]
 
-    def _all_rows(
-        self, chosen: list[Summary], sort: str, folding: Folding | None, groups: AgeGroups | None
-    ) -> list[SessionRow]:
+    def _all_rows(self, chosen: list[Summary], sort: str, folding: Folding | None) -> list[SessionRow]:
         if sort == "threaded":
             return self._threads(chosen)
-        rows = self._rows(chosen if sort == "recent" else ordered(chosen, sort), folding)
-        return rows if groups is None else _with_ages(rows, groups)
+        return self._rows(chosen if sort == "recent" else ordered(chosen, sort), folding)
 
     def _threads(self, chosen: list[Summary]) -> list[SessionRow]:
         """Return the rows of the threaded session list; threads with a pinned session come first."""
@@ -417,20 +406,6 @@ def thread_prefix(lasts: Sequence[bool]) -> str:
         return ""
     above = "".join(["  " if last else "│ " for last in lasts[1:-1]])
     return above + ("╰─" if lasts[-1] else "├─")
-
-
-def _with_ages(rows: list[SessionRow], groups: AgeGroups) -> list[SessionRow]:
-    """Write the name of each age group ("Today") on its first row; pinned rows form a group of their own."""
-    until = float("inf")
-    for number, row in enumerate(rows):
-        if row.pinned:
-            if number == 0:
-                rows[0] = replace(row, group="Pinned")
-        elif not row.prefix and (row.summary.modified or 0) < until:
-            group = groups.of(row.summary.modified)
-            until = groups.start(group)
-            rows[number] = replace(row, group=group)
-    return rows
 
 
 def _by_activity(rows: list[ProjectRow]) -> list[ProjectRow]:

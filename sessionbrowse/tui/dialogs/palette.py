@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from textual import on
@@ -23,11 +24,12 @@ class PaletteScreen(CommandScreen[str | None]):
 
     CONTEXTS = (OVERLAY,)
 
-    def __init__(self, commands: list[Command], context: CommandContext) -> None:
+    def __init__(self, commands: list[Command], context: CommandContext, contexts: Sequence[str]) -> None:
         super().__init__(name="palette")
         # Commands that move the cursor come last, because nobody needs the palette for them.
         self._commands = sorted(commands, key=lambda command: command.group == MOVE)
         self._command_context = context
+        self._contexts = contexts
         self._shown = self._commands
         self._text = ""
 
@@ -72,7 +74,7 @@ class PaletteScreen(CommandScreen[str | None]):
         reason = command.unavailable(self._command_context)
         name: Line = [(f"{command.title:<15}", "title" if reason is None else "faint")]
         name.append((reason or command.help, "dim" if reason is None else "warning"))
-        return sides(name, [(self.browser.keys.shown(command), "key")], width)
+        return sides(name, [(self.browser.keys.shown(command, self._contexts), "key")], width)
 
     @on(RowList.Entered)
     def _entered(self, event: RowList.Entered) -> None:
@@ -102,7 +104,7 @@ def do_palette(screen: CommandScreen[Any]) -> None:
         if command_id is not None:
             screen.give(browser.keys.by_id[command_id])
 
-    browser.push_screen(PaletteScreen(commands, state_for_commands(screen)), chosen)
+    browser.push_screen(PaletteScreen(commands, state_for_commands(screen), screen.active_contexts()), chosen)
 
 
 def _score(words: list[str], command: Command) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sessionbrowse.tui.lists.screen import PANES, BrowseScreen
+from sessionbrowse.tui.shell.paned_screen import ROOM_FOR
 
 
 def do_open(screen: BrowseScreen) -> None:
@@ -20,7 +21,7 @@ def do_browse(screen: BrowseScreen) -> None:
 
 
 def do_back(screen: BrowseScreen) -> None:
-    """Go one step back: clear the selection, else clear the filter, else focus the pane on the left."""
+    """Go one step back: clear the selection, else the filter, else focus the session list."""
     pane = screen.pane
     if pane == "preview":
         screen.set_focus(screen.sessions_list)
@@ -28,12 +29,12 @@ def do_back(screen: BrowseScreen) -> None:
         screen.sessions_list.clear_marks()
     elif not screen.state.filters[pane].is_empty:
         screen.set_filter(pane, "")
-    elif pane == "sessions":
-        screen.set_focus(screen.projects_list)
-    elif screen.state.folder is not None:
-        screen.projects_list.go_first()
+    elif pane == "projects":
+        screen.set_focus(screen.sessions_list)
     elif screen.browser.options.pick is not None:
         screen.browser.leave()
+    else:
+        screen.browser.say(f"This is the first screen. {screen.browser.keys.key_of('quit')} leaves sessionbrowse.")
 
 
 def do_pane_left(screen: BrowseScreen) -> None:
@@ -55,8 +56,14 @@ def _step(screen: BrowseScreen, delta: int) -> None:
 
 
 def do_preview(screen: BrowseScreen) -> None:
-    """Show or hide the session preview beside the lists."""
-    screen.preview.set_shown(not screen.has_class("-preview-shown"))
+    """Show or hide the preview: beside the lists, or in their place where there is no room beside them."""
+    if screen.size.width >= ROOM_FOR["preview"]:
+        screen.preview.set_shown(not screen.has_class("-preview-shown"))
+    elif screen.pane == "preview":
+        screen.set_focus(screen.sessions_list)
+    else:
+        screen.preview.set_shown(True)
+        screen.set_focus(screen.query_one("#preview"))
 
 
 def do_reload(screen: BrowseScreen) -> None:

@@ -16,7 +16,7 @@ from sessionbrowse.config import ROW_FIELDS, DateStyle, RowField
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.data.library import ProjectRow, SessionRow
-from sessionbrowse.tui.paint.spans import Line, cut_left, fit, line_width, right_aligned, sides
+from sessionbrowse.tui.paint.spans import Line, fit, line_width, pad, right_aligned, sides
 from sessionbrowse.tui.paint.words import agent_span, folder_name, one_line
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class ListStyle(Struct, frozen=True, kw_only=True):
     show_folder: bool = False
     dates: DateStyle = "age"
     in_use: frozenset[str] = frozenset()
+    sort: str = "recent"
+    folder_cells: int = 18
     fields: Collection[RowField] = ROW_FIELDS
     caller: Caller | None = None
 
@@ -118,9 +120,6 @@ def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
     if room < 8:
         badges, room = [], width - line_width(right) - line_width(prefix) - 1
     title = session_title(summary)
-    group: Line = [(f"{row.group}  ", "italic dim")] if row.group else []
-    if group and room - line_width(group) >= min(_LEAST_TITLE, line_width(title)):
-        right, room = [*group, *right], room - line_width(group)
     left: Line = [*prefix, *fit(title, max(0, room)), *badges]
     return sides(left, right, width, least=0)
 
@@ -134,31 +133,50 @@ def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
     return (" ", "")
 
 
-_LEAST_TITLE = 10
-"""Minimum width in cells of a session's title beside the name of an age group such as "Today"."""
-
 _LEAST_WIDTH: dict[RowField, int] = {
     "agent": 24,
     "modified": 24,
-    "messages": 40,
-    "cost": 52,
-    "tokens": 58,
-    "size": 64,
-    "branches": 70,
-    "folder": 84,
-    "model": 110,
+    "folder": 36,
+    "messages": 50,
+    "cost": 60,
+    "tokens": 64,
+    "size": 68,
+    "branches": 74,
+    "model": 120,
 }
 """Minimum row width in cells at which a session's row shows each column."""
+
+_BESIDE_PATH: tuple[RowField, ...] = ("agent", "modified", "messages")
+
+_SORTED_BY: dict[str, RowField] = {"size": "size", "cost": "cost"}
+"""The column by which an order sorts; the row shows it in place of the number of messages, however narrow it is."""
 
 
 def session_facts(summary: Summary, width: int, style: ListStyle) -> Line:
     """Return the columns at the right of a session's row, as many as fit its width."""
-    width -= _DATE_CELLS[style.dates] - _DATE_CELLS["age"] if "modified" in style.fields else 0
+    room = width - (_DATE_CELLS[style.dates] - _DATE_CELLS["age"] if "modified" in style.fields else 0)
+    sorted_by = _SORTED_BY.get(style.sort)
+    shown = [
+        field
+        for field in style.fields
+        if field != sorted_by and room >= _LEAST_WIDTH[field] and (field != "folder" or style.show_folder)
+    ]
+    if sorted_by is not None:
+        at = shown.index("messages") if "messages" in shown else len(shown)
+        shown[at : at + (room < _LEAST_WIDTH[sorted_by])] = [sorted_by]
     facts: Line = []
-    for field in style.fields:
-        if width >= _LEAST_WIDTH[field] and (field != "folder" or style.show_folder):
-            facts += _fact(summary, field, style)
+    for field in shown:
+        if field == "folder":
+            cells = min(style.folder_cells, max(8, width // 5))
+            facts.append((text.fit(_folder(summary, style), cells) + (" " if width < 60 else "  "), "dim"))
+        else:
+            roles = "" if field == sorted_by else "dim"
+            facts += [(cell, roles if role == "dim" else role) for cell, role in _fact(summary, field, style)]
     return facts
+
+
+def _folder(summary: Summary, style: ListStyle) -> str:
+    return folder_name(summary.cwd, style.home)[0] if summary.cwd else ""
 
 
 def _fact(summary: Summary, field: RowField, style: ListStyle) -> Line:
@@ -169,7 +187,7 @@ def _fact(summary: Summary, field: RowField, style: ListStyle) -> Line:
             return [right_aligned(moment(summary.modified, style), "dim", _DATE_CELLS[style.dates] - 1)]
         case "messages":
             count = summary.message_count
-            return [_apart(f"{count:,} msg" if count < 10_000 else f"{text.tokens(count)} msg", 10)]
+            return [_apart(f"{count:,}" if count < 10_000 else text.tokens(count), 6)]
         case "cost":
             return [_apart(text.cost(summary.cost) if summary.cost else "", 8)]
         case "tokens":
@@ -179,8 +197,7 @@ def _fact(summary: Summary, field: RowField, style: ListStyle) -> Line:
         case "branches":
             return [right_aligned(f"⌥{summary.branch_count}" if summary.branch_count > 1 else "", "dim", 5)]
         case "folder":
-            name, _ = folder_name(summary.cwd, style.home) if summary.cwd else ("", "")
-            return [(text.fit(name, 18) + "  ", "dim")]
+            return [(_folder(summary, style), "dim")]
         case "model":
             return [(text.fit(clean(summary.model or "").rpartition("/")[2], 20) + "  ", "faint")]
 
@@ -208,9 +225,11 @@ def moment(time_ms: float | None, style: ListStyle) -> str:
 
 
 def session_path(summary: Summary, width: int, style: ListStyle) -> Line:
-    """Return the path of a session's file, cut at the left if it is too long."""
+    """Return the path of a session's file, cut at the right if it is too long, and the columns after it."""
     path = clean(text.shorten_home(summary.path, style.home))
-    return [(cut_left(path, max(10, width * 3 // 5)), "dim")]
+    fields = [field for field in _BESIDE_PATH if width >= _LEAST_WIDTH[field]]
+    facts = [span for field in fields for span in _fact(summary, field, style)]
+    return [*pad([(path, "dim")], max(10, width // 2)), ("  ", ""), *facts]
 
 
 def progress_bar(done: int, total: int | None, rate: float | None = None, verb: str = "reading") -> Line:

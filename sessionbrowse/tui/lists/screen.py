@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import ClassVar
 
 from msgspec.structs import replace
 from textual import events, on
@@ -11,6 +12,7 @@ from textual.containers import Horizontal
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.remembered_views import ListView
+from sessionbrowse.text import width
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import LIST, PREVIEW, PROJECTS, SESSIONS
 from sessionbrowse.tui.commands.table import BY_ID
@@ -23,7 +25,7 @@ from sessionbrowse.tui.lists.scan_updates import ScanUpdates
 from sessionbrowse.tui.lists.state import ListFilter, ListState
 from sessionbrowse.tui.lists.titles import facts_line, no_sessions_sentence, path_line, sessions_title
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import plural
+from sessionbrowse.tui.paint.words import folder_name, plural
 from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
@@ -31,6 +33,8 @@ from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
 
+WIDEST_FOLDER = 24
+"""Maximum width in cells of the column of folders, which is as wide as the longest name."""
 PANES = ("projects", "sessions", "preview")
 
 
@@ -38,6 +42,10 @@ class BrowseScreen(PanedScreen):
     """The first screen: the folder list, the session list, and the preview of a session."""
 
     IS_FIRST = True
+    ELSEWHERE: ClassVar = {
+        PROJECTS: (SESSIONS, "works in the list of sessions", "pane_right"),
+        PREVIEW: (SESSIONS, "works in the list of sessions", "pane_left"),
+    }
 
     def __init__(self, library: Library) -> None:
         super().__init__(name="browse")
@@ -49,6 +57,7 @@ class BrowseScreen(PanedScreen):
         self._session_filter = ListFilter(self, self.state.filters, "sessions", self.refresh_sessions)
         self._top_is_due = False
         self._ambiguous: frozenset[str] = frozenset()
+        self._folder_cells = WIDEST_FOLDER
         self.updates = ScanUpdates(self)
         self.preview = Preview(self, self.state)
 
@@ -182,6 +191,8 @@ class BrowseScreen(PanedScreen):
         self.state.projects = rows
         keys = [("folder", row.cwd) for row in self.state.projects]
         self.state.go_to_wanted_folder(keys, was_moved=self.projects_list.was_moved)
+        names = [folder_name(row.cwd, self.browser.home)[0] for row in self.state.projects if row.cwd]
+        self._folder_cells = min(WIDEST_FOLDER, max([width(name) for name in names], default=WIDEST_FOLDER))
         self._ambiguous = same_names([row.cwd for row in self.state.projects if row.cwd])
         self.projects_list.set_rows(keys, cursor=("folder", self.state.folder))
         self.projects_list.border_subtitle = f"{max(0, len(self.state.projects) - 1):,}"
@@ -189,9 +200,7 @@ class BrowseScreen(PanedScreen):
 
     def refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
         """Compute the session rows again. The cursor stays on its session, goes to `cursor`, or with `top` to row 1."""
-        grouped = self.browser.options.settings.age_groups
-        now_ms = self.browser.now_ms() if grouped else None
-        rows = self._session_filter.rows(lambda filter: self.state.session_rows(filter, now_ms))
+        rows = self._session_filter.rows(self.state.session_rows)
         top = top or self._top_is_due
         self._top_is_due = top and rows is None
         if rows is None:
@@ -303,6 +312,8 @@ class BrowseScreen(PanedScreen):
             show_folder=self.state.folder is None,
             dates=settings.date_style,
             in_use=self.updates.in_use,
+            sort=self.state.effective_sort,
+            folder_cells=self._folder_cells,
             fields=settings.row_fields,
             caller=browser.options.caller,
         )

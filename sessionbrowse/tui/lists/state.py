@@ -94,8 +94,8 @@ class ListState:
         """Return the rows of the folder list that match a filter."""
         return self.library.projects(filter, hidden=self.hidden, archived=self.archived)
 
-    def session_rows(self, filter: Filter, now_ms: float | None) -> Sequence[SessionRow]:
-        """Return the rows of the session list that match a filter; `now_ms` None leaves out the age groups."""
+    def session_rows(self, filter: Filter) -> Sequence[SessionRow]:
+        """Return the rows of the session list that match a filter."""
         return self.library.sessions(
             cwd=self.folder,
             filter=filter,
@@ -104,7 +104,6 @@ class ListState:
             hidden=self.hidden,
             archived=self.archived,
             folding=self.folding,
-            now_ms=now_ms,
         )
 
     def directories(self) -> list[str]:

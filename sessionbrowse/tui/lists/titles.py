@@ -26,7 +26,7 @@ SORT_TITLES = {
     "threaded": "threaded",
     "name": "by name",
     "size": "largest",
-    "cost": "dearest",
+    "cost": "highest cost",
     "relevance": "best match",
 }
 
@@ -72,10 +72,11 @@ def sessions_title(state: ListState, home: str, selected: tuple[int, int]) -> Co
         title.append((f"✓ {shown:,} selected{not_shown} · ", "$accent"))
     folder = folder_title(state.folder, home) if state.folder is not None else "All folders"
     title.append(("Sessions", ""))
-    if not state.filter.is_empty:
-        title.append((f" with “{one_line(state.filter.text, 30)}”", "$accent"))
-    title.append((f" · {folder}", ""))
+    # The order comes before the texts that may be long, because a narrow pane cuts its title at the right.
     title.append((f" · {SORT_TITLES[state.effective_sort]}", "$sb-dim"))
+    title.append((f" · {folder}", ""))
+    if not state.filter.is_empty:
+        title.append((f' · "{one_line(state.filter.text, 30)}"', "$accent"))
     if state.named:
         title.append((" · named only", "$accent"))
     if state.archived:

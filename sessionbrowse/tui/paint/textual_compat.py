@@ -141,7 +141,7 @@ class CompatScrollView(ScrollView):
 
 
 class CompatApp(App[int], inherit_bindings=False):
-    """An app that knows what its terminal shows, can remove some toasts, and can be left while it makes a screen."""
+    """An app that knows what its terminal shows, keeps its focus, and can be left while it makes a screen."""
 
     def __init__(self, driver_class: type[Driver] | None = None) -> None:
         super().__init__(driver_class=driver_class)
@@ -160,6 +160,12 @@ class CompatApp(App[int], inherit_bindings=False):
         """End the app with a traceback, unless it ends already: a screen that is half made lacks widgets then."""
         if not self._exit:
             super()._handle_exception(error)
+
+    def _watch_app_focus(self, focus: bool) -> None:
+        """Keep the focus: Textual takes it from the pane while the terminal has none, and then keys do nothing.
+
+        A terminal does not always report that it got the focus back, for example after another program used it.
+        """
 
     def remove_notifications(self, is_meant: Callable[[Notification], bool]) -> None:
         """Remove every notification for which `is_meant` is True; its toast disappears when the next toast is shown."""

@@ -28,6 +28,7 @@ LONGEST_SHORT = 120
 """Maximum length of an argument that is shown beside the tool's name."""
 
 _PATH_KEYS = ("path", "file_path", "filePath")
+_INTENT_KEYS = ("i", "_i", "intent")
 _EDIT_KEYS = (("oldText", "newText"), ("old_string", "new_string"), ("old_text", "new_text"))
 _SHOWN_AS_EDIT = frozenset({"edits", *[key for keys in _EDIT_KEYS for key in keys]})
 _WRITTEN_KEYS = ("content", "file_text")
@@ -40,7 +41,7 @@ def call_parts(call: ToolCallBlock, detail: Detail, result: ToolResultMessage | 
     """Return a tool call: name, arguments and result (`result`, else the one `detail.results` returns)."""
     if result is None and detail.results is not None and call.id is not None:
         result = detail.results(call.id)
-    arguments = call.arguments
+    arguments = _without_intent(call)
     heading: Line = [("⚙ ", "tool"), (clean(call.name or "(no name)"), "tool strong")]
     if call.intent:
         heading.append((f"  {clean(call.intent)}", "dim"))
@@ -63,6 +64,14 @@ def call_parts(call: ToolCallBlock, detail: Detail, result: ToolResultMessage | 
         parts.append(result_heading(result))
         parts += result_parts(result, detail, prefix=_RESULT_PREFIX, lexer=_result_lexer(call, result))
     return parts
+
+
+def _without_intent(call: ToolCallBlock) -> Any:
+    """Return a call's arguments without the one that repeats the call's intent, which omp names `i`."""
+    arguments = call.arguments
+    if not call.intent or not isinstance(arguments, dict):
+        return arguments
+    return {key: value for key, value in arguments.items() if key not in _INTENT_KEYS or value != call.intent}
 
 
 def result_heading(result: ToolResultMessage) -> Part:

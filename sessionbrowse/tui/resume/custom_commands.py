@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from sessionbrowse.config import CustomCommand
 from sessionbrowse.errors import CommandFailed
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.resume.custom_commands import (
+    PLACEHOLDERS,
     directory_for,
     paused,
     placeholders_of,
     run_quietly,
+    unknown_placeholders,
     variables_of,
     words_of,
 )
@@ -44,6 +47,16 @@ def custom_rows(commands: Sequence[CustomCommand]) -> tuple[Command, ...]:
             for number, command in enumerate(commands)
         ]
     )
+
+
+def custom_problems(commands: Sequence[CustomCommand]) -> list[str]:
+    """Return a sentence for each placeholder of the user's own commands that does not exist."""
+    known = ", ".join([f"{{{name}}}" for name in PLACEHOLDERS])
+    return [
+        f'The command "{clean(command.name)}" has no value for {{{name}}}: the placeholders are {known}.'
+        for command in commands
+        for name in unknown_placeholders(command)
+    ]
 
 
 def _shown(command: CustomCommand) -> str:
@@ -91,9 +104,10 @@ def _run_quietly(screen: CommandScreen[None], command: CustomCommand, values: di
 
     def receive(outcome: Outcome) -> None:
         if outcome.error is not None:
-            browser.call_later(browser.say, str(outcome.error), "error")
+            browser.call_later(partial(browser.say, str(outcome.error), "error", keep_lines=True))
         else:
-            browser.call_later(browser.say, outcome.value or f"{clean(command.name)}: done.")
+            said = outcome.value or f"{clean(command.name)}: done."
+            browser.call_later(partial(browser.say, said, keep_lines=True))
 
     # Each run has its own background queue (lane), because a queue drops the output of its earlier runs.
     Lane("custom", receive).ask(work)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -32,6 +33,8 @@ NARROW = 80
 
 class SessionScreen(PanedScreen):
     """The screen of one session, opened at an entry (index and id); `searched` is the query that found the entry."""
+
+    ELSEWHERE: ClassVar = {VIEW: (TREE, "works in the tree", "pane_left")}
 
     def __init__(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""

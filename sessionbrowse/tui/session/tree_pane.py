@@ -252,6 +252,7 @@ class TreePane:
             home=self._screen.browser.home,
             label_times=self._shows_label_times,
             marked=self.marked,
+            leaf=self.shown.nearest(self.session.parents, self.session.leaf) if self.session is not None else None,
             words=tuple(self.state.query.lower().split()),
         )
 

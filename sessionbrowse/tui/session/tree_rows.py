@@ -23,12 +23,16 @@ _ROLE_LOOKS = {"user": "user", "assistant": "assistant", "developer": "note", "s
 
 
 class TreeStyle(Struct, frozen=True, kw_only=True):
-    """Settings of all rows: `words` are the lower-case words of the search, `marked` is the entry to compare with."""
+    """Settings of all rows: `words` are the lower-case words of the search, `marked` is the entry to compare with.
+
+    `leaf` is the entry that carries the leaf's mark: the leaf, or its nearest ancestor that has a row.
+    """
 
     now_ms: float
     home: str
     label_times: bool = False
     marked: int | None = None
+    leaf: int | None = None
     words: tuple[str, ...] = ()
 
 
@@ -45,7 +49,7 @@ def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle
         right += label_spans(mark, style)
     if row.index == style.marked:
         right.append((" ◆ marked", "accent strong"))
-    if row.leaf:
+    if row.index == style.leaf:
         right.append((" ← leaf", "accent"))
     room = width - line_width(left) - line_width(right) - 1
     shown = fit(text_spans(session, row, text, style), max(8, room))

@@ -91,8 +91,11 @@ class Browser(Protocol):
     def now_ms(self) -> float:
         """Return the time in milliseconds since 1970."""
 
-    def say(self, sentence: str, severity: SeverityLevel = "information") -> None:
-        """Show a sentence as a toast; control characters and markup in it have no effect."""
+    def say(self, sentence: str, severity: SeverityLevel = "information", *, keep_lines: bool = False) -> None:
+        """Show a sentence as a toast; control characters and markup in it have no effect.
+
+        `keep_lines` keeps the line breaks of a program's output.
+        """
 
     def unsay(self) -> None:
         """Remove all toasts except warnings and errors."""

@@ -59,6 +59,9 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     TYPING_CONTEXT: ClassVar[str] = TYPING
     """The only key context while a text line is focused."""
 
+    ELSEWHERE: ClassVar[dict[str, tuple[str, str, str]]] = {}
+    """For each key context: the context whose keys do nothing here, where they work, and the key that goes there."""
+
     IS_FIRST: ClassVar[bool] = False
     """True for the browser's first screen; the styles of other screens are read after the first paint."""
 
@@ -194,6 +197,8 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             command = self.browser.keys.find(event.key, self.active_contexts())
             if command is not None:
                 self.give(command)
+            elif (reason := _why_dead(self, event.key)) is not None:
+                self.browser.say(reason, "warning")
             return command is not None
         if event.is_printable and event.character is not None:
             if focused.selection.is_empty:
@@ -281,14 +286,15 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         if not bars:
             return
         context = state_for_commands(self)
+        keys = self.browser.keys
         contexts = (self.TYPING_CONTEXT,) if self.typing else self.active_contexts()
-        shown = [command for command in self.browser.keys.at(contexts) if command.id in FOOTER]
+        shown = [command for command in keys.at(contexts) if command.id in FOOTER and keys.shown(command, contexts)]
         if context.caller is not None:
             shown = [command for command in shown if command.off_in_agent is None]
         shown.sort(key=lambda command: FOOTER.index(command.id))
         bars.first().show(
             [
-                (each.id, self.browser.keys.shown(each), each.title.lower(), each.unavailable(context) is None)
+                (each.id, keys.shown(each, contexts), each.title.lower(), each.unavailable(context) is None)
                 for each in shown
             ],
             self.position(),
@@ -360,6 +366,15 @@ def state_for_commands(screen: CommandScreen[Any]) -> CommandContext:
         return context
     subject = screen.subject
     return replace(context, caller=caller.agent, is_callers=subject is not None and caller.has_open(subject.path))
+
+
+def _why_dead(screen: CommandScreen[Any], key: str) -> str | None:
+    """Return the reason why a key does nothing in the focused pane; None if it does nothing in the other one too."""
+    other = screen.ELSEWHERE.get(screen.active_contexts()[0])
+    command = screen.browser.keys.find(key, (other[0],)) if other is not None else None
+    if command is None or other is None:
+        return None
+    return f"{command.title} {other[1]}: {screen.browser.keys.key_of(other[2])} goes there."
 
 
 def _typing_command(screen: CommandScreen[Any], key: str) -> Command | None:

@@ -10,7 +10,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 STEP = 4
 LEAST = 16
-_ROOM_FOR = {"projects": 80, "tree": 80, "preview": 120}
+ROOM_FOR = {"projects": 80, "tree": 80, "preview": 120}
 """The minimum screen width, in columns, at which a pane stands beside another, so that its width can be changed."""
 
 
@@ -44,7 +44,7 @@ class PanedScreen(CommandScreen[None]):
 
     def _widen(self, columns: int) -> None:
         pane, sign = self.sized_pane
-        if self.size.width < _ROOM_FOR[pane]:
+        if self.size.width < ROOM_FOR[pane]:
             self.browser.say("There is no room for panes side by side here.", "warning")
             return
         wide = self.query_one(f"#{pane}").outer_size.width + sign * columns
@@ -54,7 +54,7 @@ class PanedScreen(CommandScreen[None]):
     def _apply_widths(self) -> None:
         for pane, wide in self.widths.items():
             for widget in self.query(f"#{pane}"):
-                if self.size.width >= _ROOM_FOR.get(pane, 0):
+                if self.size.width >= ROOM_FOR.get(pane, 0):
                     widget.styles.width = min(wide, self.size.width * 2 // 3)
                 else:
                     widget.styles.clear_rule("width")

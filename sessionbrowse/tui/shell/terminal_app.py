@@ -109,9 +109,13 @@ class TerminalApp(CompatApp, inherit_bindings=False):
 
     # -- toasts and clipboard ---------------------------------------------------------------------------------
 
-    def say(self, sentence: str, severity: SeverityLevel = "information") -> None:
-        """Show a sentence as a toast, replacing an equal toast; control characters and markup in it have no effect."""
-        message = clean(self.in_short(sentence))
+    def say(self, sentence: str, severity: SeverityLevel = "information", *, keep_lines: bool = False) -> None:
+        """Show a sentence as a toast, replacing an equal toast; control characters and markup in it have no effect.
+
+        `keep_lines` keeps the line breaks of a program's output.
+        """
+        short = self.in_short(sentence)
+        message = "\n".join([clean(line) for line in short.split("\n")]) if keep_lines else clean(short)
         self.remove_notifications(lambda notice: notice.message == message)
         self.notify(message, severity=severity, markup=False)
 

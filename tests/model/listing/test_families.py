@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sessionbrowse.model.listing.age_groups import age_groups
 from sessionbrowse.model.listing.families import families, folded, is_stub
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.pins import Pins
@@ -117,13 +116,12 @@ def test_what_is_pinned_comes_first_and_folds_under_nobody():
     main = summary("/main", id="m", name="main", modified=NOW_MS - 2 * HOUR)
     made = library(main, FORK, OLD)
     made.pins = Pins(own=frozenset([("pi", "m")]))
-    rows = made.sessions(folding=Folding(), now_ms=NOW_MS)
+    rows = made.sessions(folding=Folding())
     assert [(row.summary.path, row.pinned, row.family) for row in rows] == [
         ("/main", True, 0),
         ("/fork", False, 0),
         ("/old", False, 0),
     ]
-    assert [row.group for row in rows] == ["Pinned", "Today", "Last month"]
 
 
 def test_archived_sessions_are_a_list_of_their_own():
@@ -144,32 +142,3 @@ def test_worktrees_of_a_repository_are_one_project():
         ("/src/web", 2, ("/src/web", "/src/web-fix")),
     ]
     assert [row.summary.path for row in made.sessions(cwd="/src/web")] == ["/1", "/2"]
-
-
-# ---- ages -------------------------------------------------------------------------------------------------------
-
-
-def test_ages_are_days_weeks_and_months_of_the_clock():
-    now = 1_763_733_600_000.0  # Friday 21 November 2025, 14:00 UTC
-    groups = age_groups(now)
-    table = [
-        (0, "Today"),
-        (14 * HOUR, "Today"),
-        (14 * HOUR + 1, "Yesterday"),
-        (2 * DAY, "This week"),
-        (4 * DAY, "This week"),
-        (6 * DAY, "Last week"),
-        (12 * DAY, "This month"),
-        (25 * DAY, "Last month"),
-        (100 * DAY, "This year"),
-        (400 * DAY, "Older"),
-    ]
-    assert [groups.of(now - ago) for ago, _ in table] == [name for _, name in table]
-    assert groups.of(now + DAY) == "Today"
-    assert groups.of(None) == ""
-
-
-def test_on_a_monday_the_week_has_no_group_beside_today():
-    monday = 1_763_388_000_000.0  # 17 November 2025, 14:00 UTC
-    names = [name for _, name in age_groups(monday).starts]
-    assert names == ["Today", "Yesterday", "Last week", "This month", "Last month", "This year"]

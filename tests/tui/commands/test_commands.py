@@ -161,6 +161,9 @@ def test_a_users_key_in_the_same_place_takes_it_from_the_default() -> None:
         ("+", "plus", "+"),
         ("'", "apostrophe", "'"),
         ("L", "L", "L"),
+        ("#", "number_sign", "#"),
+        ("@", "at", "@"),
+        ("|", "vertical_line", "|"),
     ],
 )
 def test_keys_are_written_as_people_write_them(written: str, name: str, label: str) -> None:

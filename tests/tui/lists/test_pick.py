@@ -146,7 +146,7 @@ def test_with_entry_a_session_only_opens(story: StoryHome) -> None:
 def test_here_begins_with_the_sessions_of_the_directory(story: StoryHome) -> None:
     with picker(story, "--here", cwd=story.project("infra")) as browser:
         browser.wait("Renew the certificates")
-        browser.wait(lambda screen: "Sessions · infra" in screen.text())
+        browser.wait(lambda screen: "newest · infra" in screen.text())
         browser.press(ENTER)
         assert browser.wait_status() == 0
         assert browser.output().decode() == f"{session_file(story, 3)}\n"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import pytest
 
 from sessionbrowse.tui.data.library import SessionRow
@@ -13,7 +16,7 @@ from tests.support.tui_support import NOW_MS, summary
 
 @pytest.mark.parametrize(
     ("count", "shown"),
-    [(1, "1 msg"), (9_999, "9,999 msg"), (12_345, "12.3k msg"), (200_000, "200k msg"), (31_000_000, "31M msg")],
+    [(1, "1"), (9_999, "9,999"), (12_345, "12.3k"), (200_000, "200k"), (31_000_000, "31M")],
 )
 def test_the_columns_of_a_row_stay_apart_and_end_together(count: int, shown: str) -> None:
     session = summary(
@@ -23,6 +26,36 @@ def test_the_columns_of_a_row_stay_apart_and_end_together(count: int, shown: str
     assert len(row) == 80
     facts = row[row.index("now") :]
     assert " ".join(facts.split()) == f"now {shown} $123,456.78"
+
+
+def shown_row(width: int, **style: Any) -> str:
+    session = summary("/s/a.jsonl", name="A title of some length", cwd="/home/webshop", message_count=41, cost=1.35)
+    return "".join([text for text, _ in session_row(SessionRow(session), width, STYLE(**style))])
+
+
+STYLE = partial(ListStyle, now_ms=NOW_MS, home="/home", show_folder=True)
+
+
+def test_a_row_of_all_folders_says_which_folder_also_where_it_is_narrow() -> None:
+    for width in (46, 56, 78, 120, 200):
+        assert "webshop " in shown_row(width)
+        assert ("41" in shown_row(width)) is (width > 46)
+    assert "webshop" not in shown_row(56, show_folder=False)
+
+
+def test_a_row_shows_what_the_list_is_sorted_by_in_place_of_the_messages() -> None:
+    for width in (50, 56):
+        assert "$1.35" in shown_row(width, sort="cost")
+        assert "41" not in shown_row(width, sort="cost")
+    assert "41" in shown_row(78, sort="cost")
+    assert shown_row(50, sort="size").endswith("0B")
+
+
+def test_a_path_is_shown_from_its_head_beside_age_and_messages() -> None:
+    session = summary("/home/.pi/agent/sessions/--home-webshop--/2026-01-01_0192.jsonl", name="A", message_count=41)
+    row = "".join([text for text, _ in session_row(SessionRow(session), 90, STYLE(show_path=True))])
+    assert "~/.pi/agent/sessions/" in row
+    assert row.split()[-2:] == ["now", "41"]
 
 
 @pytest.mark.parametrize(

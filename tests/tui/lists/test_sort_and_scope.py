@@ -78,16 +78,6 @@ async def test_families_can_be_open_from_the_start() -> None:
         assert browser.row_list("#sessions").count == 3
 
 
-async def test_the_newest_order_names_the_age_where_it_begins() -> None:
-    async with browsing(fixed_source(family()), size=(120, 30)) as browser:
-        assert "Today" in titles(browser)[0]
-        assert "Today" not in titles(browser)[1]
-        await browser.press("ctrl+s", "ctrl+s")
-        assert "Today" not in browser.screen_text()
-    async with browsing(fixed_source(family()), settings=Settings(age_groups=False)) as browser:
-        assert "Today" not in browser.screen_text()
-
-
 async def test_a_pinned_session_is_the_first_row_until_it_is_unpinned(tmp_path: Path) -> None:
     options = demo_options(tmp_path / "demo", fold_families=False)
     environ = {"XDG_STATE_HOME": str(tmp_path / "state")}

@@ -36,6 +36,7 @@ CANARIES: tuple[tuple[type, str, str], ...] = (
     (ScrollView, "_scroll_update", "set_height() has the scroll bar follow the number of rows with it"),
     (App, "_start_widget", "CompatScrollView starts its scroll bar with it, as Widget.vertical_scrollbar does"),
     (App, "_notifications", "remove_notifications() goes through it"),
+    (App, "_watch_app_focus", "CompatApp keeps the focus in it, whatever the terminal reports"),
     (App, "_unnotify", "remove_notifications() takes single toasts away with it"),
     (App, "_exit", "CompatApp asks whether the app ends already"),
     (App, "_handle_exception", "CompatApp keeps errors of half made screens to itself while the app ends"),

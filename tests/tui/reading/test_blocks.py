@@ -372,3 +372,10 @@ def test_what_is_long_is_cut_by_characters_where_no_line_ends() -> None:
 def test_the_row_of_an_image_is_cut_to_the_pane() -> None:
     part = ImagePart("image/" + "x" * 200, None)
     assert len(texts(part.rows(30))[0]) <= 30
+
+
+def test_the_intent_of_a_call_is_shown_once() -> None:
+    whole = ToolCallBlock(id="c", name="read", arguments={"i": "Reading it", "path": "a.md"}, intent="Reading it")
+    assert shown(call_parts(whole, Detail())) == ["⚙ read  Reading it  path a.md"]
+    other = ToolCallBlock(id="c", name="read", arguments={"i": "2", "path": "a.md"}, intent="Reading it")
+    assert shown(call_parts(other, Detail())) == ["⚙ read  Reading it  i 2  path a.md"]

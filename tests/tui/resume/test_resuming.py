@@ -197,7 +197,7 @@ async def test_an_own_command_runs_in_the_background_and_says_what_it_said(store
         await browser.press("down", "ctrl+e")
         await browser.until(lambda: browser.toasts())
         lines = Path(str(browser.row_list("#sessions").key)).read_text().count("\n")
-        assert browser.toasts()[-1].split() == [str(lines), "~/webshop", "pi"]
+        assert browser.toasts()[-1].split("\n") == [str(lines), "~/webshop", "pi"]
 
 
 async def test_an_own_command_gets_the_terminal_with_its_words(

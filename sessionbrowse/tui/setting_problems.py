@@ -1,0 +1,40 @@
+"""The problems of the settings: found before the browser opens, shown as toasts when it is open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual.notifications import SeverityLevel
+
+from sessionbrowse.text import clean
+from sessionbrowse.tui.commands.keymap import Keys
+from sessionbrowse.tui.data.options import BrowseOptions
+from sessionbrowse.tui.paint import theme
+from sessionbrowse.tui.paint.words import plural
+
+MOST_PROBLEMS = 3
+"""Maximum number of toasts about problems in the settings at the start; more would hide the lists."""
+
+
+def setting_problems(options: BrowseOptions, keys: Keys, knows_theme: Callable[[str], bool]) -> list[str]:
+    """Return a sentence for each setting that has no effect."""
+    problems = list(options.problems)
+    settings = options.settings
+    if settings.commands:
+        from sessionbrowse.tui.resume.custom_commands import custom_problems
+
+        problems += custom_problems(settings.commands)
+    problems += keys.clashes
+    # Checked also if another theme was chosen with the key since: the setting is wrong all the same.
+    if not knows_theme(settings.theme):
+        problems.append(f'There is no theme named "{clean(settings.theme)}": the themes are {", ".join(theme.NAMES)}.')
+    return problems
+
+
+def show_problems(problems: Sequence[str], say: Callable[[str, SeverityLevel], None]) -> None:
+    """Show the first problems as toasts, and the number of the others."""
+    for problem in problems[:MOST_PROBLEMS]:
+        say(problem, "warning")
+    if len(problems) > MOST_PROBLEMS:
+        more = plural(len(problems) - MOST_PROBLEMS, "more problem", "more problems")
+        say(f'The settings have {more}. "sessionbrowse config" and "config --keys" list them.', "warning")
