@@ -81,6 +81,10 @@ class RefusedWrite(SessionBrowseError):
     """A change was refused because it could lose data; the file is unchanged."""
 
 
+class NothingStays(RefusedWrite):
+    """A copy of a session would have no message."""
+
+
 class InUse(RefusedWrite):
     """Another program may be writing this session."""
 

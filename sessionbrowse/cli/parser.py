@@ -40,6 +40,8 @@ HOMES = {
     "unarchive": "change",
     "relocate": "change",
     "undo": "change",
+    "prune": "clean",
+    "shrink": "clean",
     "index": "index",
     "pick": "pick",
     "integrate": "integrate",

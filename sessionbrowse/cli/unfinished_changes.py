@@ -14,7 +14,7 @@ from sessionbrowse.text import shell_quote
 
 CHANGING = frozenset(
     {"rename", "label", "checkout", "fork", "delete", "restore", "archive", "unarchive", "relocate", "undo"}
-)
+) | {"prune", "shrink"}
 READING = frozenset({"list", "projects", "labels", "search", "show", "tree", "context", "diff", "resume", "index"})
 
 
@@ -43,5 +43,6 @@ def _how_to_go_on(verb: str, before: object, path: str) -> str:
         "undo": ["undo"],
         "restore": ["restore"],
         "unpack": ["unarchive", old],
+        **{copied: [copied, old, "--in-place"] for copied in ("prune", "shrink")},
     }.get(verb, [verb, old])
     return f"The next command that changes sessions goes on with it: sessionbrowse {' '.join(map(shell_quote, words))}"

@@ -1,4 +1,4 @@
-"""Change single members of a JSON object in its bytes; all other bytes stay unchanged.
+"""Change single members of a JSON object, or values at any depth, in its bytes; all other bytes stay unchanged.
 
 A line that was read is never encoded again, because that could change its numbers, escapes and key order.
 """
@@ -6,12 +6,22 @@ A line that was read is never encoded again, because that could change its numbe
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from sessionbrowse.format.json_value import BadJson, loads
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]', re.DOTALL)
+
+
+Step = str | int
+Path = tuple[Step, ...]
+"""The keys and indexes that lead from a line's object to a value in it."""
+Edits = Mapping[Path, bytes | None]
+"""The new bytes of each value to replace; None removes the value, from an object with its key."""
+
+_ANY_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
 class Member(Struct, frozen=True, gc=False):
@@ -82,6 +92,27 @@ def value_of(line: bytes, key: str) -> bytes | None:
     return None if member is None else line[member.start : member.end]
 
 
+def edited(line: bytes, edits: Edits) -> bytes:
+    """Return the line with some values replaced or removed; a path that leads to no value is ignored.
+
+    If a key occurs twice in an object, both values are edited. An edit below another edit is ignored.
+
+    Raises:
+        BadJson: the line is no JSON value.
+    """
+    if not edits:
+        return line
+    changes = sorted(_changes(line, edits))
+    parts: list[bytes] = []
+    at = 0
+    for start, end, new in changes:
+        if start < at:
+            continue
+        parts += (line[at:start], new)
+        at = end
+    return b"".join((*parts, line[at:]))
+
+
 def _member(line: bytes, key_start: int, start: int, end: int) -> Member:
     value = line[start:end]
     start += len(value) - len(value.lstrip(b" \t\r\n"))
@@ -90,3 +121,100 @@ def _member(line: bytes, key_start: int, start: int, end: int) -> Member:
 
 def _text(key: bytes) -> str:
     return str(loads(key))
+
+
+# ---- values at any depth ------------------------------------------------------------------------------------
+
+
+class _Item(Struct):
+    """An item of a container: `start` is that of its key in an object."""
+
+    step: Step
+    start: int
+    value_start: int
+    end: int = -1
+
+
+class _Container(Struct):
+    """A container that is being read; `path` is None if no edit is below it, then its items are not collected."""
+
+    is_list: bool
+    path: Path | None
+    items: list[_Item] = []
+    key: bytes | None = None
+    key_start: int = -1
+
+
+def _changes(line: bytes, edits: Edits) -> list[tuple[int, int, bytes]]:
+    above = {path[:length] for path in edits for length in range(len(path))}
+    changes: list[tuple[int, int, bytes]] = []
+    stack: list[_Container] = []
+    depth_ignored = 0
+    for token in _ANY_TOKEN.finditer(line):
+        first = line[token.start()]
+        if depth_ignored:
+            depth_ignored += (first in b"{[") - (first in b"}]")
+            if not depth_ignored:
+                _end_item(stack, token.end())
+            continue
+        if first in b"}]":
+            if not stack:
+                raise BadJson("not JSON: a bracket without its beginning")
+            done = stack.pop()
+            if done.path is not None:
+                changes += _changes_of(done, done.path, edits)
+            _end_item(stack, token.end())
+        elif first in b",:":
+            continue
+        elif stack and not stack[-1].is_list and stack[-1].key is None and first == ord('"'):
+            stack[-1].key, stack[-1].key_start = token[0], token.start()
+        else:
+            path = _begin_item(stack, token.start())
+            if first in b"{[":
+                if path in above:
+                    stack.append(_Container(first == ord("["), path, []))
+                else:
+                    depth_ignored = 1
+            else:
+                _end_item(stack, token.end())
+    if stack or depth_ignored:
+        raise BadJson("torn: the record is not complete")
+    return changes
+
+
+def _begin_item(stack: list[_Container], start: int) -> Path:
+    """Begin an item of the innermost container, and return its path."""
+    if not stack:
+        return ()
+    inner = stack[-1]
+    step: Step = len(inner.items) if inner.is_list else str(loads(inner.key or b'""'))
+    inner.items.append(_Item(step, start if inner.is_list else inner.key_start, start))
+    inner.key = None
+    return (*(inner.path or ()), step)
+
+
+def _end_item(stack: list[_Container], end: int) -> None:
+    if stack:
+        stack[-1].items[-1].end = end
+
+
+def _changes_of(container: _Container, path: Path, edits: Edits) -> list[tuple[int, int, bytes]]:
+    """Return the changes of a container's own items; a removed item goes with one comma."""
+    changes: list[tuple[int, int, bytes]] = []
+    items = container.items
+    some_kept = False
+    for number, item in enumerate(items):
+        where = (*path, item.step)
+        if where not in edits:
+            some_kept = True
+            continue
+        new = edits[where]
+        if new is not None:
+            changes.append((item.value_start, item.end, new))
+            some_kept = True
+        elif some_kept:
+            changes.append((items[number - 1].end, item.end, b""))
+        else:
+            end = items[number + 1].start if number + 1 < len(items) else item.end
+            changes.append((item.start, end, b""))
+    return changes

@@ -20,6 +20,8 @@ from sessionbrowse.services.change.delete import Into, delete
 from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.restore import restore
+from sessionbrowse.services.clean.clean import Where, clean_session
+from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
 from sessionbrowse.services.transaction.trash_directories import own_trash
 from sessionbrowse.services.undo.undo import undo
 from sessionbrowse.store.find.roots import Scope
@@ -203,6 +205,23 @@ def _undo(world: World) -> object:
     return undo(context=world.store.context)
 
 
+def _prune(world: World) -> object:
+    agent = "omp" if ".omp" in str(world.path) else "pi"
+    return clean_session(
+        target(world.path, agent),
+        "prune",
+        branches_plan(["00000009"]),
+        Where(),
+        context=world.store.context,
+        random_bytes=world.random_bytes,
+    )
+
+
+def _shrink(world: World) -> object:
+    plan = shrink_plan(results_over=0)
+    return clean_session(target(world.path, "pi"), "shrink", plan, Where(), context=world.store.context)
+
+
 def _undo_relocate() -> Verb:
     def prepare(world: World) -> Path:
         path = _project(world)
@@ -278,6 +297,10 @@ FILE_VERBS: dict[str, Verb] = {
     ),
     "unpack omp": Verb(prepare=_packed, act=lambda world: unarchive(target(world.path), context=world.store.context)),
     "relocate": Verb(prepare=_project, act=_relocate),
+    "prune pi": Verb(prepare=lambda world: world.session(), act=_prune),
+    "prune omp": Verb(prepare=lambda world: world.session("omp"), act=_prune),
+    "shrink pi": Verb(prepare=lambda world: world.session(), act=_shrink),
+    "undo prune": following(_prune, _undo),
     "undo fork": following(_fork, _undo),
     "undo delete": following(lambda world: delete(target(world.path), context=world.store.context), _undo),
     "undo archive": Verb(prepare=_archived("omp"), act=_undo, can_be_undone=False),

@@ -2,13 +2,16 @@
 // The real SessionManager of omp does what a request asks; it works on the files themselves, so hand it copies.
 // {op: "read", file}                 → everything that the manager says of a session
 // {op: "fork", file, at, cwd, dir}   → the file of a fork: of the whole session, or of the path to the entry `at`
+// {op: "contexts", file, full}       → the context at every entry, as a hash or in full; leaf, name, labels
 // {op: "continue", file}             → appends a question and an answer, rewrites, and reads again
+import * as crypto from "node:crypto";
 import * as fs from "node:fs";
 import { isolate } from "./lib";
 
 isolate();
 
 const { SessionManager } = await import("@oh-my-pi/pi-coding-agent/session/session-manager");
+const { buildSessionContext } = await import("@oh-my-pi/pi-coding-agent/session/session-context");
 
 async function open(file: string, dir?: string) {
 	return await SessionManager.open(file, dir, undefined, { suppressBreadcrumb: true });
@@ -51,6 +54,20 @@ async function fork({ file, at, cwd, dir }: any) {
 	return { file: made };
 }
 
+async function contexts({ file, full }: any) {
+	const manager = await open(file);
+	const entries = manager.getEntries() as any[];
+	const contexts: Record<string, unknown> = {};
+	for (const entry of entries) {
+		const context: any = buildSessionContext(entries, entry.id);
+		contexts[entry.id] = full ? context.messages : crypto.createHash("sha1").update(JSON.stringify(context)).digest("hex");
+	}
+	const labels = Object.fromEntries(entries.map(entry => [entry.id, [manager.getLabel(entry.id), null]]).filter(([, [label]]: any) => label !== undefined));
+	const answer = { leaf: manager.getLeafId(), name: manager.getSessionName() ?? null, labels, contexts, active: manager.getBranch().map(entry => entry.id) };
+	await manager.close();
+	return answer;
+}
+
 async function goOn(file: string) {
 	const manager = await open(file);
 	const before = manager.getBranch().map(entry => entry.id);
@@ -66,7 +83,7 @@ for (const asked of fs.readFileSync(process.argv[2]!, "utf8").split("\n").filter
 	const request = JSON.parse(asked);
 	let answer: unknown;
 	try {
-		answer = request.op === "fork" ? await fork(request) : request.op === "continue" ? await goOn(request.file) : await read(request.file);
+		answer = request.op === "fork" ? await fork(request) : request.op === "contexts" ? await contexts(request) : request.op === "continue" ? await goOn(request.file) : await read(request.file);
 	} catch (error) {
 		answer = { error: String((error as Error)?.message ?? error) };
 	}

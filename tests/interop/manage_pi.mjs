@@ -2,7 +2,9 @@
 // The real SessionManager of pi does what a request asks; it works on the files themselves, so hand it copies.
 // {op: "read", file}                 → everything that the manager says of a session
 // {op: "fork", file, at, cwd, dir}   → the file of a fork: of the whole session, or of the path to the entry `at`
+// {op: "contexts", file, full}       → the context at every entry, as a hash or in full; leaf, name, labels
 // {op: "continue", file}             → appends a question and an answer, and reads again
+import crypto from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -40,6 +42,24 @@ function fork({ file, at, cwd, dir }) {
   return { file: pi.SessionManager.open(file, dir, cwd).createBranchedSession(at) };
 }
 
+function contexts({ file, full }) {
+  const manager = pi.SessionManager.open(file);
+  const [leaf, entries, labels, contexts] = [manager.getLeafId(), manager.getEntries(), {}, {}];
+  const stack = manager.getTree();
+  while (stack.length > 0) {
+    const node = stack.pop();
+    if (node.label !== undefined) labels[node.entry.id] = [node.label, node.labelTimestamp ?? null];
+    stack.push(...node.children);
+  }
+  for (const entry of entries) {
+    manager.branch(entry.id);
+    const context = manager.buildSessionContext();
+    contexts[entry.id] = full ? context.messages : crypto.createHash("sha1").update(JSON.stringify(context)).digest("hex");
+  }
+  manager.branch(leaf);
+  return { leaf, name: manager.getSessionName() ?? null, labels, contexts, active: manager.getBranch().map((entry) => entry.id) };
+}
+
 function goOn(file) {
   const manager = pi.SessionManager.open(file);
   const before = manager.getBranch().map((entry) => entry.id);
@@ -53,7 +73,7 @@ for (const line of fs.readFileSync(process.argv[3], "utf8").split("\n").filter(B
   const request = JSON.parse(line);
   let answer;
   try {
-    answer = request.op === "fork" ? fork(request) : request.op === "continue" ? goOn(request.file) : read(request.file);
+    answer = request.op === "fork" ? fork(request) : request.op === "contexts" ? contexts(request) : request.op === "continue" ? goOn(request.file) : read(request.file);
   } catch (error) {
     answer = { error: String(error?.message ?? error) };
   }

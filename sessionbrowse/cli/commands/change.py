@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -46,7 +46,7 @@ C = TypeVar("C", bound=ChangeResult)
 def run_rename(arguments: argparse.Namespace) -> int:
     """Run `rename`: append one line to the file; for omp overwrite the file's first line."""
     target = find_target(arguments)
-    with _changing():
+    with changing_session():
         renamed = rename(target, arguments.name, clear=arguments.clear, force=arguments.force)
     _say(arguments, renamed, f'named "{clean(renamed.name)}"' if renamed.name else "no name")
     return 0
@@ -55,7 +55,7 @@ def run_rename(arguments: argparse.Namespace) -> int:
 def run_label(arguments: argparse.Namespace) -> int:
     """Run `label`: append one line to the file."""
     target = find_target(arguments)
-    with _changing():
+    with changing_session():
         labelled = label(target, arguments.entry, arguments.text, clear=arguments.clear, force=arguments.force)
     shown = f'labelled "{clean(labelled.label)}"' if labelled.label else "no label"
     _say(arguments, labelled, f"{labelled.entry_id}: {shown}")
@@ -65,7 +65,7 @@ def run_label(arguments: argparse.Namespace) -> int:
 def run_checkout(arguments: argparse.Namespace) -> int:
     """Run `checkout`: append one line to the file, and print the text of a user message to send again."""
     target = find_target(arguments)
-    with _changing():
+    with changing_session():
         checked_out = checkout(target, arguments.entry, force=arguments.force)
     _say(arguments, checked_out, f"resumes at {checked_out.at or 'its start'}")
     if not arguments.json and checked_out.text is not None:
@@ -82,7 +82,7 @@ def run_fork(arguments: argparse.Namespace) -> int:
     if arguments.cwd is not None and not os.path.isdir(forked.cwd):
         output.note(f"The directory {forked.cwd} does not exist; the new session cannot be resumed until it does.")
     if arguments.json:
-        output.print_json(_document(forked))
+        output.print_json(forked.document())
         return 0
     output.print_lines([clean(forked.path)])
     if forked.text is not None:
@@ -110,7 +110,7 @@ def run_delete(arguments: argparse.Namespace) -> int:
                 raise
             raise NoTrash(f"{error.sentence} Say --own-trash for that.") from error
 
-    return _each(arguments, targets, remove, lambda deleted: f"{_into(deleted.into)}: {clean(deleted.path)}")
+    return each(arguments, targets, remove, lambda deleted: f"{_into(deleted.into)}: {clean(deleted.path)}")
 
 
 def run_restore(arguments: argparse.Namespace) -> int:
@@ -129,7 +129,7 @@ def run_restore(arguments: argparse.Namespace) -> int:
             output.print_changes((one.id, parse_time(one.time), one.verb, "", one.path, one.agent) for one in changes)
         return 0
     wanted: list[str | None] = list(arguments.ids) or [None]
-    return _each(
+    return each(
         arguments,
         wanted,
         lambda change_id, context, _: _naming_list("restore", lambda: restore(change_id, context=context)),
@@ -146,7 +146,7 @@ def run_archive(arguments: argparse.Namespace) -> int:
             return unarchive(target, force=arguments.force, context=context, group=group)
         return archive(target, force=arguments.force, context=context, group=group)
 
-    return _each(arguments, targets, move, lambda moved: f"{moved.done}d: {clean(moved.path)}")
+    return each(arguments, targets, move, lambda moved: f"{moved.done}d: {clean(moved.path)}")
 
 
 def run_relocate(arguments: argparse.Namespace) -> int:
@@ -155,11 +155,11 @@ def run_relocate(arguments: argparse.Namespace) -> int:
     places_of(scope, output.warn)
     if arguments.new is None:
         return _print_candidates(arguments, scope)
-    with _changing():
+    with changing_session():
         moved = relocate(arguments.old, arguments.new, scope, dry_run=arguments.dry_run, force=arguments.force)
     _notes(moved)
     if arguments.json:
-        output.print_json(_document(moved))
+        output.print_json(moved.document())
         return 0
     for session in moved.sessions:
         output.print_lines([clean(f"{session.source} → {session.target}")])
@@ -180,7 +180,7 @@ def run_undo(arguments: argparse.Namespace) -> int:
                 (row.undo_id, parse_time(row.time), row.verb, _what(row), row.path, row.agent) for row in rows
             )
         return 0
-    with _changing():
+    with changing_session():
         try:
             undone = _naming_list("undo", lambda: undo(arguments.id, force=arguments.force))
         except CannotUndo as error:
@@ -212,7 +212,7 @@ def _whole_scope(arguments: argparse.Namespace) -> Scope:
     return scope_of(arguments, hidden=True, archived=True)
 
 
-def _each(
+def each(
     arguments: argparse.Namespace,
     items: Sequence[T],
     change: Callable[[T, ChangeContext, str | None], C],
@@ -221,7 +221,7 @@ def _each(
     """Change items one after another; print each failure and continue with the other items."""
 
     def forced(item: T, context: ChangeContext, group: str | None) -> C:
-        with _changing():
+        with changing_session():
             return change(item, context, group)
 
     bulk = in_bulk(items, forced)
@@ -234,7 +234,7 @@ def _each(
     for failure in bulk.failed:
         output.note(failure.error.sentence)
     if arguments.json:
-        documents = [_document(one) for one in bulk.done]
+        documents = [one.document() for one in bulk.done]
         # Scripts pass one REF or many to the same command, so both give an array.
         takes_references = "refs" in arguments
         output.print_json(documents if takes_references or len(items) > 1 else documents[0])
@@ -278,7 +278,7 @@ def _what(row: Undoable) -> str:
 def _say(arguments: argparse.Namespace, changed: ChangeResult, sentence: str) -> None:
     _notes(changed)
     if arguments.json:
-        output.print_json(_document(changed))
+        output.print_json(changed.document())
     else:
         output.note(sentence)
 
@@ -291,14 +291,8 @@ def _naming_list(command: str, attempt: Callable[[], C]) -> C:
         raise NoSuchChange(f"{error.sentence} sessionbrowse {command} --list shows all.") from error
 
 
-def _document(changed: ChangeResult) -> dict[str, Any]:
-    """Return the JSON document that `--json` prints for a change."""
-    document: dict[str, Any] = msgspec.to_builtins(changed)
-    return document
-
-
 @contextmanager
-def _changing() -> Iterator[None]:
+def changing_session() -> Iterator[None]:
     """Enclose a change: Ctrl+C lets it clean up, and the error for a session that may be in use names `--force`."""
     try:
         with interrupts_clean_up():

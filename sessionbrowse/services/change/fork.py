@@ -88,7 +88,7 @@ def fork(
     directory = os.path.abspath(os.path.join(context.around.cwd, cwd)) if cwd is not None else session.cwd
     folder = session_dir or folder_for(session, directory, cwd is not None, place, context.around)
     now = iso_ms(context.now_ms())
-    session_id = _new_session_id(session.agent, int(context.now_ms()), random_bytes)
+    session_id = new_session_id(session.agent, int(context.now_ms()), random_bytes)
     path = os.path.join(folder, ids.file_name(now, session_id))
     with changing(context):
         temporary = temporary_beside(path)
@@ -238,7 +238,7 @@ def write_fork(
                 yield from path_lines(session, cut.index, read, new_id)
 
         if cut is None and session.agent == "omp":
-            _copy_artifacts(session, path)
+            copy_artifacts(session, path)
         try:
             return create_file(path, pieces(), temporary=temporary, like=descriptor, may_be_ours=True)
         except (RefusedWrite, WriteFailed):
@@ -265,7 +265,7 @@ def _title_source(session: Session) -> Source | None:
     return "auto" if source == "auto" else "user" if source == "user" else None
 
 
-def _new_session_id(agent: str, now_ms: int, random_bytes: RandomBytes) -> str:
+def new_session_id(agent: str, now_ms: int, random_bytes: RandomBytes) -> str:
     return ids.uuid4(random_bytes) if agent == "indusagi" else ids.uuid7(now_ms, random_bytes)
 
 
@@ -286,7 +286,7 @@ def artifacts_of(path: str) -> str:
     return path.removesuffix(".jsonl")
 
 
-def _copy_artifacts(session: Session, path: str) -> None:
+def copy_artifacts(session: Session, path: str) -> None:
     """Copy omp's folder of artifacts, so that `artifact://` references in the fork work (omp 18).
 
     Raises:

@@ -50,6 +50,11 @@ class ChangeResult(Struct, frozen=True, kw_only=True):
     undo_id: str | None = None
     notes: tuple[str, ...] = ()
 
+    def document(self) -> dict[str, Json]:
+        """Return the JSON object that describes the change for scripts."""
+        document: dict[str, Json] = msgspec.to_builtins(self)
+        return document
+
 
 class Origin(Struct, frozen=True, kw_only=True):
     """The origin of a change: its verb, its group for a common undo, and the change that it undoes."""

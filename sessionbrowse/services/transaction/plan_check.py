@@ -74,6 +74,20 @@ def _may_insert(change: Change) -> bool:
     return _is_session(change.path) and _is_hidden_beside(change.plan["temporary"], change.path)
 
 
+def _may_replace(change: Change) -> bool:
+    plan = change.plan
+    gone = (
+        Trashed(original=change.path, item=plan["gone"][0], info=plan["gone"][1], inode=0, size=0)
+        if "gone" in plan
+        else None
+    )
+    return (
+        _is_session(change.path)
+        and _is_hidden_beside(plan["temporary"], change.path)
+        and (_is_path(plan["trash"]) if gone is None else _is_trashed(gone, change.path))
+    )
+
+
 def _may_create(change: Change) -> bool:
     plan = change.plan
     return (
@@ -159,6 +173,7 @@ _CHECKS: dict[str, Callable[[Change], bool]] = {
     "slot": _may_append,
     "insert": _may_insert,
     "create": _may_create,
+    "replace": _may_replace,
     "trash": _may_trash,
     "remove": _may_trash,
     "restore": _may_append,

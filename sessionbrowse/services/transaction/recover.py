@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 
@@ -14,8 +15,10 @@ from sessionbrowse.format.title_slot import SLOT_BYTES
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.plan_check import SHAPE_ERRORS, is_damaged
 from sessionbrowse.services.transaction.recover_files import FILE_LOOKS
+from sessionbrowse.services.transaction.trash_directories import own_name
+from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write import let_go, writer
+from sessionbrowse.store.write import let_go, trash_copies, writer
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.let_go import OldVersion, is_hidden_name
@@ -130,12 +133,46 @@ def _insert_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
     return reached
 
 
+def _replace_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
+    plan, path = change.plan, change.path
+    old, new = int(plan["size"]), int(plan["new_size"])
+    # A copy without the last entries has the bytes with which its original begins, but it is another file.
+    reached = os.lstat(path).st_ino != plan["inode"] and _begins_with(path, new, str(plan["digest"]))
+    temporary = str(plan["temporary"])
+    for hidden in (temporary, second_name(temporary)):
+        # After the exchange the temporary name is the old version; before it, a new one that may be incomplete.
+        if not drop_second_name(path, hidden) and os.path.lexists(hidden):
+            moves.old_versions.append(OldVersion(hidden, path, *((old, new) if reached else (new, old))))
+    if "gone" in plan:
+        if reached:
+            trash_copies.drop_copy(path, *plan["gone"])
+        return reached
+    item, info = trash_copies.paths_in(str(plan["trash"]), own_name(change, path))
+    if not reached:
+        trash_copies.drop_copy(path, item, info)
+        return False
+    if os.path.lexists(item):
+        plan["after"] = {"items": [msgspec.to_builtins(trash_copies.found_copy(path, item, info))]}
+    return True
+
+
+def _begins_with(path: str, size: int, digest: str) -> bool:
+    hasher = hashlib.sha256()
+    with closing(open_regular(path)) as descriptor:
+        if os.fstat(descriptor).st_size < size:
+            return False
+        for block in file_blocks(descriptor, 0, size):
+            hasher.update(block)
+    return hasher.hexdigest() == digest
+
+
 Look = Callable[[ChangeContext, Change, Moves], bool]
 
 LOOKS: dict[str, Look] = {
     "append": _append_reached,
     "slot": _slot_reached,
     "insert": _insert_reached,
+    "replace": _replace_reached,
     **FILE_LOOKS,
 }
 """For each `kind` of plan, the function that checks whether the change reached its file."""

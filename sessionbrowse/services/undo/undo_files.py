@@ -10,6 +10,7 @@ from sessionbrowse.errors import CannotUndo
 from sessionbrowse.services.change import archive, relocate, restore
 from sessionbrowse.services.change.delete import Into, plan_delete, take_away
 from sessionbrowse.services.change.unpack import is_unchanged, pack_again
+from sessionbrowse.services.clean import replace_file
 from sessionbrowse.services.transaction.change import ChangeResult, noted, recovering
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.trash_directories import own_trash
@@ -66,5 +67,6 @@ FILE_UNDOERS: dict[str, tuple[TakeBack, Callable[[Change], str]]] = {
     "archive": (archive.take_back, _from),
     "unarchive": (archive.take_back, _from),
     "relocate": (relocate.take_back, _from),
+    **dict.fromkeys(("prune", "shrink", "repair"), (replace_file.take_back, lambda change: "in place")),
 }
 """For each verb, the functions that undo a change and describe it in the list of changes."""

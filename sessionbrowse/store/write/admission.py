@@ -64,14 +64,17 @@ def refuse_outside(folder: str, root: str) -> None:
         raise RefusedWrite(f"{clean(folder)} is a link to {clean(real)}, outside {clean(root)}. Nothing was changed.")
 
 
-def refuse_unwritable(session: Session) -> None:
-    """Raise `RefusedWrite` for a file that its program would not open, or whose format sessionbrowse only reads."""
+def refuse_unwritable(session: Session, *, refused_too: bool = False) -> None:
+    """Raise `RefusedWrite` for a file that its program would not open, or whose format sessionbrowse only reads.
+
+    With `refused_too`, a damaged file that its program would not open is admitted, so that it can be repaired.
+    """
     name = shown_name(session.path)
     if session.is_transcript or session.path.endswith(".ndjson"):
         raise RefusedWrite(f"{name} is a transcript of the newer indusagi, which sessionbrowse only reads.")
     if session.path.endswith(".gz"):
         raise RefusedWrite(f"{name} is packed away; unarchive it first.")
-    if session.refusal is not None:
+    if session.refusal is not None and not refused_too:
         raise RefusedWrite(f"{name}: {session.agent} {session.refusal}. Nothing was changed.")
 
 

@@ -89,10 +89,10 @@ def put(path: str, homes: tuple[str, ...], moves: Moves, to_trash: Callable[[str
         forget_stray(path, homes)
         if not _is_back(path, status, second):
             raise WriteFailed(
-                f"{clean(path)} is gone, but the trash reported {_reason(error)}. Look into your system's trash."
+                f"{clean(path)} is gone, but the trash reported {reason_of(error)}. Look into your system's trash."
             ) from error
         raise NoTrash(
-            f"{clean(path)} cannot go to the system's trash ({_reason(error)}); nothing was changed."
+            f"{clean(path)} cannot go to the system's trash ({reason_of(error)}); nothing was changed."
         ) from error
     _clear_stray_infos(path, before)
     if is_where_it_was(path, status.st_ino):
@@ -109,7 +109,7 @@ def put(path: str, homes: tuple[str, ...], moves: Moves, to_trash: Callable[[str
     except (OSError, SessionBrowseError) as error:
         rename(second, path)
         forget_second(trashed)
-        raise NoTrash(f"{clean(path)} cannot go to the system's trash: {_reason(error)}") from error
+        raise NoTrash(f"{clean(path)} cannot go to the system's trash: {reason_of(error)}") from error
     moves.old_versions.append(OldVersion(second, trashed.item))
     return trashed
 
@@ -133,7 +133,7 @@ def _second_name(path: str, status: os.stat_result, moves: Moves) -> str | None:
         os.link(path, second, follow_symlinks=False)
     except OSError as error:
         if error.errno in (errno.EIO, errno.ENOSPC, errno.EROFS):
-            raise NoTrash(f"{clean(path)} cannot go to the system's trash ({_reason(error)}).") from error
+            raise NoTrash(f"{clean(path)} cannot go to the system's trash ({reason_of(error)}).") from error
         if time.time_ns() - status.st_mtime_ns < RECENT_MS * 1_000_000:
             raise NoTrash(
                 f"{clean(path)} changed lately, and its disk cannot link files, which makes a move to the system's "
@@ -181,7 +181,7 @@ def put_in_own(path: str, directory: str, moves: Moves, *, name: str, deleted_at
             with suppress(OSError):
                 os.unlink(info)
             raise NoTrash(
-                f"{clean(path)} cannot go to {clean(directory)} ({_reason(error)}); nothing was changed."
+                f"{clean(path)} cannot go to {clean(directory)} ({reason_of(error)}); nothing was changed."
             ) from error
     return msgspec.structs.replace(wanted, item=item, info=info, inode=os.lstat(item).st_ino)
 
@@ -227,17 +227,17 @@ def forget_stray(original: str, homes: tuple[str, ...]) -> None:
     """Remove `.trashinfo` files without a whole item, which a crash in the middle of trashing leaves behind."""
     everything: dict[str, set[str]] = {directory: set() for directory in (*homes, *_trashes_of_disk(original))}
     for info, item in _new(original, everything):
-        if _is_beginning(item, original):
+        if is_beginning(item, original):
             remove(item)
             remove(info)
     _clear_stray_infos(original, everything)
 
 
-def _is_beginning(item: str, original: str) -> bool:
+def is_beginning(item: str, original: str) -> bool:
     """Tell whether a trashed file or folder is an unfinished copy: all its bytes stand in the original too."""
     if os.path.isdir(item) and os.path.isdir(original):
         files = list(files_below(item))
-        return all(_is_beginning(file, os.path.join(original, os.path.relpath(file, item))) for file in files)
+        return all(is_beginning(file, os.path.join(original, os.path.relpath(file, item))) for file in files)
     try:
         with closing(open_regular(item)) as first, closing(open_regular(original)) as second:
             return same_bytes(first, 0, second, 0) == os.fstat(first).st_size
@@ -330,7 +330,7 @@ def take_back(trashed: Trashed, moves: Moves, *, keep_info: bool = False) -> Non
             moves.move_back(trashed.item, trashed.original)
         if os.path.lexists(trashed.item):
             raise WriteFailed(
-                f"{clean(trashed.original)} could not be restored ({_reason(error)}); it is still in the trash."
+                f"{clean(trashed.original)} could not be restored ({reason_of(error)}); it is still in the trash."
             ) from error
     if not keep_info:
         forget(trashed)
@@ -355,7 +355,7 @@ def remove_for_good(path: str) -> None:
         else:
             os.unlink(path)
     except OSError as error:
-        raise WriteFailed(f"{clean(path)} could not be removed ({_reason(error)}).") from error
+        raise WriteFailed(f"{clean(path)} could not be removed ({reason_of(error)}).") from error
 
 
 def drop_second_name(path: str, second: str) -> bool:
@@ -442,7 +442,7 @@ def size_of(status: os.stat_result) -> int:
     return 0 if stat.S_ISDIR(status.st_mode) else status.st_size
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     if isinstance(error, SessionBrowseError):
         return error.sentence
     if isinstance(error, OSError) and error.strerror:

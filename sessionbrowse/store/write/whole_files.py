@@ -37,12 +37,14 @@ def rewrite_file(
     *,
     under_lock: bool = False,
     tick_ns: int = 0,
+    check: Callable[[str], None] = lambda temporary: None,
 ) -> Fingerprint | None:
     """Replace a file by a new version made beside it; access rights and time of change are kept.
 
     The source must stay unchanged until it is replaced. Lines that another program appends to the old file during the
     replacement are copied to the new one. Return the new file's state, None if such lines were copied. `tick_ns` is
-    added to the time of change. `keep` gets the old version if it has to stay for now.
+    added to the time of change. `keep` gets the old version if it has to stay for now. `check` gets the path of the new
+    version before the replacement, and raises `RefusedWrite` if that must not be.
 
     Raises:
         RefusedWrite: the file changed since it was read, has a second name, which would keep the old version, or
@@ -56,6 +58,7 @@ def rewrite_file(
     try:
         size = write_new(temporary, pieces, mtime_ns=source.st_mtime_ns + tick_ns, like=file.descriptor)
         made = os.stat(temporary)
+        check(temporary)
         with locked(file.path, under_lock):
             if not is_at(file.path, source) or Fingerprint.of(os.fstat(file.descriptor)) != file.found:
                 raise ChangedMeanwhile(f"{file.name} changed while it was read; nothing was changed. Try again.")

@@ -73,8 +73,10 @@ class OpenedFile:
 
 
 @contextmanager
-def opened(target: Target) -> Iterator[OpenedFile]:
+def opened(target: Target, *, refused_too: bool = False) -> Iterator[OpenedFile]:
     """Open a session file that may be changed, and read it as its program does.
+
+    `refused_too` opens a damaged file that its program would refuse.
 
     Raises:
         RefusedWrite: a link leads out of the directory that the file was found in, or its program would refuse it.
@@ -85,7 +87,7 @@ def opened(target: Target) -> Iterator[OpenedFile]:
     with closing(open_regular(path)) as descriptor:
         try:
             session = open_session(path, target.agent)
-            refuse_unwritable(session)
+            refuse_unwritable(session, refused_too=refused_too)
             if not is_at(path, os.fstat(descriptor)):
                 raise ChangedMeanwhile(
                     f"{shown_name(path)} was replaced while it was read; nothing was changed. Try again."

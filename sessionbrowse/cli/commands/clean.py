@@ -1,0 +1,178 @@
+"""The commands that make a clean copy of a session: `prune` and `shrink`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+
+from sessionbrowse.cli import output
+from sessionbrowse.cli.commands.change import changing_session, each
+from sessionbrowse.cli.parser import AddCommand, add_force, add_ref, add_refs
+from sessionbrowse.cli.references import find_target, find_targets
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, clean_session
+from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
+from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.store.write.admission import Target
+from sessionbrowse.text import clean, cost, size
+
+_SIZE = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+
+
+def run_prune(arguments: argparse.Namespace) -> int:
+    """Run `prune`: make a copy without some branches, or replace the session by one."""
+    target = find_target(arguments)
+    plan = branches_plan(arguments.drop or (), all_abandoned=arguments.abandoned, keep_labelled=arguments.keep_labeled)
+    context = ChangeContext.real()
+    where = Where(to=arguments.to, new_id=arguments.new_id)
+    seen = None
+    if not arguments.dry_run:
+        preview = clean_session(target, "prune", plan, where, dry_run=True, context=context)
+        _confirm_leaf(preview, arguments.yes)
+        seen = preview.seen
+    with changing_session():
+        done = clean_session(
+            target,
+            "prune",
+            plan,
+            where,
+            dry_run=arguments.dry_run,
+            force=arguments.force,
+            expected=seen,
+            context=context,
+        )
+    for note in done.notes:
+        output.note(note)
+    if arguments.json:
+        output.print_json(done.document())
+    else:
+        _print(done)
+    return 0
+
+
+def run_shrink(arguments: argparse.Namespace) -> int:
+    """Run `shrink`: make copies with short texts in the place of what is large, or replace the sessions by them."""
+    targets = find_targets(arguments)
+    if arguments.to is not None and len(targets) > 1:
+        raise RefusedWrite("Several sessions cannot be copied with --to; shrink one at a time, or use --in-place.")
+    plan = shrink_plan(images=arguments.images, results_over=arguments.results_over, thinking=arguments.thinking)
+    where = Where(to=arguments.to, new_id=arguments.new_id)
+
+    def shrink(target: Target, context: ChangeContext, group: str | None) -> Cleaned:
+        return _made(target, plan, where, arguments, context, group)
+
+    return each(arguments, targets, shrink, _sentence)
+
+
+def _made(
+    target: Target,
+    plan: MakePlan,
+    where: Where,
+    arguments: argparse.Namespace,
+    context: ChangeContext,
+    group: str | None,
+) -> Cleaned:
+    return clean_session(
+        target,
+        "shrink",
+        plan,
+        where,
+        dry_run=arguments.dry_run,
+        force=arguments.force,
+        context=context,
+        group=group,
+    )
+
+
+def _confirm_leaf(preview: Cleaned, yes: bool) -> None:
+    """Ask before the active branch is dropped, and name the entry at which the session is resumed then."""
+    if not preview.preview.leaf_moved or yes:
+        return
+    leaf = clean(preview.preview.leaf_id or "(no id)")
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        sys.stderr.write(f"The active branch goes; the session would be resumed at {leaf}. Go on? [y/N] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().casefold() in ("y", "yes"):
+            return
+    raise RefusedWrite(
+        f"The active branch would go, and the session would be resumed at {leaf}. Nothing was changed. Without a "
+        "terminal to confirm on, add --yes."
+    )
+
+
+def _print(done: Cleaned) -> None:
+    if done.to is not None and not done.dry_run:
+        output.print_lines([clean(done.to)])
+    output.note(_sentence(done))
+    preview = done.preview
+    if not done.dry_run:
+        return
+    for one in preview.reparented:
+        output.note(f"{clean(one.id)}: parent {clean(one.before or 'none')} → {clean(one.after or 'none')}")
+    if preview.labels or preview.name_again:
+        what = [f"{len(preview.labels)} labels"] * bool(preview.labels) + ["the name"] * preview.name_again
+        output.note(f"Written again at the end: {' and '.join(what)}.")
+    if preview.labels_gone:
+        output.note(f"Labels that go with their entries: {preview.labels_gone}.")
+    if preview.compactions:
+        output.note(f"Compactions with another first kept entry: {', '.join(map(clean, preview.compactions))}.")
+    if preview.leaf_moved:
+        output.note(f"The session is resumed at {clean(preview.leaf_id or '(no id)')}.")
+
+
+def _sentence(done: Cleaned) -> str:
+    removed = done.preview.removed
+    if done.preview.changes_nothing:
+        return f"{clean(done.path)}: nothing to remove"
+    parts = [f"{removed.entries:,} entries"] * bool(removed.entries)
+    parts += [f"{removed.images:,} images"] * bool(removed.images)
+    parts += [size(removed.bytes) if removed.bytes >= 0 else f"-{size(-removed.bytes)}"]
+    parts += [f"about {removed.tokens:,} tokens"] * (removed.tokens > 0)
+    if removed.requests:
+        parts.append(f"{removed.requests:,} requests of {cost(removed.cost) or '$0'}")
+    return f"{clean(done.path)}: {'would remove' if done.dry_run else 'removed'} {', '.join(parts)}"
+
+
+def _byte_count(text: str) -> int:
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; write 2000, 64K or 1M")
+    return int(match[1]) * _UNITS[match[2].lower()]
+
+
+COMMANDS = {"prune": run_prune, "shrink": run_shrink}
+
+
+def add_arguments(add: AddCommand) -> None:
+    """Add the commands of this module, with their arguments."""
+    if prune := add("prune", "Copy a session without some branches, or replace it by such a copy."):
+        add_ref(prune)
+        prune.add_argument(
+            "--drop", action="append", metavar="ENTRY", help="drop an entry and everything below it (repeatable)"
+        )
+        prune.add_argument("--abandoned", action="store_true", help="drop every branch beside the active one")
+        prune.add_argument(
+            "--keep-labeled", action="store_true", help="with --abandoned: keep branches with a labelled entry"
+        )
+        _add_where(prune)
+        prune.add_argument("--yes", action="store_true", help="do not ask before the active branch is dropped")
+
+    if shrink := add("shrink", "Copy sessions with short texts in place of large content, or replace them."):
+        add_refs(shrink)
+        shrink.add_argument("--images", action="store_true", help="replace images and other media")
+        shrink.add_argument(
+            "--results-over", type=_byte_count, metavar="SIZE", help="replace tool output above SIZE: 2000, 64K, 1M"
+        )
+        shrink.add_argument("--thinking", action="store_true", help="drop reasoning, except in the last turn")
+        _add_where(shrink)
+
+
+def _add_where(parser: argparse.ArgumentParser) -> None:
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--to", metavar="FILE", help="write the copy to this new file, or into this folder")
+    where.add_argument("--in-place", action="store_true", help="replace the session; the original goes to the trash")
+    parser.add_argument("--new-id", action="store_true", help="with --to: give the copy an id of its own")
+    parser.add_argument("--dry-run", action="store_true", help="only print what the copy would leave out")
+    add_force(parser)

@@ -1,0 +1,1 @@
+"""A clean copy of a session: the lines that stay, as values and pure functions."""

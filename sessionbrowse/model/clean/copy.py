@@ -1,0 +1,271 @@
+"""Make the lines of a clean copy from the lines of a session and a plan; the preview is made by the same pass.
+
+A line that nothing touches is copied as the same bytes, a changed one is spliced. Ids and order of kept lines stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from sessionbrowse.format.codec import decode_line
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.entries import BranchSummary, Compaction, CustomMessage, MessageEntry
+from sessionbrowse.format.envelope import Envelope, read_envelope
+from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.splice import edited, with_member
+from sessionbrowse.model.clean.dropped import CopyShape, shape_of
+from sessionbrowse.model.clean.plan import CleanPlan, CopyPreview, Removed, Reparented
+from sessionbrowse.model.clean.shrunk import drops_thinking, recent_answers, short_call_id, shrunk
+from sessionbrowse.model.context.message import custom_message
+from sessionbrowse.model.context.token_estimate import estimate
+from sessionbrowse.model.session.parents import ROOT
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.session.stranded_messages import CHECKOUT_TYPE
+
+ReadBytes = Callable[[int, int], bytes]
+"""A callback that reads `size` bytes at `offset` of the original; even a huge line is read whole."""
+_BLOCK_BYTES = 1024 * 1024
+_MARGIN = b" \t\r\n\xef\xbb\xbf"
+
+
+class ByteRange(Struct, frozen=True):
+    """Bytes of the original that the copy takes unchanged."""
+
+    offset: int
+    size: int
+
+
+class Copy(Struct, frozen=True):
+    """A clean copy: its parts in order, unchanged or new bytes, and its difference from the original."""
+
+    parts: tuple[ByteRange | bytes, ...]
+    preview: CopyPreview
+
+    def pieces(self, read: ReadBytes) -> Iterator[bytes]:
+        """Yield the bytes of the copy."""
+        for part in self.parts:
+            if isinstance(part, bytes):
+                yield part
+                continue
+            end = part.offset + part.size
+            for offset in range(part.offset, end, _BLOCK_BYTES):
+                yield read(offset, min(_BLOCK_BYTES, end - offset))
+
+
+def clean_copy(
+    session: Session, plan: CleanPlan, size: int, read: ReadBytes, new_id: Callable[[set[str]], str], now: str
+) -> Copy:
+    """Return the copy of a session by a plan, with its preview; an empty plan copies every byte.
+
+    `size` is that of the file in bytes, `now` the ISO 8601 time of a line that only moves the leaf. `new_id` makes an
+    unused entry id.
+
+    Raises:
+        RefusedWrite: entries have repeated or missing ids, or nothing that was said would stay.
+    """
+    shape = shape_of(session, plan.drop)
+    writing = _Writing(session, plan, read)
+    at = 0
+    for index in range(len(session.ids)):
+        start, length = session.offsets[index], session.sizes[index]
+        if start < at:
+            continue  # a second record of a line
+        writing.keep(at, start)
+        at = min(start + length + 1, size)
+        writing.entry(index, shape, at)
+    writing.keep(at, size)
+    appended = _appended(session, shape, new_id, now)
+    if appended and not writing.ends_with_newline(size):
+        writing.parts.append(b"\n")
+    writing.parts += appended
+    removed = writing.removed(size)
+    preview = CopyPreview(
+        removed=removed,
+        kept_entries=len(session.ids) - len(shape.out),
+        reparented=tuple(
+            Reparented(session.ids[index] or "", _id(session, session.parents[index]), _id(session, parent))
+            for index, parent in sorted(shape.parents.items())
+        ),
+        labels=tuple(str(again.fields["targetId"]) for again in shape.again if again.type == "label"),
+        labels_gone=shape.labels_gone,
+        name_again=any(again.type == "session_info" for again in shape.again),
+        compactions=tuple(session.ids[index] or "" for index in sorted(shape.first_kept)),
+        changed_lines=writing.changed_lines,
+        added_lines=len(appended),
+        leaf_id=_id(session, shape.leaf),
+        leaf_moved=session.leaf is not None and shape.leaf != session.leaf,
+    )
+    return Copy(tuple(writing.parts), preview)
+
+
+class _Writing:
+    """Collects the parts of a copy and the amounts that it leaves out."""
+
+    def __init__(self, session: Session, plan: CleanPlan, read: ReadBytes) -> None:
+        self.parts: list[ByteRange | bytes] = []
+        self.changed_lines = 0
+        self._session = session
+        self._plan = plan
+        self._read = read
+        self._recent = recent_answers(session) if plan.thinking else set()
+        self._short_calls: dict[int, set[str]] = {}
+        self._entries = self._tokens = self._images = self._requests = 0
+        self._cost = 0.0
+        self._header_done = plan.header is None
+
+    def keep(self, start: int, end: int) -> None:
+        """Take bytes between entries: the header, and lines that are no entries."""
+        if start >= end:
+            return
+        if self._header_done or self._session.header_line is None:
+            self._span(start, end)
+            return
+        between = self._read(start, end - start)
+        at = between.find(self._session.header_line)
+        if at < 0:
+            self._span(start, end)
+            return
+        assert self._plan.header is not None
+        after = at + len(self._session.header_line)
+        self.parts += (between[:at], self._plan.header, between[after:])
+        self._header_done = True
+
+    def entry(self, index: int, shape: CopyShape, end: int) -> None:
+        """Take, change or leave out an entry's line."""
+        session = self._session
+        start = session.offsets[index]
+        if index in shape.out:
+            self._leave_out(index, end - start)
+            return
+        old = self._read(start, end - start) if self._may_change(index, shape) else b""
+        new = self._changed(index, old, shape)
+        if new == old:
+            self._span(start, end)
+            return
+        self.changed_lines += 1
+        self._tokens += _tokens(old) - _tokens(new)
+        self.parts.append(new)
+
+    def ends_with_newline(self, size: int) -> bool:
+        """Tell whether the parts so far end with a newline, or are empty."""
+        if not self.parts:
+            return True
+        last = self.parts[-1]
+        if isinstance(last, bytes):
+            return last.endswith(b"\n")
+        return self._read(last.offset + last.size - 1, 1) == b"\n"
+
+    def removed(self, size: int) -> Removed:
+        """Return the amounts that the copy leaves out of an original of `size` bytes."""
+        return Removed(
+            entries=self._entries,
+            bytes=size - sum(len(part) if isinstance(part, bytes) else part.size for part in self.parts),
+            tokens=self._tokens,
+            images=self._images,
+            requests=self._requests,
+            cost=round(self._cost, 6),
+        )
+
+    def _span(self, start: int, end: int) -> None:
+        last = self.parts[-1] if self.parts else None
+        if isinstance(last, ByteRange) and last.offset + last.size == start:
+            self.parts[-1] = ByteRange(last.offset, end - last.offset)
+        else:
+            self.parts.append(ByteRange(start, end - start))
+
+    def _leave_out(self, index: int, size: int) -> None:
+        line = self._read(self._session.offsets[index], size).strip(_MARGIN)
+        envelope = read_envelope(line)
+        self._entries += 1
+        self._tokens += _tokens(line)
+        self._images += line.count(b'"type":"image"')
+        if isinstance(envelope, Envelope) and envelope.spent is not None:
+            self._requests += 1
+            self._cost += envelope.spent.cost
+
+    def _may_change(self, index: int, shape: CopyShape) -> bool:
+        return self._plan.shrinks or index in shape.parents or index in shape.first_kept
+
+    def _changed(self, index: int, line: bytes, shape: CopyShape) -> bytes:
+        session = self._session
+        if index in shape.parents:
+            line = with_member(line, "parentId", _json(_id(session, shape.parents[index])))
+        if index in shape.first_kept:
+            line = with_member(line, "firstKeptEntryId", _json(_id(session, shape.first_kept[index])))
+        return self._shrunk(index, line) if self._plan.shrinks and line else line
+
+    def _shrunk(self, index: int, line: bytes) -> bytes:
+        try:
+            value = loads(line.strip(_MARGIN))
+        except BadJson:
+            return line
+        if not isinstance(value, dict):
+            return line
+        may_drop = self._plan.thinking and index not in self._recent
+        if may_drop and drops_thinking(value):
+            self._short_calls[index] = _long_call_ids(value)
+        answered = self._shortened_call(index, value) if self._plan.thinking else None
+        done = shrunk(value, self._plan, may_drop_thinking=may_drop, new_call_id=answered)
+        self._images += done.images
+        return edited(line, done.edits)
+
+    def _shortened_call(self, index: int, value: dict[str, Json]) -> str | None:
+        """Return the new id of the call that a tool result answers, if the call lost a part of its id."""
+        message = value.get("message")
+        call_id = message.get("toolCallId") if isinstance(message, dict) else None
+        if not isinstance(call_id, str) or short_call_id(call_id) == call_id:
+            return None
+        at = self._session.parents[index]
+        while at != ROOT:
+            if call_id in self._short_calls.get(at, ()):
+                return short_call_id(call_id)
+            at = self._session.parents[at]
+        return None
+
+
+def _long_call_ids(value: dict[str, Json]) -> set[str]:
+    return {
+        block["id"]
+        for block in value["message"]["content"]
+        if isinstance(block, dict) and isinstance(block.get("id"), str) and short_call_id(block["id"]) != block["id"]
+    }
+
+
+def _appended(session: Session, shape: CopyShape, new_id: Callable[[set[str]], str], now: str) -> list[bytes]:
+    """Return the lines that are written at the end, each the parent of the next one."""
+    taken = {entry_id for entry_id in session.ids if entry_id is not None} if shape.out else set()
+    parent = _id(session, shape.leaf)
+    lines: list[bytes] = []
+    for again in shape.again:
+        made = new_id(taken)
+        taken.add(made)
+        base = {"type": again.type, "id": made, "parentId": parent, "timestamp": again.timestamp}
+        lines.append(json_line(base | again.fields))
+        parent = made
+    if shape.needs_leaf_line:
+        data: dict[str, Json] = {"checkout": parent}
+        own: dict[str, Json] = {"type": "custom", "customType": CHECKOUT_TYPE, "data": data}
+        lines.append(json_line(own | {"id": new_id(taken), "parentId": parent, "timestamp": now}))
+    return lines
+
+
+def _tokens(line: bytes) -> int:
+    """Estimate the tokens of an entry's line; 0 for an entry that the model never receives."""
+    match decode_line(line.strip(_MARGIN)):
+        case MessageEntry(message=message) if message is not None:
+            return estimate(message)
+        case CustomMessage() as entry:
+            return estimate(custom_message(entry))
+        case Compaction() | BranchSummary() as entry:
+            return estimate(entry)
+    return 0
+
+
+def _id(session: Session, index: int) -> str | None:
+    return None if index == ROOT else session.ids[index]
+
+
+def _json(value: Json) -> bytes:
+    return json_line(value)[:-1]

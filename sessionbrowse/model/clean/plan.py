@@ -1,0 +1,80 @@
+"""The plan of a clean copy, and its preview: values only."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from sessionbrowse.format.json_value import Json
+
+
+class CleanPlan(Struct, frozen=True, kw_only=True):
+    """The content that a copy leaves out or replaces.
+
+    `drop` are indexes of entries, each of which goes with everything below it. `images` replaces images and other
+    media, `results_over` the output of tools above that many bytes, each by a short text; `thinking` drops reasoning.
+    `header` is the copy's own header line, without newline, if it differs.
+    """
+
+    drop: frozenset[int] = frozenset()
+    images: bool = False
+    results_over: int | None = None
+    thinking: bool = False
+    header: bytes | None = None
+
+    @property
+    def shrinks(self) -> bool:
+        """True if contents of kept entries are replaced."""
+        return self.images or self.thinking or self.results_over is not None
+
+
+class Reparented(Struct, frozen=True):
+    """An entry with another parent in the copy; None stands for no parent."""
+
+    id: str
+    before: str | None = field(name="from")
+    after: str | None = field(name="to")
+
+
+class Removed(Struct, frozen=True, kw_only=True):
+    """The amounts that a copy leaves out: bytes of the file, estimated tokens, requests and dollars of `stats`."""
+
+    entries: int = 0
+    bytes: int = 0
+    tokens: int = 0
+    images: int = 0
+    requests: int = 0
+    cost: float = 0
+
+
+class CopyPreview(Struct, frozen=True, kw_only=True):
+    """The difference between a copy and its original.
+
+    `labels` are the entries whose label is written again at the end, `name_again` tells the same of the session's name.
+    `labels_gone` counts labels of dropped entries, `added_lines` the lines written at the end. `compactions` are those
+    whose first kept entry changed. `leaf_id` is the entry at which the copy is resumed; `leaf_moved` tells whether the
+    original's leaf is left out.
+    """
+
+    removed: Removed
+    kept_entries: int
+    reparented: tuple[Reparented, ...] = ()
+    labels: tuple[str, ...] = ()
+    labels_gone: int = 0
+    name_again: bool = False
+    compactions: tuple[str, ...] = ()
+    changed_lines: int = 0
+    added_lines: int = 0
+    leaf_id: str | None = None
+    leaf_moved: bool = False
+
+    @property
+    def changes_nothing(self) -> bool:
+        """True if the copy has the bytes of its original."""
+        return not (self.removed.entries or self.removed.bytes or self.changed_lines)
+
+    def document(self) -> dict[str, Json]:
+        """Return the preview as a JSON object."""
+        import msgspec  # imported here: only output needs it
+
+        document: dict[str, Json] = msgspec.to_builtins(self)
+        return document

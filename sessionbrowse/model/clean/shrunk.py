@@ -1,0 +1,177 @@
+"""Replace large contents of a session's lines by short texts: images, outputs of tools, reasoning.
+
+The functions return edits of one line; the entry itself, its id and its parent stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.json_value import Json
+from sessionbrowse.format.splice import Edits, Path
+from sessionbrowse.model.clean.plan import CleanPlan
+from sessionbrowse.model.session.parents import ROOT
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.text import size as shown_size
+
+_OUTPUT_ROLES = frozenset({"bashExecution", "pythonExecution"})
+_THINKING = frozenset({"thinking", "redactedThinking"})
+_EXTRAS = ("details", "nestedCalls", "jsonlEvents")
+_DATA_URL = "data:"
+_LEAST_MEDIA_CHARACTERS = 64
+"""Base64 text below this length saves nothing; the shortest image is about as long as the text in its place."""
+
+
+class Shrunk(Struct, frozen=True):
+    """The edits of one line, and the number of images among them."""
+
+    edits: Edits
+    images: int = 0
+
+
+def shrunk(value: dict[str, Json], plan: CleanPlan, *, may_drop_thinking: bool, new_call_id: str | None) -> Shrunk:
+    """Return the edits of one entry's line; `new_call_id` replaces the id of the call that a tool result answers."""
+    edits: dict[Path, bytes | None] = {}
+    message = value.get("message")
+    body: dict[str, Json] = message if value.get("type") == "message" and isinstance(message, dict) else {}
+    if plan.results_over is not None:
+        edits |= _without_output(body, plan.results_over)
+    images = 0
+    if plan.images:
+        for path, medium in _media(value):
+            if not any(path[:length] in edits for length in range(len(path))):
+                edits[path] = _bytes(medium)
+                images += 1
+    if plan.thinking and may_drop_thinking:
+        edits |= _without_thinking(body)
+    if new_call_id is not None:
+        edits["message", "toolCallId"] = _bytes(new_call_id)
+    return Shrunk(edits, images)
+
+
+def short_call_id(call_id: str) -> str:
+    """Return the id of a tool call without the part that refers to reasoning kept by the provider."""
+    return call_id.split("|fc_", 1)[0]
+
+
+def drops_thinking(value: dict[str, Json]) -> bool:
+    """Tell whether an entry has reasoning that may be dropped: an answer with other content too."""
+    message = value.get("message")
+    return isinstance(message, dict) and bool(_without_thinking(message))
+
+
+def recent_answers(session: Session) -> set[int]:
+    """Return the entries since the last user message of each leaf; a provider wants their reasoning back."""
+    has_child = set(session.parents)
+    found: set[int] = set()
+    for leaf in range(len(session.parents)):
+        if leaf in has_child:
+            continue
+        at = leaf
+        while at != ROOT and at not in found and session.kind(at).role != "user":
+            found.add(at)
+            at = session.parents[at]
+    return found
+
+
+def _without_thinking(message: dict[str, Json]) -> dict[Path, bytes | None]:
+    content = message.get("content")
+    if message.get("role") != "assistant" or not isinstance(content, list):
+        return {}
+    gone = [at for at, block in enumerate(content) if isinstance(block, dict) and block.get("type") in _THINKING]
+    # An answer without any content is refused by providers.
+    if not gone or len(gone) == len(content):
+        return {}
+    edits: dict[Path, bytes | None] = {("message", "content", at): None for at in gone}
+    for at, block in enumerate(content):
+        if at in gone or not isinstance(block, dict):
+            continue
+        for key in ("textSignature", "thoughtSignature"):
+            if key in block:
+                edits["message", "content", at, key] = None
+        call_id = block.get("id")
+        if block.get("type") == "toolCall" and isinstance(call_id, str) and short_call_id(call_id) != call_id:
+            edits["message", "content", at, "id"] = _bytes(short_call_id(call_id))
+    return edits
+
+
+def _without_output(message: dict[str, Json], limit: int) -> dict[Path, bytes | None]:
+    edits: dict[Path, bytes | None] = {}
+    role = message.get("role")
+    if role in _OUTPUT_ROLES:
+        output = message.get("output")
+        if isinstance(output, str) and _size(output) > limit:
+            edits["message", "output"] = _bytes(_placeholder("output", _size(output)))
+        return edits
+    if role != "toolResult":
+        return edits
+    content = message.get("content")
+    if isinstance(content, str) and _size(content) > limit:
+        edits["message", "content"] = _bytes(_placeholder("tool result", _size(content)))
+    texts = [
+        (at, block["text"])
+        for at, block in enumerate(content if isinstance(content, list) else ())
+        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+    ]
+    total = sum(_size(text) for _, text in texts)
+    if total > limit:
+        for number, (at, _) in enumerate(texts):
+            first = _bytes(_placeholder("tool result", total))
+            # A block without text is refused by providers, so the further ones go.
+            path: Path = ("message", "content", at, "text") if number == 0 else ("message", "content", at)
+            edits[path] = first if number == 0 else None
+    for key in _EXTRAS:
+        if key in message and len(_bytes(message[key])) > limit:
+            edits["message", key] = None
+    return edits
+
+
+def _media(value: dict[str, Json]) -> Iterator[tuple[Path, dict[str, Json] | str]]:
+    """Yield each image or other medium of an entry with the text block, or the text, that replaces it."""
+    waiting: list[tuple[Path, Json]] = [((), value)]
+    while waiting:
+        path, item = waiting.pop()
+        if isinstance(item, list):
+            waiting += [((*path, at), one) for at, one in enumerate(item)]
+        elif isinstance(item, dict):
+            found = _medium(item)
+            if found is None:
+                waiting += [((*path, key), one) for key, one in item.items()]
+            else:
+                yield path, {"type": "text", "text": found}
+        elif isinstance(item, str) and item.startswith(_DATA_URL) and ";base64," in item[:200]:
+            kind = item[len(_DATA_URL) :].split(";", 1)[0]
+            yield path, _media_placeholder(kind, len(item))
+
+
+def _medium(item: dict[str, Json]) -> str | None:
+    """Return the text in place of a block that holds a medium, None for any other object."""
+    data, kind = item.get("data"), item.get("mimeType")
+    source = item.get("source")
+    if isinstance(source, dict) and source.get("type") == "base64":
+        data, kind = source.get("data"), source.get("media_type")
+    if not isinstance(data, str) or not isinstance(kind, str):
+        return None
+    if len(data) < _LEAST_MEDIA_CHARACTERS:
+        return None
+    return _media_placeholder(kind, len(data))
+
+
+def _media_placeholder(kind: str, characters: int) -> str:
+    name = kind.split("/", 1)[0] if "/" in kind else "image"
+    return f"[{name or 'file'} removed: {kind}, {shown_size(characters * 3 // 4)}]"
+
+
+def _placeholder(what: str, size: int) -> str:
+    return f"[{what} removed: {shown_size(size)}]"
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _bytes(value: Json) -> bytes:
+    return json_line(value)[:-1]

@@ -1,0 +1,1 @@
+"""Commands that make a clean copy of a session: prune, shrink, repair."""

@@ -1,0 +1,227 @@
+"""Make a clean copy of a session: into a new file, or in place of the original, which then goes to the trash."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
+from sessionbrowse.format import ids
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.splice import with_member
+from sessionbrowse.model.clean.copy import Copy, clean_copy
+from sessionbrowse.model.clean.plan import CleanPlan, CopyPreview, Removed
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.services.change.fork import RandomBytes, artifacts_of, copy_artifacts, new_session_id
+from sessionbrowse.services.clean.replace_file import refuse_running, replace_by
+from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing
+from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.store.find.roots import holders_of
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write.admission import Target, is_path, refuse_old_version
+from sessionbrowse.store.write.journal import Fingerprint
+from sessionbrowse.store.write.whole_files import create_file
+from sessionbrowse.store.write.writer import OpenedFile, opened
+from sessionbrowse.text import clean, iso_ms
+
+Json = Any
+MakePlan = Callable[[Session], CleanPlan]
+"""A function that makes the plan of a copy from the session as it is now."""
+
+
+class Cleaned(ChangeResult, frozen=True, kw_only=True):
+    """The result of a clean copy, or of its dry run: the new file (None: in place), and the difference."""
+
+    to: str | None
+    preview: CopyPreview
+    dry_run: bool = False
+    seen: Fingerprint | None = None
+    """The state of the original that the preview describes."""
+
+    def document(self) -> dict[str, Json]:
+        """Return the JSON document of this result."""
+        return {
+            "done": None if self.dry_run else self.done,
+            "path": self.path,
+            "to": self.to,
+            **self.preview.document(),
+            "masks": [],
+            "undo_id": self.undo_id,
+            "notes": list(self.notes),
+        }
+
+
+class Where(Struct, frozen=True, kw_only=True):
+    """The place of a copy: a new file, or a folder in which it keeps the original's name; None: in place.
+
+    `new_id` gives it an id of its own, with the original as its parent session.
+    """
+
+    to: str | None = None
+    new_id: bool = False
+
+
+def clean_session(
+    target: Target,
+    verb: str,
+    make_plan: MakePlan,
+    where: Where,
+    *,
+    dry_run: bool = False,
+    force: bool = False,
+    expected: Fingerprint | None = None,
+    context: ChangeContext | None = None,
+    group: str | None = None,
+    random_bytes: RandomBytes = os.urandom,
+) -> Cleaned:
+    """Make a clean copy of a session by a plan; `expected` is the state of the file that a preview described.
+
+    Raises:
+        RefusedWrite: the plan cannot be carried out on this session, or the target file is there already.
+        ChangedMeanwhile: the file changed since the preview. InUse: its program may have it open, and `force` is False.
+        WriteFailed: the disk refused; the original is as it was.
+    """
+    context = context or ChangeContext.real()
+    if dry_run:
+        with opened(target) as file:
+            copy, path = _planned(file, make_plan, where, context, random_bytes)
+            return _result(file, verb, copy, path, dry_run=True)
+    with changing(context), opened(target) as file:
+        if expected is not None and expected != file.found:
+            raise ChangedMeanwhile(f"{file.name} changed since the preview; nothing was changed. Look again.")
+        copy, path = _planned(file, make_plan, where, context, random_bytes)
+        if path is not None:
+            _create(file, copy, path)
+            return _result(file, verb, copy, path)
+        if copy.preview.changes_nothing:
+            return _result(file, verb, copy, None)
+        refuse_running(file, context, force=force)
+        read = partial(_read, file)
+        change, notes = replace_by(
+            file,
+            lambda: copy.pieces(read),
+            context,
+            Origin(verb=verb, group=group),
+            check=lambda path: refuse_other_than(path, file.session, copy.preview),
+        )
+        return _result(file, verb, copy, None, undo_id=change.id, notes=notes)
+
+
+def refuse_other_than(path: str, original: Session, preview: CopyPreview) -> None:
+    """Read a copy as its program would, and raise `RefusedWrite` if it is not what the preview says."""
+    made = open_session(path, original.agent)
+    leaf = made.index_by_id.get(preview.leaf_id or "")
+    is_right = (
+        made.refusal == original.refusal
+        and len(made.ids) == preview.kept_entries + preview.added_lines
+        and (preview.leaf_id is None or leaf in made.active_branch())
+        and made.name == original.name
+        and made.problem_count <= original.problem_count
+    )
+    if not is_right:
+        raise RefusedWrite("The copy could not be read back as planned. Nothing was changed.")
+
+
+def _planned(
+    file: OpenedFile, make_plan: MakePlan, where: Where, context: ChangeContext, random_bytes: RandomBytes
+) -> tuple[Copy, str | None]:
+    """Return the copy, and the path of its file; None for a copy in place."""
+    session = file.session
+    refuse_old_version(session)
+    plan = make_plan(session)
+    path: str | None = None
+    if where.to is not None:
+        header, path = _header_and_path(session, where, context, random_bytes)
+        plan = CleanPlan(
+            drop=plan.drop,
+            images=plan.images,
+            results_over=plan.results_over,
+            thinking=plan.thinking,
+            header=header,
+        )
+    new_id = partial(ids.entry_id, random_bytes=random_bytes)
+    return (
+        clean_copy(session, plan, file.found.size, partial(_read, file), new_id, iso_ms(context.now_ms())),
+        path,
+    )
+
+
+def _header_and_path(
+    session: Session, where: Where, context: ChangeContext, random_bytes: RandomBytes
+) -> tuple[bytes | None, str]:
+    assert where.to is not None
+    if not is_path(where.to):
+        raise RefusedWrite("That is not a valid path. Nothing was changed.")
+    path = os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(where.to)))
+    name, header = os.path.basename(session.path), None
+    if where.new_id and session.header is not None and session.header_line is not None:
+        session_id = new_session_id(session.agent, int(context.now_ms()), random_bytes)
+        header = with_member(session.header_line, "id", json_line(session_id)[:-1])
+        header = with_member(header, "parentSession", json_line(session.path)[:-1])
+        name = ids.file_name(session.header.timestamp or iso_ms(context.now_ms()), session_id)
+    if os.path.isdir(path):
+        path = os.path.join(path, name)
+    if os.path.lexists(path):
+        raise RefusedWrite(f"{clean(path)} is there already, and is never overwritten. Nothing was changed.")
+    if not where.new_id and (
+        holders_of(path, context.around) or os.path.dirname(path) == os.path.dirname(session.path)
+    ):
+        raise RefusedWrite(
+            f"{clean(os.path.dirname(path))} has the original, or is where an agent lists its sessions; two files with "
+            "one id cannot be told apart there. Give the copy an id of its own, or another place."
+        )
+    return header, path
+
+
+def _create(file: OpenedFile, copy: Copy, path: str) -> None:
+    session = file.session
+    has_artifacts = session.agent == "omp" and os.path.isdir(artifacts_of(session.path))
+    if has_artifacts and os.path.lexists(artifacts_of(path)):
+        raise RefusedWrite(f"{clean(artifacts_of(path))} is there already, and is never overwritten.")
+    create_file(path, copy.pieces(partial(_read, file)), like=file.descriptor, may_be_ours=True)
+    if has_artifacts:
+        try:
+            copy_artifacts(session, path)
+        except WriteFailed:
+            with suppress(OSError):
+                os.unlink(path)
+            raise
+
+
+def _result(
+    file: OpenedFile,
+    verb: str,
+    copy: Copy,
+    path: str | None,
+    *,
+    dry_run: bool = False,
+    undo_id: str | None = None,
+    notes: tuple[str, ...] = (),
+) -> Cleaned:
+    if copy.preview.removed != Removed() and not dry_run and path is None and undo_id is not None:
+        notes += ("The agent may compact once earlier than needed, because it counts the last answer's own tokens.",)
+    return Cleaned(
+        done=verb,
+        path=file.path,
+        undo_id=undo_id,
+        notes=notes,
+        to=path,
+        preview=copy.preview,
+        dry_run=dry_run,
+        seen=file.found,
+    )
+
+
+def _read(file: OpenedFile, offset: int, size: int) -> bytes:
+    content = os.pread(file.descriptor, size, offset)
+    while len(content) < size:
+        more = os.pread(file.descriptor, size - len(content), offset + len(content))
+        if not more:
+            raise ChangedMeanwhile(f"{file.name} got shorter while it was read; nothing was changed. Try again.")
+        content += more
+    return content

@@ -1,0 +1,63 @@
+"""Keep a copy of a session file in a trash before the file is replaced, so that its first version can come back."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from urllib.parse import quote
+
+from msgspec.structs import replace
+
+from sessionbrowse.errors import RefusedWrite, SessionBrowseError
+from sessionbrowse.store.read.content import closing, file_blocks, open_regular
+from sessionbrowse.store.write.copies import remove, write_new
+from sessionbrowse.store.write.trash import INFO_SUFFIX, NoTrash, Trashed, identified, is_beginning, reason_of
+from sessionbrowse.text import clean
+
+
+def paths_in(directory: str, name: str) -> tuple[str, str]:
+    """Return the paths of an item and of its `.trashinfo` file in a trash directory."""
+    return os.path.join(directory, "files", name), os.path.join(directory, "info", name + INFO_SUFFIX)
+
+
+def put_copy(path: str, descriptor: int, item: str, info: str, deleted_at: str) -> Trashed:
+    """Write a copy of a session file, open as `descriptor`, into a trash; the file itself stays.
+
+    Raises:
+        NoTrash: the trash cannot take the copy; nothing of it is left there.
+    """
+    status = os.fstat(descriptor)
+    try:
+        for folder in (os.path.dirname(item), os.path.dirname(info)):
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+        content = f"[Trash Info]\nPath={quote(os.fsencode(path))}\nDeletionDate={deleted_at}\n".encode()
+        write_new(info, [content], 0o600)
+        write_new(item, file_blocks(descriptor, 0, status.st_size), mtime_ns=status.st_mtime_ns, like=descriptor)
+    except (OSError, RefusedWrite) as error:
+        remove(item)
+        remove(info)
+        place = clean(os.path.dirname(os.path.dirname(item)))
+        raise NoTrash(f"{clean(path)} cannot be kept in {place} ({reason_of(error)}); nothing was changed.") from error
+    return found_copy(path, item, info)
+
+
+def found_copy(path: str, item: str, info: str) -> Trashed:
+    """Return the item that `put_copy` made."""
+    return replace(identified(item), original=path, item=item, info=info)
+
+
+def drop_copy(path: str, item: str, info: str) -> None:
+    """Remove a copy whose original is still, or again, at its path; one of anything else stays."""
+    if not os.path.lexists(item) or is_beginning(item, path):
+        remove(item)
+        remove(info)
+
+
+def has_bytes_of(path: str, item: str) -> bool:
+    """Tell whether a file begins with all bytes of an item in a trash."""
+    with suppress(OSError, SessionBrowseError):
+        with closing(open_regular(item)) as descriptor:
+            size = os.fstat(descriptor).st_size
+        with closing(open_regular(path)) as descriptor:
+            return os.fstat(descriptor).st_size >= size and is_beginning(item, path)
+    return False
