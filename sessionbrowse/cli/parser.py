@@ -42,6 +42,7 @@ HOMES = {
     "undo": "change",
     "prune": "clean",
     "shrink": "clean",
+    "doctor": "clean",
     "index": "index",
     "pick": "pick",
     "integrate": "integrate",

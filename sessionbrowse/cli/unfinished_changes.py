@@ -14,13 +14,14 @@ from sessionbrowse.text import shell_quote
 
 CHANGING = frozenset(
     {"rename", "label", "checkout", "fork", "delete", "restore", "archive", "unarchive", "relocate", "undo"}
-) | {"prune", "shrink"}
+) | {"prune", "shrink", "doctor"}
 READING = frozenset({"list", "projects", "labels", "search", "show", "tree", "context", "diff", "resume", "index"})
 
 
 def note_unfinished(arguments: argparse.Namespace) -> None:
     """Report the changes that were cut off; before a command that changes sessions, finish them."""
     reads = getattr(arguments, "list", False) is True or getattr(arguments, "dry_run", False)
+    reads = reads or (arguments.command == "doctor" and not (arguments.in_place or arguments.repair_to))
     changes = arguments.command in CHANGING and not reads
     if arguments.command not in CHANGING | READING:
         return
@@ -43,6 +44,7 @@ def _how_to_go_on(verb: str, before: object, path: str) -> str:
         "undo": ["undo"],
         "restore": ["restore"],
         "unpack": ["unarchive", old],
+        "repair": ["doctor", old, "--in-place"],
         **{copied: [copied, old, "--in-place"] for copied in ("prune", "shrink")},
     }.get(verb, [verb, old])
     return f"The next command that changes sessions goes on with it: sessionbrowse {' '.join(map(shell_quote, words))}"

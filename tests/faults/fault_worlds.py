@@ -21,6 +21,7 @@ from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.restore import restore
 from sessionbrowse.services.clean.clean import Where, clean_session
+from sessionbrowse.services.clean.doctor import repair
 from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
 from sessionbrowse.services.transaction.trash_directories import own_trash
 from sessionbrowse.services.undo.undo import undo
@@ -222,6 +223,13 @@ def _shrink(world: World) -> object:
     return clean_session(target(world.path, "pi"), "shrink", plan, Where(), context=world.store.context)
 
 
+def _torn(world: World) -> Path:
+    path = world.session()
+    path.write_bytes(path.read_bytes() + b'{"type":"mess')
+    os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
+    return path
+
+
 def _undo_relocate() -> Verb:
     def prepare(world: World) -> Path:
         path = _project(world)
@@ -300,6 +308,12 @@ FILE_VERBS: dict[str, Verb] = {
     "prune pi": Verb(prepare=lambda world: world.session(), act=_prune),
     "prune omp": Verb(prepare=lambda world: world.session("omp"), act=_prune),
     "shrink pi": Verb(prepare=lambda world: world.session(), act=_shrink),
+    "repair pi": Verb(
+        prepare=_torn,
+        act=lambda world: repair(
+            target(world.path, "pi"), Where(), context=world.store.context, random_bytes=world.random_bytes
+        ),
+    ),
     "undo prune": following(_prune, _undo),
     "undo fork": following(_fork, _undo),
     "undo delete": following(lambda world: delete(target(world.path), context=world.store.context), _undo),

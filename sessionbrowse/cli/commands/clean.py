@@ -1,4 +1,4 @@
-"""The commands that make a clean copy of a session: `prune` and `shrink`."""
+"""The commands that make a clean copy of a session: `prune`, `shrink` and `doctor`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import sys
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.commands.change import changing_session, each
-from sessionbrowse.cli.parser import AddCommand, add_force, add_ref, add_refs
+from sessionbrowse.cli.parser import AddCommand, add_force, add_ref, add_refs, scope_of
 from sessionbrowse.cli.references import find_target, find_targets
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, clean_session
+from sessionbrowse.services.clean.doctor import every_session, examine, repair
 from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
+from sessionbrowse.services.list.locate import locate
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean, cost, size
@@ -64,6 +66,65 @@ def run_shrink(arguments: argparse.Namespace) -> int:
         return _made(target, plan, where, arguments, context, group)
 
     return each(arguments, targets, shrink, _sentence)
+
+
+def run_doctor(arguments: argparse.Namespace) -> int:
+    """Run `doctor`: print the damage of sessions, or repair them; the exit status is 1 if damage was found."""
+    if arguments.repair_to is not None or arguments.in_place:
+        return _repair(arguments)
+    scope = scope_of(arguments, hidden=True, archived=True)
+    if arguments.refs:
+        sessions = [locate(reference, scope) for reference in arguments.refs]
+    else:
+        sessions = list(every_session(scope))
+    shows_progress = sys.stderr.isatty() and len(sessions) > 1
+    damaged = []
+    for number, located in enumerate(sessions, 1):
+        if shows_progress:
+            sys.stderr.write(f"\r{number:,} of {len(sessions):,} sessions")
+            sys.stderr.flush()
+        examined = examine(located.path, located.agent)
+        if examined.unreadable is not None:
+            output.note(examined.unreadable)
+        elif examined.damage:
+            damaged.append(examined)
+    if shows_progress:
+        sys.stderr.write("\r\x1b[K")
+    if arguments.json:
+        output.print_json([one.document() for one in damaged])
+        return 1 if damaged else 0
+    for one in damaged:
+        output.print_lines([clean(one.path)])
+        output.print_lines(
+            f"  line {damage.line}, byte {damage.offset}: {damage.kind}: {clean(damage.reason)}; "
+            f"{clean(damage.agent_does)}{_can_do(damage.can_do)}"
+            for damage in one.damage
+        )
+    output.note(f"{len(damaged):,} of {len(sessions):,} sessions are damaged" if damaged else "no damage found")
+    return 1 if damaged else 0
+
+
+def _can_do(can_do: tuple[str, ...]) -> str:
+    commands = {"repair": "doctor REF --repair-to FILE or --in-place"}
+    return f" ({', '.join(commands.get(one, one) for one in can_do)})" if can_do else ""
+
+
+def _repair(arguments: argparse.Namespace) -> int:
+    if not arguments.refs:
+        raise RefusedWrite("Name the sessions to repair.")
+    if arguments.repair_to is not None and len(arguments.refs) > 1:
+        raise RefusedWrite("--repair-to writes one session; repair them one at a time, or use --in-place.")
+    where = Where(to=arguments.repair_to)
+
+    def mend(target: Target, context: ChangeContext, group: str | None) -> Cleaned:
+        return repair(target, where, force=arguments.force, context=context, group=group)
+
+    return each(arguments, find_targets(arguments), mend, _repaired)
+
+
+def _repaired(done: Cleaned) -> str:
+    entries = f"{done.preview.kept_entries:,} entries"
+    return f"repaired: {clean(done.to or done.path)}, {entries}"
 
 
 def _made(
@@ -142,7 +203,7 @@ def _byte_count(text: str) -> int:
     return int(match[1]) * _UNITS[match[2].lower()]
 
 
-COMMANDS = {"prune": run_prune, "shrink": run_shrink}
+COMMANDS = {"prune": run_prune, "shrink": run_shrink, "doctor": run_doctor}
 
 
 def add_arguments(add: AddCommand) -> None:
@@ -167,6 +228,15 @@ def add_arguments(add: AddCommand) -> None:
         )
         shrink.add_argument("--thinking", action="store_true", help="drop reasoning, except in the last turn")
         _add_where(shrink)
+
+    if doctor := add("doctor", "Find damage in sessions and say what can be done; status 1 if there is any."):
+        doctor.add_argument(
+            "refs", nargs="*", metavar="REF", help="sessions: path, id, or the beginning of one; without REF all"
+        )
+        mend = doctor.add_mutually_exclusive_group()
+        mend.add_argument("--repair-to", metavar="FILE", help="write a repaired copy to this new file")
+        mend.add_argument("--in-place", action="store_true", help="repair; the original goes to the trash")
+        add_force(doctor)
 
 
 def _add_where(parser: argparse.ArgumentParser) -> None:

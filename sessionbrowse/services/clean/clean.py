@@ -154,16 +154,25 @@ def _planned(
 def _header_and_path(
     session: Session, where: Where, context: ChangeContext, random_bytes: RandomBytes
 ) -> tuple[bytes | None, str]:
-    assert where.to is not None
-    if not is_path(where.to):
-        raise RefusedWrite("That is not a valid path. Nothing was changed.")
-    path = os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(where.to)))
     name, header = os.path.basename(session.path), None
     if where.new_id and session.header is not None and session.header_line is not None:
         session_id = new_session_id(session.agent, int(context.now_ms()), random_bytes)
         header = with_member(session.header_line, "id", json_line(session_id)[:-1])
         header = with_member(header, "parentSession", json_line(session.path)[:-1])
         name = ids.file_name(session.header.timestamp or iso_ms(context.now_ms()), session_id)
+    return header, new_path(session, where, name, context)
+
+
+def new_path(session: Session, where: Where, name: str, context: ChangeContext) -> str:
+    """Return the path of a copy's new file; in a folder it gets a `name`.
+
+    Raises:
+        RefusedWrite: the path is taken or invalid, or a copy with the original's id would be where an agent lists it.
+    """
+    assert where.to is not None
+    if not is_path(where.to):
+        raise RefusedWrite("That is not a valid path. Nothing was changed.")
+    path = os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(where.to)))
     if os.path.isdir(path):
         path = os.path.join(path, name)
     if os.path.lexists(path):
@@ -175,7 +184,7 @@ def _header_and_path(
             f"{clean(os.path.dirname(path))} has the original, or is where an agent lists its sessions; two files with "
             "one id cannot be told apart there. Give the copy an id of its own, or another place."
         )
-    return header, path
+    return path
 
 
 def _create(file: OpenedFile, copy: Copy, path: str) -> None:

@@ -1,0 +1,211 @@
+"""Find the damage of a session: kind, place, what the agent does with it, and what can be done about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from sessionbrowse.format.json_value import Json
+from sessionbrowse.model.session.parents import ROOT
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.session.stranded_messages import left_behind
+
+
+class DamageKind(Struct, frozen=True):
+    """A kind of damage: what an agent does with it, and what can be done: "repair", "checkout", "relocate"."""
+
+    agent_does: str
+    can_do: tuple[str, ...] = ("repair",)
+
+
+KINDS: dict[str, DamageKind] = {
+    "torn-line": DamageKind("skips the unfinished line"),
+    "fused-lines": DamageKind("skips the line, or reads only its first record"),
+    "malformed-line": DamageKind("skips the line"),
+    "byte-order-mark": DamageKind("refuses the file, or ignores the mark"),
+    "carriage-returns": DamageKind("refuses the file"),
+    "invalid-utf-8": DamageKind("reads a replacement character for each bad sequence"),
+    "odd-record": DamageKind("skips the line, or fails on it"),
+    "second-header": DamageKind("ignores it, or keeps it as an entry"),
+    "stray-title-slot": DamageKind("keeps it as an entry without id, or cannot open the file"),
+    "no-header": DamageKind("refuses the file"),
+    "empty-file": DamageKind("writes a new session into it", ("delete",)),
+    "bad-header": DamageKind("refuses the file"),
+    "no-id": DamageKind("cannot reach the entry; as the last line it empties the context"),
+    "no-parent": DamageKind("begins a new tree there"),
+    "missing-parent": DamageKind("begins a new tree there; what was said before is not in the context"),
+    "future-parent": DamageKind("links the entries as usual", ()),
+    "parent-loop": DamageKind("hangs, or cuts the path there"),
+    "repeated-id": DamageKind("takes the later entry for both"),
+    "odd-entry": DamageKind("ignores the part, or fails on it"),
+    "unknown-label-target": DamageKind("ignores the label", ()),
+    "call-without-result": DamageKind("makes up a result, or drops the call", ()),
+    "result-without-call": DamageKind("sends it, which a provider may refuse", ()),
+    "hidden-messages": DamageKind("resumes without the newest messages", ("checkout",)),
+    "bad-first-kept": DamageKind("keeps no entries before the compaction", ()),
+    "id-differs-from-name": DamageKind("goes by the id in the header", ()),
+    "missing-directory": DamageKind("asks for another directory, or stops", ("relocate",)),
+    "not-listed": DamageKind("does not list the file"),
+}
+"""The closed list of the kinds of damage."""
+
+_REASONS = (
+    ("unfinished last line", "torn-line"),
+    ("torn: ", "torn-line"),
+    ("two records fused", "fused-lines"),
+    ("starts with a byte order mark", "byte-order-mark"),
+    ("carriage returns", "carriage-returns"),
+    ("bytes that are not UTF-8", "invalid-utf-8"),
+    ("skipped: ", "odd-record"),
+    ("a second session header", "second-header"),
+    ("a title slot where", "stray-title-slot"),
+    ("the file is empty", "empty-file"),
+    ("no session header", "no-header"),
+    ("the entry has no id", "no-id"),
+    ("the entry names no parent", "no-parent"),
+    ("the entry is its own parent", "parent-loop"),
+    ("its parents form a loop", "parent-loop"),
+    ("a second entry with the id", "repeated-id"),
+    ("a label for the entry", "unknown-label-target"),
+    ("holds NUL bytes", "malformed-line"),
+    ("more text after", "malformed-line"),
+    ("not JSON", "malformed-line"),
+)
+"""The beginnings of the sentences of `Session.problems`, with the kind of each."""
+_MISSING_PARENT = re.compile(r"the parent .* is missing", re.DOTALL)
+_NOT_AN_ENTRY = re.compile(r".* where an entry belongs", re.DOTALL)
+_NAME = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z_(.+)\.jsonl")
+_SPOKEN = frozenset({"user", "assistant", "developer"})
+_CUT_SHORT = frozenset({"aborted", "error"})
+
+
+class Damage(Struct, frozen=True, kw_only=True):
+    """One damage: its kind, 1-based line, byte offset, the entry concerned if any, and a sentence for the user."""
+
+    kind: str
+    line: int
+    offset: int
+    entry_id: str | None
+    reason: str
+    agent_does: str
+    can_do: tuple[str, ...]
+
+
+def damage_of(session: Session, *, directory_exists: bool | None) -> list[Damage]:
+    """Return the damage of a session in the order of the file; `directory_exists` tells of its working directory."""
+    by_line = dict(zip(session.lines, range(len(session.ids)), strict=True))
+    found: list[Damage] = []
+    for problem in session.problems:
+        index = by_line.get(problem.line)
+        found.append(_damage(session, _kind_of(problem.reason), index, problem.reason, problem.line, problem.offset))
+    found += _of_links(session)
+    found += _of_calls(session)
+    found += _of_file(session, directory_exists)
+    return sorted(found, key=lambda one: (one.offset, one.line))
+
+
+def _kind_of(reason: str) -> str:
+    for beginning, kind in _REASONS:
+        if reason.startswith(beginning):
+            return kind
+    if _MISSING_PARENT.match(reason):
+        return "missing-parent"
+    return "odd-record" if _NOT_AN_ENTRY.match(reason) else "odd-entry"
+
+
+def _damage(
+    session: Session, kind: str, index: int | None, reason: str, line: int | None = None, offset: int | None = None
+) -> Damage:
+    if index is not None:
+        line, offset = line or session.lines[index], offset if offset is not None else session.offsets[index]
+    return Damage(
+        kind=kind,
+        line=line or 1,
+        offset=offset or 0,
+        entry_id=None if index is None else session.ids[index],
+        reason=reason,
+        agent_does=f"{session.agent} {KINDS[kind].agent_does}",
+        can_do=KINDS[kind].can_do,
+    )
+
+
+def _of_links(session: Session) -> Iterator[Damage]:
+    """Yield parents that come later, and references of compactions that lead nowhere."""
+    for index, parent in enumerate(session.parents):
+        if parent > index:
+            yield _damage(session, "future-parent", index, f"the parent {session.ids[parent]} comes later in the file")
+    for index in range(len(session.ids)):
+        if session.kind(index).type != "compaction":
+            continue
+        first = session.fields(index).get("firstKeptEntryId")
+        if not isinstance(first, str) or not first or first == session.ids[index]:
+            continue
+        if session.index_by_id.get(first, ROOT) not in session.branch(index):
+            yield _damage(session, "bad-first-kept", index, f"its first kept entry {first} is not on its path")
+
+
+def _of_calls(session: Session) -> Iterator[Damage]:
+    """Yield calls that the conversation went on without answering, and results of calls that nobody made."""
+    if not any(session.kind(index).role == "toolResult" for index in range(len(session.ids))) and (
+        not session.columns.has_calls
+    ):
+        return
+    for index in range(len(session.ids)):
+        kind = session.kind(index)
+        if kind.role == "toolResult":
+            call = session.envelopes[index].tool_call_id
+            if call is not None and not _is_called(session, index, call):
+                yield _damage(session, "result-without-call", index, f"no call {call} stands before this result")
+        elif kind.role == "assistant" and kind.stop_reason == "toolUse" and session.envelopes[index].tool_calls:
+            yield from _unanswered(session, index)
+
+
+def _is_called(session: Session, index: int, call: str) -> bool:
+    at = session.parents[index]
+    while at != ROOT:
+        if session.kind(at).role == "assistant" and call in session.envelopes[at].tool_calls:
+            return True
+        at = session.parents[at]
+    return False
+
+
+def _unanswered(session: Session, index: int) -> Iterator[Damage]:
+    """Yield the calls of an answer that no branch answers before somebody speaks again."""
+    missing = set(session.envelopes[index].tool_calls)
+    went_on = False
+    waiting = list(session.children(index))
+    while waiting:
+        at = waiting.pop()
+        kind = session.kind(at)
+        if kind.role == "toolResult":
+            missing.discard(session.envelopes[at].tool_call_id or "")
+        elif kind.type == "message" and kind.role in _SPOKEN:
+            went_on = went_on or kind.stop_reason not in _CUT_SHORT
+            continue
+        waiting += session.children(at)
+    for call in sorted(missing) if went_on else ():
+        yield _damage(session, "call-without-result", index, f"the call {call} has no result")
+
+
+def _of_file(session: Session, directory_exists: bool | None) -> Iterator[Damage]:
+    newest = left_behind(session)
+    if newest is not None and session.refusal is None:
+        reason = f"the newest message {session.ids[newest]} is not on the path to the leaf {session.leaf_id}"
+        yield _damage(session, "hidden-messages", newest, reason)
+    known = {"the file is empty", "no session header"} & {problem.reason for problem in session.problems}
+    if session.refusal is not None and not known:
+        yield _damage(session, "bad-header", None, f"{session.agent} {session.refusal}")
+    elif session.unlisted is not None and not known:
+        yield _damage(session, "not-listed", None, f"{session.agent} {session.unlisted}")
+    named = _NAME.fullmatch(session.path.rpartition("/")[2])
+    if named is not None and session.id is not None and named[1] != session.id and not session.is_transcript:
+        yield _damage(session, "id-differs-from-name", None, f"the header has the id {session.id}")
+    if directory_exists is False:
+        yield _damage(session, "missing-directory", None, f"the directory {session.cwd} does not exist")
+
+
+def document_of(damage: Damage) -> dict[str, Json]:
+    """Return the JSON object of a damage."""
+    return {name: getattr(damage, name) for name in damage.__struct_fields__}

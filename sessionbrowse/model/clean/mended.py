@@ -1,0 +1,253 @@
+"""Mend the lines of a damaged session: every entry that can be read stays, and can be reached by its agent.
+
+A sound line keeps its bytes, a damaged one is spliced. Rules, by kind of damage:
+
+- Records fused on a line, or hidden behind a torn one, get lines of their own; the rest of a bad line is left out.
+- An entry without an id gets one. Of two entries with one id the earlier gets a new one; references go to the later.
+- A missing parent is looked up in the torn line that held it; else the entry before in the file is the parent.
+- A loop is cut at its first entry, which goes below the entry before it.
+- The first header stays; without one, a header is made. Content that is null becomes empty.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from json import JSONDecodeError, JSONDecoder
+
+from msgspec import Struct
+
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.splice import edited, with_member
+from sessionbrowse.model.session.parents import ROOT, loops
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_START = re.compile(r'\{"(?:type|customType|id|parentId)":')
+_LOST = re.compile(rb'"id":"([^"\\]*)","parentId":"([^"\\]*)"')
+_ENTRY_KEYS = frozenset({"type", "id", "parentId"})
+_SPEAKERS = frozenset({"user", "assistant"})
+
+
+class Mended(Struct, frozen=True):
+    """The content of a mended session; `new_ids` maps the old ids of repeated entries to their new ones."""
+
+    content: bytes
+    entries: int
+    left_out_lines: int
+    new_ids: tuple[tuple[str, str], ...]
+
+
+class _Entry(Struct):
+    """An entry to write: its bytes, its value, its id and the index of its parent."""
+
+    raw: bytes
+    value: dict[str, Json]
+    id: str = ""
+    parent: int = ROOT
+
+
+def mended(
+    content: bytes, agent: str, make_header: Callable[[str | None], dict[str, Json]], new_id: Callable[[set[str]], str]
+) -> Mended:
+    """Return the mended content of a session file of version 3.
+
+    `make_header` makes a header for a file without a sound one, from the time of its first entry.
+    """
+    slot, header, entries, lost, left_out = _read(content, agent)
+    new_ids = _give_ids(entries, new_id)
+    _link(entries, lost)
+    entries = _without_unusable(entries)
+    first_time = next((one.value["timestamp"] for one in entries if isinstance(one.value.get("timestamp"), str)), None)
+    if header is None:
+        header = json_line(make_header(first_time))[:-1]
+    elif not isinstance(_object(header).get("id"), str) or not _object(header).get("id"):
+        header = with_member(header, "id", json_line(make_header(first_time)["id"])[:-1])
+    lines = [*([slot] if slot is not None else []), header, *(_line(one, entries) for one in entries)]
+    return Mended(b"\n".join(lines) + b"\n", len(entries), left_out, tuple(new_ids))
+
+
+def _read(content: bytes, agent: str) -> tuple[bytes | None, bytes | None, list[_Entry], dict[str, str], int]:
+    """Return title slot, header, entries, the parents named in unreadable lines, and the number of lines left out."""
+    slot: bytes | None = None
+    header: bytes | None = None
+    entries: list[_Entry] = []
+    lost: dict[str, str] = {}
+    left_out = 0
+    for line in _split(content.removeprefix(BYTE_ORDER_MARK)):
+        records = list(_records(line))
+        if not records:
+            left_out += 1
+            lost |= {found[1].decode("latin-1"): found[2].decode("latin-1") for found in _LOST.finditer(line)}
+        for raw, value in records:
+            kind = value.get("type")
+            if kind == "session":
+                header = raw if header is None else header
+            elif kind == "title" and "pad" in value:
+                slot = raw if slot is None and agent == "omp" and header is None and _is_slot(value) else slot
+            else:
+                entries.append(_Entry(raw, value))
+    return slot, header, entries, lost, left_out
+
+
+def _split(content: bytes) -> Iterator[bytes]:
+    for line in content.split(b"\n"):
+        if b"\r" in line.rstrip(b"\r") and not _is_object(line):
+            yield from (part for part in line.split(b"\r") if part.strip())
+        elif line.strip():
+            yield line.rstrip(b"\r")
+
+
+def _records(line: bytes) -> Iterator[tuple[bytes, dict[str, Json]]]:
+    """Yield the objects that can be read from a line, with their bytes."""
+    try:
+        value = loads(line)
+    except BadJson:
+        yield from _embedded(line)
+        return
+    if isinstance(value, dict) and value:
+        raw = line.strip(b" \t\r")
+        yield raw.decode("utf-8", "replace").encode(), value
+
+
+def _embedded(line: bytes) -> Iterator[tuple[bytes, dict[str, Json]]]:
+    """Yield the entries in a line that is not JSON: fused ones, and those behind an unfinished one."""
+    text = line.decode("utf-8", "replace")
+    decoder = JSONDecoder()
+    at = 0
+    while (start := _START.search(text, at)) is not None:
+        try:
+            value, end = decoder.raw_decode(text, start.start())
+        except (JSONDecodeError, RecursionError):
+            at = start.start() + 1
+            continue
+        at = end
+        is_entry = value.keys() >= _ENTRY_KEYS and isinstance(value["type"], str)
+        if is_entry or (value.get("type") == "session" and isinstance(value.get("id"), str)):
+            yield text[start.start() : end].encode("utf-8", "replace"), value
+        else:
+            at = start.start() + 1
+
+
+def _give_ids(entries: list[_Entry], new_id: Callable[[set[str]], str]) -> list[tuple[str, str]]:
+    """Give every entry an id of its own; return the old and new ids of repeated ones."""
+    taken = {one.value["id"] for one in entries if isinstance(one.value.get("id"), str)}
+    seen: set[str] = set()
+    changed: list[tuple[str, str]] = []
+    for one in reversed(entries):
+        own = one.value.get("id")
+        if isinstance(own, str) and own and own not in seen:
+            one.id = own
+        else:
+            one.id = new_id(taken)
+            taken.add(one.id)
+            if isinstance(own, str) and own:
+                changed.append((own, one.id))
+        seen.add(one.id)
+    return changed[::-1]
+
+
+def _link(entries: list[_Entry], lost: dict[str, str]) -> None:
+    """Find every entry's parent, so that the entries form a forest."""
+    by_id = {one.id: index for index, one in enumerate(entries)}
+    parents: list[int] = []
+    for index, one in enumerate(entries):
+        named = one.value.get("parentId", index)
+        if named is None:
+            parents.append(ROOT)
+            continue
+        for _ in range(len(lost) + 1):
+            if isinstance(named, str) and named not in by_id and named in lost:
+                named = lost[named]
+        found = by_id.get(named, index - 1) if isinstance(named, str) else index - 1
+        parents.append(found if found != index else index - 1)
+    while True:
+        cut = False
+        for members in loops(parents):
+            index = min(members)
+            parents[index] = ROOT
+            cut = True
+            before = index - 1
+            while before != ROOT and _leads_to(parents, before, index):
+                before -= 1
+            parents[index] = before
+        if not cut:
+            break
+    for one, parent in zip(entries, parents, strict=True):
+        one.parent = parent
+
+
+def _leads_to(parents: list[int], start: int, wanted: int) -> bool:
+    at, steps = start, 0
+    while at != ROOT and steps <= len(parents):
+        if at == wanted:
+            return True
+        at, steps = parents[at], steps + 1
+    return steps > len(parents)
+
+
+def _without_unusable(entries: list[_Entry]) -> list[_Entry]:
+    """Leave out messages without content of any kind, on which the agents fail; their children go to their parents."""
+    bad = {
+        index
+        for index, one in enumerate(entries)
+        if one.value.get("type") == "message" and not isinstance(one.value.get("message"), dict)
+    }
+    if not bad:
+        return entries
+    kept = [index for index in range(len(entries)) if index not in bad]
+    place = {index: number for number, index in enumerate(kept)}
+    for index in kept:
+        parent = entries[index].parent
+        while parent in bad:
+            parent = entries[parent].parent
+        entries[index].parent = place.get(parent, ROOT)
+    return [entries[index] for index in kept]
+
+
+def _line(one: _Entry, entries: list[_Entry]) -> bytes:
+    """Return an entry's line with the id and parent that it has now, and without content that agents fail on."""
+    raw = one.raw
+    if one.value.get("id") != one.id:
+        raw = with_member(raw, "id", _json(one.id))
+    parent = None if one.parent == ROOT else entries[one.parent].id
+    if "parentId" not in one.value or one.value["parentId"] != parent:
+        raw = with_member(raw, "parentId", _json(parent))
+    message, kind = one.value.get("message"), one.value.get("type")
+    if kind == "message" and isinstance(message, dict) and message.get("role") in _SPEAKERS:
+        content = message.get("content")
+        if isinstance(content, list) and None in content:
+            gone = [("message", "content", at) for at, block in enumerate(content) if block is None]
+            raw = edited(raw, dict.fromkeys(gone))
+        elif not isinstance(content, list | str):
+            inner = with_member(json_line(message)[:-1], "content", b"[]") if "content" not in message else b"[]"
+            raw = edited(raw, {("message",) if "content" not in message else ("message", "content"): inner})
+    if kind == "session_info" and not isinstance(one.value.get("name"), str | None):
+        raw = with_member(raw, "name", _json(str(one.value["name"])))
+    if kind == "custom_message" and "content" not in one.value:
+        raw = with_member(raw, "content", b'""')
+    return raw
+
+
+def _is_slot(value: dict[str, Json]) -> bool:
+    return (
+        value.get("v") == 1
+        and all(isinstance(value.get(key), str) for key in ("title", "updatedAt", "pad"))
+        and value.get("source", "auto") in ("auto", "user")
+    )
+
+
+def _is_object(line: bytes) -> bool:
+    return bool(_object(line))
+
+
+def _object(line: bytes) -> dict[str, Json]:
+    try:
+        value = loads(line)
+    except BadJson:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _json(value: Json) -> bytes:
+    return json_line(value)[:-1]

@@ -1,0 +1,68 @@
+"""The real pi and omp open our repaired copies, with all entries that could be read (`make interop`)."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.services.clean.clean import Where
+from sessionbrowse.services.clean.doctor import repair
+from sessionbrowse.store.write.admission import Target
+from tests.interop import real
+from tests.interop.test_clean import asked, context_at
+from tests.support.mutations import mutated, readable_entries
+from tests.support.random_trees import RandomTree
+
+pytestmark = pytest.mark.interop
+
+PROGRAMS = [("pi", real.PI_NEWEST, 1500), ("omp", real.OMP, 1000)]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: f"{program[0]}-{program[1]}")
+def test_repaired_copies_open_with_all_readable_entries(program: tuple[str, str, int], tmp_path: Path):
+    files: list[tuple[str, list[str]]] = []
+    context = context_at(tmp_path)
+    for seed in range(program[2]):
+        content = mutated(RandomTree(seed, program[0], 12).content(), random.Random(seed))
+        folder = tmp_path / f"{seed:05}"
+        (folder / "made").mkdir(parents=True)
+        path, made = folder / "session.jsonl", folder / "made" / "session.jsonl"
+        path.write_bytes(content)
+        try:
+            repair(Target(str(path), program[0]), Where(to=str(made)), context=context)
+        except RefusedWrite:
+            continue
+        files.append((str(made), readable_entries(content)))
+    answers = asked(program, [path for path, _ in files], tmp_path)
+    for (name, readable), answer in zip(files, answers, strict=True):
+        assert "error" not in answer, (name, answer)
+        assert set(readable) <= set(answer["contexts"]), name
+    print(f"{program[0]} {program[1]}: {len(files)} repaired files")
+    assert len(files) > program[2] // 2
+
+
+def test_the_oracles_odd_files_open_after_repair(tmp_path: Path):
+    try:
+        folder, node = real.oracle_folder() / "pi", real.node()
+    except real.Unavailable as reason:
+        pytest.skip(str(reason))
+    odd = tmp_path / "odd"
+    subprocess.run([node, folder / "edge.mjs", odd], check=True, timeout=120, capture_output=True)
+    files: list[tuple[str, list[str]]] = []
+    for path in sorted(odd.glob("*.jsonl")):
+        made = tmp_path / "made" / path.name
+        made.parent.mkdir(exist_ok=True)
+        try:
+            repair(Target(str(path), "pi"), Where(to=str(made)), context=context_at(tmp_path))
+        except RefusedWrite:
+            continue
+        files.append((str(made), readable_entries(path.read_bytes())))
+    answers = asked(("pi", real.PI_NEWEST, 0), [path for path, _ in files], tmp_path)
+    for (name, readable), answer in zip(files, answers, strict=True):
+        assert "error" not in answer, (name, answer)
+        assert set(readable) <= set(answer["contexts"]), name
+    assert len(files) > 10

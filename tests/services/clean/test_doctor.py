@@ -1,0 +1,198 @@
+"""Damage is found by name, and every repaired copy opens with all entries that could be read."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessionbrowse.cli import main
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.model.clean.damage import KINDS
+from sessionbrowse.services.clean.clean import Where
+from sessionbrowse.services.clean.doctor import examine, repair
+from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write.admission import Target
+from tests.support.change_helpers import CONVERSATION, Store, assistant, entry, header, line, result, user
+from tests.support.mutations import mutated, readable_entries
+from tests.support.random_trees import RandomTree
+
+MUTATED = 100
+WHOLE = [line(header(cwd="/")), *map(line, CONVERSATION)]
+
+
+def with_line(at: int, new: bytes | None) -> bytes:
+    """Return a sound session in which one line is another one, or missing."""
+    return b"".join([*WHOLE[:at], new or b"", *WHOLE[at + 1 :]])
+
+
+def after(*values: Any) -> bytes:
+    """Return a sound session with more entries."""
+    return b"".join([*WHOLE, *map(line, values)])
+
+
+LOOP = [user("aaaaaaaa", "bbbbbbbb", "x"), user("bbbbbbbb", "aaaaaaaa", "y")]
+DAMAGED: list[tuple[str, str, bytes]] = [
+    ("torn-line", "pi", b"".join(WHOLE) + WHOLE[2][:40]),
+    ("torn-line", "pi", with_line(3, WHOLE[3][:40] + b"\n")),
+    ("fused-lines", "pi", b"".join([*WHOLE[:3], WHOLE[3][:-1], *WHOLE[4:]])),
+    ("fused-lines", "omp", b"".join([*WHOLE[:3], WHOLE[3][:-1], *WHOLE[4:]])),
+    ("malformed-line", "pi", with_line(3, b"junk\n")),
+    ("malformed-line", "pi", with_line(3, b"\0\0\0\0\n")),
+    ("byte-order-mark", "pi", b"\xef\xbb\xbf" + b"".join(WHOLE)),
+    ("carriage-returns", "pi", b"".join(WHOLE).replace(b"\n", b"\r")),
+    ("invalid-utf-8", "pi", with_line(2, WHOLE[2].replace(b"first question", b"first \xff question"))),
+    ("odd-record", "omp", with_line(3, b"null\n" + WHOLE[3])),
+    ("odd-record", "pi", with_line(3, b"[]\n" + WHOLE[3])),
+    ("second-header", "pi", with_line(3, line(header(id="other")) + WHOLE[3])),
+    ("second-header", "omp", with_line(3, line(header(id="other")) + WHOLE[3])),
+    ("no-header", "pi", b"".join(WHOLE[1:])),
+    ("empty-file", "pi", b""),
+    ("bad-header", "pi", with_line(0, line(header(id=7, cwd="/")))),
+    ("no-id", "pi", with_line(8, line({key: value for key, value in CONVERSATION[7].items() if key != "id"}))),
+    (
+        "no-parent",
+        "pi",
+        with_line(8, line({key: value for key, value in CONVERSATION[7].items() if key != "parentId"})),
+    ),
+    ("missing-parent", "pi", with_line(3, None)),
+    ("future-parent", "pi", b"".join([*WHOLE[:6], WHOLE[7], WHOLE[6], WHOLE[8]])),
+    ("parent-loop", "pi", after(*LOOP)),
+    ("parent-loop", "pi", after(user("aaaaaaaa", "aaaaaaaa", "x"))),
+    ("repeated-id", "pi", after(user("00000004", "00000008", "twice"))),
+    ("odd-entry", "pi", after(entry("message", "aaaaaaaa", "00000008", message=None))),
+    ("odd-entry", "pi", after(entry("message", "aaaaaaaa", "00000008", message={"role": "user", "content": None}))),
+    ("unknown-label-target", "pi", after(entry("label", "aaaaaaaa", "00000008", targetId="nobody", label="x"))),
+    ("call-without-result", "pi", after(assistant("aaaaaaaa", "00000008", "t", ["c9"]), user("b", "aaaaaaaa", "on"))),
+    ("result-without-call", "pi", after(result("aaaaaaaa", "00000008", "nobody"))),
+    ("hidden-messages", "pi", after(entry("label", "aaaaaaaa", "00000002", targetId="00000002", label="x"))),
+    (
+        "bad-first-kept",
+        "pi",
+        after(entry("compaction", "aaaaaaaa", "00000008", summary="s", firstKeptEntryId="zz", tokensBefore=1)),
+    ),
+    ("missing-directory", "pi", with_line(0, line(header(cwd="/nowhere/at/all")))),
+    ("not-listed", "pi", after(entry("session_info", "aaaaaaaa", "00000008", name=7))),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "agent", "content"), DAMAGED, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_each_kind_of_damage_is_found_and_mended(tmp_path: Path, kind: str, agent: str, content: bytes):
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(content)
+    found = examine(str(path), agent).damage
+    assert kind in {one.kind for one in found}, found
+    for one in found:
+        assert content[one.offset : one.offset + 1] != b"\n" or one.line == 1, one
+        assert content[: one.offset].count(b"\n") == one.line - 1 or kind == "carriage-returns", one
+    if "repair" not in KINDS[kind].can_do:
+        return
+    (tmp_path / "made").mkdir()
+    done = repair(Target(str(path), agent), Where(to=str(tmp_path / "made")), context=Store(tmp_path).context)
+    assert path.read_bytes() == content
+    made = Path(str(done.to)).read_bytes()
+    left = {one.kind for one in examine(str(done.to), agent).damage}
+    assert {one for one in left if "repair" in KINDS[one].can_do} == set()
+    assert set(readable_entries(content)) <= set(readable_entries(made))
+    originals = set(content.replace(b"\r", b"\n").split(b"\n"))
+    assert sum(1 for one in made.split(b"\n") if one and one not in originals) <= 3
+
+
+def test_a_renamed_file_is_found(tmp_path: Path):
+    path = tmp_path / "2026-08-13T08-00-00-000Z_other-id.jsonl"
+    path.write_bytes(b"".join(WHOLE))
+    assert [one.kind for one in examine(str(path), "pi").damage] == ["id-differs-from-name"]
+
+
+@pytest.mark.parametrize("agent", ["pi", "omp", "atomic", "indusagi"])
+@pytest.mark.parametrize("seed", range(10))
+def test_nothing_is_found_in_a_sound_session(tmp_path: Path, agent: str, seed: int):
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(WHOLE))
+    assert examine(str(path), agent).damage == ()
+
+
+@pytest.mark.parametrize("agent", ["pi", "omp"])
+def test_mutated_sessions_are_mended_with_all_readable_entries(tmp_path: Path, agent: str):
+    path = tmp_path / "session.jsonl"
+    made = tmp_path / "made"
+    made.mkdir()
+    context, mended = Store(tmp_path).context, 0
+    for seed in range(MUTATED):
+        dice = random.Random(seed)
+        content = mutated(RandomTree(seed, agent, 12).content(), dice)
+        path.write_bytes(content)
+        readable = readable_entries(content)
+        target = made / f"{seed}.jsonl"
+        try:
+            repair(Target(str(path), agent), Where(to=str(target)), context=context)
+        except RefusedWrite as error:
+            sentence = error.sentence
+        else:
+            sentence = ""
+        if sentence:
+            assert "nothing" in sentence or "no entry" in sentence, (seed, sentence)
+            continue
+        mended += 1
+        session = open_session(target, agent)
+        assert session.refusal is None, seed
+        assert set(readable) <= {one for one in session.ids if one}, seed
+        assert len(readable) <= len(session.ids), seed
+        assert len(set(session.ids)) == len(session.ids), seed
+    assert mended > MUTATED // 2
+
+
+def test_repair_in_place_is_undone_byte_for_byte(tmp_path: Path):
+    store = Store(tmp_path)
+    path = store.session("pi", CONVERSATION, end=b'{"type":"mess')
+    was = path.read_bytes()
+    done = repair(Target(str(path), "pi"), Where(), context=store.context)
+    assert path.read_bytes() == b"".join(map(line, [header(), *CONVERSATION]))
+    undo(done.undo_id, context=store.context)
+    assert path.read_bytes() == was
+
+
+def test_a_line_glued_to_a_torn_one_is_rescued_with_its_children(tmp_path: Path):
+    torn = line(user("torn0000", "00000008", "lost"))[:70]
+    lines = [user("rescued0", "torn0000", "glued"), assistant("child000", "rescued0", "after")]
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(WHOLE) + torn + b"".join(map(line, lines)))
+    (tmp_path / "made").mkdir()
+    done = repair(Target(str(path), "pi"), Where(to=str(tmp_path / "made")), context=Store(tmp_path).context)
+    session = open_session(str(done.to), "pi")
+    branch = [session.ids[index] for index in session.active_branch()]
+    assert branch == [*(one["id"] for one in CONVERSATION), "rescued0", "child000"]
+
+
+def test_a_file_without_header_gets_the_directory_of_its_neighbours(tmp_path: Path):
+    (tmp_path / "other.jsonl").write_bytes(b"".join(WHOLE))
+    path = tmp_path / "2026-08-13T08-00-00-000Z_my-id.jsonl"
+    path.write_bytes(b"".join(WHOLE[1:]))
+    repair(Target(str(path), "pi"), Where(), context=Store(tmp_path).context, force=True)
+    first = json.loads(path.read_bytes().splitlines()[0])
+    assert (first["type"], first["id"], first["cwd"]) == ("session", "my-id", "/")
+
+
+def test_the_command_ends_with_1_if_damage_is_found(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    folder = tmp_path / "sessions" / "--p--"
+    folder.mkdir(parents=True)
+    (folder / "good.jsonl").write_bytes(b"".join(WHOLE))
+    assert main(["doctor", "--root", str(tmp_path / "sessions")]) == 0
+    bad = folder / "bad.jsonl"
+    bad.write_bytes(with_line(7, b"junk\n"))
+    capfd.readouterr()
+    assert main(["doctor", "--root", str(tmp_path / "sessions"), "--json"]) == 1
+    (document,) = json.loads(capfd.readouterr().out)
+    assert document["path"] == str(bad)
+    assert [(one["kind"], one["line"], one["can_do"]) for one in document["damage"]] == [
+        ("malformed-line", 8, ["repair"]),
+        ("missing-parent", 9, ["repair"]),
+    ]
+    assert main(["doctor", str(bad), "--in-place"]) == 0
+    assert main(["doctor", str(bad)]) == 0
