@@ -38,7 +38,8 @@ FEATURE_LINES: Mapping[str, int] = {
     "guarantees about moved files, damaged own files and shortages": 1_800,
     "what requests cost: each counted once, in `stats` and on a screen": 1_500,
     "choosing a session for another program, inside the agents": 500,
-    "clean copies of sessions: pruned, shrunk, repaired; damage found": 1_550,
+    "clean copies of sessions: pruned, shrunk, repaired; damage found": 1_650,
+    "exports: a page without requests, Markdown, JSONL, JSON": 330,
     "sending the terminal only the cells that changed": 150,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""

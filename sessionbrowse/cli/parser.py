@@ -43,6 +43,7 @@ HOMES = {
     "prune": "clean",
     "shrink": "clean",
     "doctor": "clean",
+    "export": "export",
     "index": "index",
     "pick": "pick",
     "integrate": "integrate",

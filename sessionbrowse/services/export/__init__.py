@@ -1,0 +1,1 @@
+"""Export a session as HTML, Markdown, JSONL or JSON."""

@@ -1,0 +1,167 @@
+"""Export a session, or the branch up to an entry: HTML, Markdown, JSONL as pi's `/export`, or JSON."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any, Literal
+
+from sessionbrowse.errors import NotASession
+from sessionbrowse.format import ids
+from sessionbrowse.format.splice import without_member
+from sessionbrowse.model.fork import path_lines
+from sessionbrowse.model.session.session import ROOT, Session
+from sessionbrowse.model.tree import rows as tree
+from sessionbrowse.services.export.page import PageEntry, page
+from sessionbrowse.services.export.parts import HIDDEN_TYPES, PrintedPart, heading, parts
+from sessionbrowse.services.list.locate import find_entry
+from sessionbrowse.store.read.content import closing, open_regular
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write.whole_files import create_file
+from sessionbrowse.text import clean, json_exact
+
+Json = Any
+Format = Literal["html", "markdown", "jsonl", "json"]
+_LONGEST_ROW = 300
+FORMATS: tuple[Format, ...] = ("html", "markdown", "jsonl", "json")
+
+
+def export(
+    path: str, agent: str | None, form: Format, *, at: str | None = None, home: str = "", random_bytes: Any = os.urandom
+) -> Iterator[bytes]:
+    """Return the bytes of an exported session, in pieces.
+
+    HTML and JSON hold every branch, Markdown and JSONL the active one; with `at`, each holds the path up to that entry.
+
+    Raises:
+        NotASession: the file cannot be read, or its agent would refuse it. NoSuchEntry: there is no such entry.
+    """
+    session = open_session(path, agent)
+    if session.refusal is not None:
+        raise NotASession(f"{clean(os.path.basename(session.path))}: {session.agent} {session.refusal}.")
+    index = None if at is None else find_entry(session, at)
+    branch = session.active_branch() if index is None else session.branch(index)
+    match form:
+        case "html":
+            return _html(session, None if index is None else set(branch), home)
+        case "markdown":
+            return _markdown(session, branch)
+        case "jsonl":
+            return _jsonl(session, branch, random_bytes)
+        case "json":
+            return _json(session, branch if index is not None else range(len(session.ids)))
+
+
+def export_to(target: str, pieces: Iterable[bytes], source: str) -> None:
+    """Write an export to a new file that nobody can read who cannot read the session.
+
+    Raises:
+        RefusedWrite: there is a file of that name. WriteFailed: the disk refused; no file was made.
+    """
+    with closing(open_regular(source)) as like:
+        create_file(target, pieces, like=like, may_be_ours=True)
+
+
+def _title(session: Session) -> str:
+    return clean(session.name or session.id or os.path.basename(session.path))
+
+
+def _html(session: Session, only: set[int] | None, home: str) -> Iterator[bytes]:
+    about = f"{session.agent} · {clean(session.cwd)} · {clean(session.id or '')}"
+    return page(_title(session), about, _page_entries(session, only, home))
+
+
+def _page_entries(session: Session, only: set[int] | None, home: str) -> Iterator[PageEntry]:
+    shown: set[int] = set()
+    for row in tree.rows(session, "all"):
+        # The tree has no row for an answer that only calls tools; it stands before the row that follows it.
+        for index in [*_without_row(session, row.index, shown), row.index]:
+            shown.add(index)
+            kind = session.kind(index)
+            if (only is not None and index not in only) or kind.type in HIDDEN_TYPES:
+                continue
+            value = session.fields(index)
+            mark = session.labels.get(index)
+            text = clean(tree.row_text(session, index, home))[:_LONGEST_ROW] if index == row.index else ""
+            yield PageEntry(
+                level=row.level,
+                row=text,
+                heading=clean(heading(value)),
+                time=clean(str(value.get("timestamp") or "")),
+                label=clean(mark.text) if mark is not None else None,
+                is_active=row.active,
+                role=kind.role or kind.type,
+                parts=tuple(parts(value)),
+            )
+
+
+def _without_row(session: Session, index: int, shown: set[int]) -> list[int]:
+    """Return the answers between an entry and the nearest one above it that is on the page already."""
+    found: list[int] = []
+    at = session.parents[index]
+    while at != ROOT and at not in shown and session.kind(at).role == "assistant":
+        found.append(at)
+        at = session.parents[at]
+    return found[::-1]
+
+
+def _markdown(session: Session, branch: list[int]) -> Iterator[bytes]:
+    yield f"# {_escaped(_title(session))}\n\n{session.agent} · `{clean(session.cwd)}`\n".encode("utf-8", "replace")
+    for index in branch:
+        if session.kind(index).type in HIDDEN_TYPES:
+            continue
+        value = session.fields(index)
+        found = list(parts(value))
+        if not found:
+            continue
+        mark = session.labels.get(index)
+        label = f" [{_escaped(clean(mark.text))}]" if mark is not None else ""
+        lines = [f"\n## {_escaped(clean(heading(value)))}{label}\n", *map(_markdown_part, found)]
+        yield "\n".join(lines).encode("utf-8", "replace")
+
+
+def _markdown_part(part: PrintedPart) -> str:
+    match part.kind:
+        case "text":
+            return f"{part.text}\n"
+        case "image":
+            return f"*An image ({_escaped(clean(part.title))}).*\n"
+        case "note":
+            return f"*{_escaped(clean(part.title))}: {_escaped(part.text)}*\n"
+        case "thinking":
+            return "\n".join(f"> {line}" for line in part.text.split("\n")) + "\n"
+        case _:
+            fence = "```"
+            while fence in part.text:
+                fence += "`"
+            language = "diff" if part.kind == "diff" else "json" if part.kind == "call" else ""
+            return f"**{_escaped(clean(part.title))}**\n\n{fence}{language}\n{part.text}\n{fence}\n"
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\{character}" if character in "\\`*_[]<>#" else character for character in text)
+
+
+def _jsonl(session: Session, branch: list[int], random_bytes: Any) -> Iterator[bytes]:
+    """Yield the header without its parent session, then the path with its labels written again at the end."""
+    if session.is_transcript:
+        raise NotASession(f"{clean(os.path.basename(session.path))} is a transcript, which has no such form.")
+    if session.title_slot_line is not None:
+        yield session.title_slot_line.rstrip(b"\r\n") + b"\n"
+    yield without_member(session.header_line or b"{}", "parentSession").strip() + b"\n"
+    if branch:
+        with closing(open_regular(session.path)) as descriptor:
+            new_id = partial(ids.entry_id, random_bytes=random_bytes)
+            yield from path_lines(session, branch[-1], lambda offset, size: os.pread(descriptor, size, offset), new_id)
+
+
+def _json(session: Session, indexes: Iterable[int]) -> Iterator[bytes]:
+    document = {"agent": session.agent, "path": session.path, "id": session.id, "cwd": session.cwd}
+    document |= {"name": session.name, "leaf_id": session.leaf_id}
+    head = json_exact(document).removesuffix("}")
+    yield (head + ',"entries":[').encode("utf-8", "backslashreplace")
+    for number, index in enumerate(indexes):
+        between = b"," if number else b""
+        yield between + json_exact(session.fields(index)).encode("utf-8", "backslashreplace")
+    yield b"]}\n"

@@ -1,0 +1,101 @@
+"""The content of an entry as parts to print: texts, reasoning, calls of tools, their output, images."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from sessionbrowse.text import clean_lines
+
+Json = Any
+PartKind = Literal["text", "thinking", "call", "output", "diff", "image", "note"]
+
+ROLES = {
+    "user": "User",
+    "assistant": "Assistant",
+    "toolResult": "Tool result",
+    "bashExecution": "Shell command",
+    "pythonExecution": "Python",
+    "developer": "Developer",
+    "system": "System",
+    "custom": "Note",
+}
+HIDDEN_TYPES = frozenset({"label", "session_info", "custom", "session_exit", "credential_pin", "title_change"})
+
+
+class PrintedPart(Struct, frozen=True):
+    """A piece of an entry: its kind, a short title, and its text; an image has its base64 data as text."""
+
+    kind: PartKind
+    title: str
+    text: str
+
+
+def heading(value: dict[str, Json]) -> str:
+    """Return who speaks in an entry, or what the entry is."""
+    message = value.get("message")
+    if value.get("type") == "message" and isinstance(message, dict):
+        role = str(message.get("role") or "message")
+        name = message.get("toolName")
+        return f"{ROLES.get(role, role)}: {name}" if isinstance(name, str) else ROLES.get(role, role)
+    return str(value.get("customType") or value.get("type") or "entry").replace("_", " ").capitalize()
+
+
+def parts(value: dict[str, Json]) -> Iterator[PrintedPart]:
+    """Yield the parts of an entry's JSON object; an entry without text of its own yields none."""
+    message = value.get("message")
+    if value.get("type") == "message" and isinstance(message, dict):
+        yield from _of_message(message)
+        return
+    if value.get("type") == "custom_message":
+        yield from _of_content(value.get("content"), "text")
+    for key in ("summary", "name", "label", "modelId", "model", "thinkingLevel", "mode", "task"):
+        if isinstance(value.get(key), str):
+            yield PrintedPart("text" if key == "summary" else "note", key, _shown(value[key]))
+
+
+def _of_message(message: dict[str, Json]) -> Iterator[PrintedPart]:
+    role = message.get("role")
+    for key in ("command", "code"):
+        if isinstance(message.get(key), str):
+            yield PrintedPart("call", key, _shown(message[key]))
+    yield from _of_content(message.get("content"), "output" if role == "toolResult" else "text")
+    if isinstance(message.get("output"), str):
+        yield PrintedPart("output", "output", _shown(message["output"]))
+    details = message.get("details")
+    if isinstance(details, dict) and isinstance(details.get("diff"), str):
+        yield PrintedPart("diff", "changes", _shown(details["diff"]))
+    if isinstance(message.get("errorMessage"), str):
+        yield PrintedPart("note", "error", _shown(message["errorMessage"]))
+    files = message.get("files")
+    for file in files if isinstance(files, list) else ():
+        if isinstance(file, dict) and isinstance(file.get("path"), str):
+            yield PrintedPart("output", file["path"], _shown(str(file.get("content") or "")))
+
+
+def _of_content(content: Json, kind: PartKind) -> Iterator[PrintedPart]:
+    if isinstance(content, str):
+        yield PrintedPart(kind, "output" if kind == "output" else "", _shown(content))
+    for block in content if isinstance(content, list) else ():
+        if not isinstance(block, dict):
+            continue
+        match block.get("type"):
+            case "text":
+                yield PrintedPart(kind, "output" if kind == "output" else "", _shown(str(block.get("text") or "")))
+            case "thinking":
+                yield PrintedPart("thinking", "thinking", _shown(str(block.get("thinking") or "")))
+            case "toolCall":
+                arguments = json.dumps(block.get("arguments"), ensure_ascii=False, indent=2)
+                yield PrintedPart("call", str(block.get("name") or "tool"), _shown(arguments))
+            case "image":
+                yield PrintedPart("image", str(block.get("mimeType") or ""), str(block.get("data") or ""))
+            case other:
+                yield PrintedPart("note", str(other), "")
+
+
+def _shown(text: str) -> str:
+    """Return a text without control characters, which a page or a terminal would obey."""
+    return "\n".join(clean_lines(text))

@@ -1,0 +1,257 @@
+"""Exports: what each form holds, and that nothing in a page runs or loads what a session says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessionbrowse.cli import main
+from sessionbrowse.services.export.export import export
+from sessionbrowse.store.read.session_file import open_session
+from tests.support.change_helpers import CONVERSATION, assistant, entry, header, line, result, user
+from tests.support.random_trees import RandomTree
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+_HIT = "document.documentElement.setAttribute('data-hit','1')"
+_TAGS = ["script", "img src=x onerror", "svg onload", "iframe srcdoc", "body onload", "input autofocus onfocus"]
+ATTACKS = [
+    f"<script>{_HIT}</script>",
+    f"</div></article></main><script>{_HIT}</script>",
+    f"</script><script>{_HIT}</script>",
+    f"</style><script>{_HIT}</script>",
+    f"</title><script>{_HIT}</script>",
+    f"--><script>{_HIT}</script><!--",
+    f"]]><script>{_HIT}</script>",
+    f"&lt;script&gt;{_HIT}&lt;/script&gt;",
+    f"<scr\0ipt>{_HIT}</script>",
+    f'<a href="javascript:{_HIT}">x</a>',
+    f"[x](javascript:{_HIT})",
+    "<meta http-equiv=refresh content='0;url=http://127.0.0.1:9/hit'>",
+    "<link rel=stylesheet href=http://127.0.0.1:9/hit>",
+    "<base href=http://127.0.0.1:9/>",
+    "<form action=http://127.0.0.1:9/hit><button>go</button></form>",
+    "<style>@import 'http://127.0.0.1:9/hit'</style>",
+    "![x](http://127.0.0.1:9/hit)",
+    "<object data=http://127.0.0.1:9/hit></object>",
+    "<embed src=http://127.0.0.1:9/hit>",
+    "<video poster=http://127.0.0.1:9/hit></video>",
+    *[
+        f'{quote}{bracket}<{tag}="{_HIT}">'
+        for quote in ('"', "'", "`", "")
+        for bracket in (">", "")
+        for tag in _TAGS[1:]
+    ],
+    *[f"{quote} onmouseover={_HIT} x={quote}" for quote in ('"', "'", "")],
+]
+
+
+def attacked() -> bytes:
+    """Return a session that has every attack in every place that is shown."""
+    lines: list[Any] = [header(cwd=ATTACKS[0])]
+    parent: str | None = None
+    for number, attack in enumerate(ATTACKS):
+        kinds = [user(f"u{number}", parent, attack), assistant(f"a{number}", f"u{number}", attack)]
+        block = {"type": "toolCall", "id": "c", "name": attack, "arguments": {attack: attack}}
+        kinds[1]["message"]["content"] += [block, {"type": "thinking", "thinking": attack}]
+        kinds[1]["message"]["content"].append({"type": "image", "data": attack, "mimeType": "image/png"})
+        kinds[1]["message"]["content"].append({"type": "image", "data": "AAAA", "mimeType": f'image/png"{attack}'})
+        lines += [*kinds, entry("custom_message", f"n{number}", f"a{number}", customType=attack, content=attack)]
+        lines.append(entry("label", f"l{number}", f"n{number}", targetId=f"u{number}", label=attack))
+        lines.append(entry(attack, f"x{number}", f"l{number}", summary=attack))
+        lines[-1]["timestamp"] = attack
+        parent = f"x{number}"
+    lines.append(entry("session_info", "name", parent, name=ATTACKS[4]))
+    return b"".join(map(line, lines))
+
+
+class Seen(HTMLParser):
+    """Collects what a page would run or load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scripts = 0
+        self.bad: list[Any] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.scripts += tag == "script"
+        for name, value in attrs:
+            loads = name in ("src", "srcset", "data", "poster", "action", "srcdoc", "background", "style")
+            if name.startswith("on") or (
+                loads and not re.match(r"data:image/(png|jpeg|gif|webp);base64,", value or "")
+            ):
+                self.bad.append((tag, name, value))
+            if name == "href" and not re.fullmatch(r"#e\d+", value or ""):
+                self.bad.append((tag, name, value))
+        if tag in ("iframe", "object", "embed", "link", "base", "form", "svg", "video"):
+            self.bad.append((tag, attrs))
+
+
+def html_of(path: Path) -> str:
+    """Return the page of a session."""
+    return b"".join(export(str(path), "pi", "html")).decode()
+
+
+def test_attacking_texts_stay_text(tmp_path: Path):
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(attacked())
+    assert len(ATTACKS) >= 60
+    page = html_of(path)
+    seen = Seen()
+    seen.feed(page)
+    assert (seen.scripts, seen.bad) == (1, [])
+    assert "default-src 'none'" in page
+
+
+def in_browser(page: Path, home: Path, *arguments: str) -> str:
+    """Open a page in a real browser without a window, and return the document after its scripts ran."""
+    assert CHROMIUM is not None
+    command = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    command += [f"--user-data-dir={home}", "--virtual-time-budget=3000", *arguments, page.as_uri()]
+    environ = os.environ | {"HOME": str(home)}
+    done = subprocess.run(command, capture_output=True, timeout=120, check=True, env=environ)
+    return done.stdout.decode("utf-8", "replace")
+
+
+needs_browser = pytest.mark.skipif(
+    CHROMIUM is None, reason="chromium is not installed; HTML is not opened in a browser"
+)
+
+
+@needs_browser
+def test_nothing_of_a_session_runs_or_loads_in_a_real_browser(tmp_path: Path):
+    path, page = tmp_path / "session.jsonl", tmp_path / "page.html"
+    path.write_bytes(attacked())
+    page.write_text(html_of(path))
+    log = tmp_path / "net.json"
+    document = in_browser(page, tmp_path / "home", "--dump-dom", f"--log-net-log={log}")
+    assert document.count("<article") == len(re.findall("<article", page.read_text()))
+    assert 'data-hit="1"' not in document[: document.index("<head")]
+    assert "127.0.0.1:9" not in log.read_text()
+    # The same page without its policy and escapes would have been hit: the test can fail.
+    page.write_text(f"<html><body><script>{_HIT}</script></body></html>")
+    assert 'data-hit="1"' in in_browser(page, tmp_path / "home", "--dump-dom")
+
+
+@needs_browser
+def test_tree_search_folds_and_dark_mode_work_in_a_real_browser(tmp_path: Path):
+    path, page = tmp_path / "session.jsonl", tmp_path / "page.html"
+    path.write_bytes(b"".join(map(line, [header(), *CONVERSATION])))
+    whole = html_of(path)
+    # The test's own script needs another policy than the page has.
+    whole = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", whole)
+    check = """<script>
+    const say=(key,value)=>document.body.setAttribute("data-"+key,value);
+    say("rows",document.querySelectorAll("nav a").length);
+    say("linked",[...document.querySelectorAll("nav a")].every(row=>document.querySelector(row.hash)));
+    box.value="SECOND question";search();
+    say("found",all.filter(one=>!one.hidden).length);
+    say("shown",[...document.querySelectorAll("nav a")].filter(row=>!row.hidden).length);
+    box.value="";search();say("back",all.filter(one=>!one.hidden).length);
+    const folds=()=>document.querySelectorAll("details[open]").length;
+    document.getElementById("folds").click();const first=folds();document.getElementById("folds").click();
+    say("folds",first!==folds());
+    const back=()=>getComputedStyle(document.body).backgroundColor;const before=back();
+    document.getElementById("theme").click();say("dark",before!==back());
+    </script>"""
+    page.write_text(whole.replace("</body>", check + "</body>"))
+    body = re.search(r"<body[^>]*>", in_browser(page, tmp_path / "home", "--dump-dom"))
+    assert body is not None
+    said = dict(re.findall(r'data-(\w+)="([^"]*)"', body[0]))
+    assert said == {
+        "rows": "8",
+        "linked": "true",
+        "found": "1",
+        "shown": "1",
+        "back": "8",
+        "folds": "true",
+        "dark": "true",
+    }
+
+
+@needs_browser
+@pytest.mark.stress
+def test_a_page_of_20_mb_is_usable_in_three_seconds(tmp_path: Path):
+    path, page = tmp_path / "session.jsonl", tmp_path / "page.html"
+    lines: list[Any] = [header()]
+    for number in range(4000):
+        lines.append(
+            user(f"{number:08x}", f"{number - 1:08x}" if number else None, f"message {number} " + "word " * 1000)
+        )
+    path.write_bytes(b"".join(map(line, lines)))
+    page.write_text(html_of(path))
+    assert page.stat().st_size > 20_000_000
+    whole = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text())
+    check = '<script>requestAnimationFrame(()=>{const t=performance.now();box.value="message 3999";search();'
+    check += (
+        'document.body.setAttribute("data-ready",t);document.body.setAttribute("data-search",performance.now()-t)})'
+    )
+    page.write_text(whole.replace("</body>", check + "</script></body>"))
+    began = time.monotonic()
+    document = in_browser(page, tmp_path / "home", "--dump-dom")
+    said = dict(re.findall(r'data-(\w+)="([^"]*)"', re.search(r"<body[^>]*>", document)[0]))  # type: ignore[index]
+    print(f"ready after {float(said['ready']):.0f} ms, search {float(said['search']):.0f} ms")
+    assert float(said["ready"]) + float(said["search"]) < 3000, time.monotonic() - began
+
+
+def test_answers_that_only_call_tools_are_on_the_page(tmp_path: Path):
+    path = tmp_path / "session.jsonl"
+    lines = [user("a", None, "q"), assistant("b", "a", "", ["c1"]), result("c", "b", "c1")]
+    del lines[1]["message"]["content"][0]
+    path.write_bytes(b"".join(map(line, [header(), *lines])))
+    page = html_of(path)
+    assert page.count("<article") == 3
+    assert page.index("&quot;command&quot;") < page.index("a b</pre>")
+
+
+def test_jsonl_is_the_branch_with_its_labels(tmp_path: Path):
+    path, made = tmp_path / "session.jsonl", tmp_path / "made.jsonl"
+    for seed in range(20):
+        path.write_bytes(RandomTree(seed).content())
+        made.write_bytes(b"".join(export(str(path), "pi", "jsonl")))
+        before, after = open_session(path, "pi"), open_session(made, "pi")
+        kept = [before.ids[one] for one in before.active_branch() if before.kind(one).type != "label"]
+        assert list(after.ids[: len(kept)]) == kept
+        assert after.refusal is None
+        assert after.header is not None
+        assert after.header.parent_session is None
+        branch = {after.ids[one] for one in after.active_branch()}
+        assert branch == set(after.ids)
+
+
+def test_markdown_and_json_hold_the_branch_up_to_an_entry(tmp_path: Path):
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(map(line, [header(), *CONVERSATION])))
+    text = b"".join(export(str(path), "pi", "markdown", at="00000006")).decode()
+    assert "first answer" in text
+    assert "second question" not in text
+    document = json.loads(b"".join(export(str(path), "pi", "json", at="00000002")))
+    assert [one["id"] for one in document["entries"]] == ["00000001", "00000002"]
+    assert len(json.loads(b"".join(export(str(path), "pi", "json")))["entries"]) == len(CONVERSATION)
+
+
+def test_fences_in_markdown_are_longer_than_those_in_output(tmp_path: Path):
+    path = tmp_path / "session.jsonl"
+    one = entry("message", "a", None, message={"role": "bashExecution", "command": "cat x", "output": "```\nx\n````"})
+    path.write_bytes(b"".join(map(line, [header(), one])))
+    assert "`````\n```\nx\n````\n`````" in b"".join(export(str(path), "pi", "markdown")).decode()
+
+
+def test_the_command_writes_a_new_file_only(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    path, to = tmp_path / "session.jsonl", tmp_path / "out.html"
+    path.write_bytes(b"".join(map(line, [header(), *CONVERSATION])))
+    path.chmod(0o600)
+    assert main(["export", str(path), "--format", "html", "-o", str(to)]) == 0
+    assert to.stat().st_mode & 0o777 == 0o600
+    assert main(["export", str(path), "--format", "html", "-o", str(to)]) == 1
+    capfd.readouterr()
+    assert main(["export", str(path), "--format", "markdown"]) == 0
+    assert "# " in capfd.readouterr().out
