@@ -45,13 +45,13 @@ def row_search_time(bench: Bench) -> list[Line]:
     bench.indexed(store)
     size = f"{store.spec.bytes / 1e9:.0f} GB"
     lines = [
-        _beside_fast_resume(bench, store, command, _generated_queries(), size, at_most=1)
+        _beside_fast_resume(bench, store, command, _timed(bench, _generated_queries()), size, at_most=1)
         for command in ("search", "list")
     ]
     small = _store(bench, "ordinary")
     bench.indexed(small.store)
     what = f"{small.sessions} sessions"
-    queries = _timed(small.asked)
+    queries = _timed(bench, [each.question.ask for each in small.asked])
     for command in ("search", "list"):
         lines.append(_beside_fast_resume(bench, small.store, command, queries, what))
         lines.append(_beside_list(bench, small.store, command, queries, what))
@@ -179,9 +179,9 @@ def _beside_list(bench: Bench, store: Store, command: str, queries: Sequence[str
     )
 
 
-def _timed(asked: Sequence[Asked]) -> list[str]:
-    """Return the words of some questions, from all sources alike."""
-    return [each.question.ask for each in asked[:: max(1, len(asked) // TIMED)]]
+def _timed(bench: Bench, queries: Sequence[str]) -> Sequence[str]:
+    """Return as many queries as are timed, from everywhere in a list."""
+    return queries[:: max(1, len(queries) // TIMED) * (QUICK_PART if bench.quick else 1)]
 
 
 def _generated_queries() -> list[str]:
