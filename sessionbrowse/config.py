@@ -58,6 +58,17 @@ class CustomCommand(msgspec.Struct, frozen=True, kw_only=True):
     """`terminal` and `pause` run the command in the terminal; `toast` runs it unseen and shows its output."""
 
 
+class NotForAgents(msgspec.Struct, frozen=True, kw_only=True):
+    """The sessions that commands do not show to an agent: a courtesy, because an agent may read any file."""
+
+    directories: tuple[str, ...] = ()
+    """Directories whose sessions are left out, with all below them; `~` is the home directory."""
+    sessions: tuple[str, ...] = ()
+    """Sessions by id or path."""
+    labels: tuple[str, ...] = ()
+    """Sessions with one of these labels, such as `private`."""
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The user's settings; every field is a key of the settings file and has a default."""
 
@@ -89,6 +100,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Program and arguments that start an agent, by agent; the default is its name on the PATH."""
     resume: ResumeSettings = ResumeSettings()
     """The settings for resuming sessions."""
+    not_for_agents: NotForAgents = NotForAgents()
+    """The sessions that commands do not show to an agent."""
     commands: tuple[CustomCommand, ...] = ()
     """Commands that the user defined."""
 
@@ -160,6 +173,8 @@ def _settings_of(kind: type[T], table: Mapping[str, Any], above: str, problems: 
 def _value_of(kind: Any, value: object, name: str, problems: list[str]) -> object:
     if kind is ResumeSettings and isinstance(value, dict):
         return _settings_of(ResumeSettings, value, f"{name}.", problems)
+    if kind is NotForAgents and isinstance(value, dict):
+        return _settings_of(NotForAgents, value, f"{name}.", problems)
     if kind == tuple[CustomCommand, ...] and isinstance(value, list):
         return _commands_of(value, name, problems)
     if get_origin(kind) is dict and isinstance(value, dict):
@@ -214,6 +229,10 @@ _WANTED = {
     "roots": 'a list of texts such as ["~/old/.pi/agent"]',
     "keys": 'a table of texts such as {rename = "f6"}',
     "agents": 'a table of lists such as {pi = ["npx", "pi"]}',
+    "not_for_agents": 'a table such as {labels = ["private"]}',
+    "not_for_agents.directories": 'a list of texts such as ["~/secret"]',
+    "not_for_agents.sessions": "a list of ids and paths",
+    "not_for_agents.labels": 'a list of texts such as ["private"]',
     "resume": 'a table such as {in = "tmux-window"}',
     "resume.command": 'a list of texts such as ["kitty", "{argv}"]',
     "commands": 'a table with at least name and run, such as {name = "Editor", run = ["code", "{cwd}"]}',

@@ -37,7 +37,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "reading, lists, tree, search, changes, resuming, for four agents": 28_800,
     "guarantees about moved files, damaged own files and shortages": 1_800,
     "what requests cost: each counted once, in `stats` and on a screen": 1_500,
-    "choosing a session for another program, inside the agents": 500,
+    "choosing a session for another program, inside the agents": 690,
     "clean copies of sessions: pruned, shrunk, repaired; damage found": 1_650,
     "exports: a page without requests, Markdown, JSONL, JSON": 330,
     "sending the terminal only the cells that changed": 150,

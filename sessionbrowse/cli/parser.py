@@ -16,8 +16,11 @@ from sessionbrowse.version import __version__
 
 if TYPE_CHECKING:
     from sessionbrowse.config import Settings
+    from sessionbrowse.model.listing.excluded import Excluded
     from sessionbrowse.store.find.roots import Scope
 
+AGENT_VARIABLES = ("PI_CODING_AGENT", "OMPCODE", "CLAUDECODE")
+"""Variables that agents set for the programs that they run."""
 AGENT_NAMES = ("pi", "omp", "atomic", "indusagi")
 HOMES = {
     "list": "lists",
@@ -60,7 +63,10 @@ INTERFACES = (None, "demo", "pick")
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the parsed command line; `command` is None if none is given. Like argparse, raise SystemExit on errors."""
     parser = make_parser(argv[0]) if argv else make_parser()
-    return parser.parse_args(argv)
+    arguments = parser.parse_args(argv)
+    if getattr(arguments, "for_agent", False):
+        arguments.json = True
+    return arguments
 
 
 def scope_of(
@@ -69,14 +75,25 @@ def scope_of(
     """Return the directories and agents that the arguments name; `settings` None reads the settings file."""
     from sessionbrowse.store.find.roots import Scope, real_surroundings
 
+    around, settings = real_surroundings(), settings or settings_in_force()
     return Scope(
-        around=real_surroundings(),
+        around=around,
+        excluded=_excluded(arguments, settings, around.home),
         roots=tuple(arguments.roots or ()),
-        extra_roots=(settings or settings_in_force()).roots,
+        extra_roots=settings.roots,
         agents=tuple(arguments.agents or ()),
         hidden=hidden,
         archived=archived,
     )
+
+
+def _excluded(arguments: argparse.Namespace, settings: Settings, home: str) -> Excluded | None:
+    """Return the sessions to leave out, None unless an agent reads the output."""
+    if not (getattr(arguments, "for_agent", False) or any(os.environ.get(name) for name in AGENT_VARIABLES)):
+        return None
+    from sessionbrowse.cli.for_agents import excluded_of
+
+    return excluded_of(settings, home)
 
 
 def settings_in_force() -> Settings:
@@ -197,6 +214,15 @@ def _add_where(parser: argparse.ArgumentParser, default: object = None) -> None:
         default=default,
         help="search here instead of the agents' own places: an agent's directory, a sessions folder or one project's "
         "folder of it (repeatable)",
+    )
+
+
+def add_for_agent(parser: argparse.ArgumentParser) -> None:
+    """Add `--for-agent`."""
+    parser.add_argument(
+        "--for-agent",
+        action="store_true",
+        help="for a language model: JSON of at most 2,000 characters, marked as a quotation, without excluded sessions",
     )
 
 

@@ -142,6 +142,8 @@ async function choose(ctx, options) {
 function run(ctx, words, terminal) {
 	return new Promise((resolve, reject) => {
 		const child = spawn(COMMAND[0], [...COMMAND.slice(1), ...words], {
+			// The user reads this, not the model: nothing is left out.
+			env: { ...process.env, PI_CODING_AGENT: "", OMPCODE: "", CLAUDECODE: "" },
 			cwd: existsSync(ctx.cwd) ? ctx.cwd : undefined,
 			stdio: [terminal, "pipe", terminal],
 		});

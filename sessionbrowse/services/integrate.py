@@ -14,7 +14,7 @@ from msgspec import Struct
 from sessionbrowse.agents import AGENTS, Surroundings
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.store.own.small_file import read_own_file, write_own_file
-from sessionbrowse.text import clean, json_exact
+from sessionbrowse.text import clean, json_exact, shell_quote
 
 SEEN_LOADING = ("pi", "omp")
 """The agents of which the real program was seen loading the extension."""
@@ -23,7 +23,10 @@ _MARK = b"Written by `sessionbrowse integrate`"
 """Every file that is written here contains this; a folder with another file is not ours."""
 
 _SOURCES = Path(__file__).parent.parent / "inside"
-_FILES: Mapping[str, tuple[str, str]] = {"extension.js": ("extensions", "index.js")}
+_FILES: Mapping[str, tuple[str, str]] = {
+    "extension.js": ("extensions", "index.js"),
+    "SKILL.md": ("skills", "SKILL.md"),
+}
 """For each file of ours: the folder of the agent's directory in which our folder lies, and the file's name there."""
 
 
@@ -52,6 +55,7 @@ def own_folders(agent: str, around: Surroundings, command: Sequence[str], packag
     folders = []
     for source, (above, name) in _FILES.items():
         text = (_SOURCES / source).read_text(encoding="utf-8")
+        text = text.replace("@RUN@", " ".join(map(shell_quote, command)))
         for key, value in values.items():
             text = text.replace(f'"@{key}@"', json_exact(value))
         folders.append(OwnFolder(os.path.join(directory, above, "sessionbrowse"), name, text.encode()))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from typing import Any
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.parser import AddCommand, add_ref
+from sessionbrowse.cli.for_agents import print_document
+from sessionbrowse.cli.parser import AddCommand, add_for_agent, add_ref
 from sessionbrowse.cli.references import find
 from sessionbrowse.model.context.left_out import unread_note
 from sessionbrowse.model.session.session import Session
@@ -20,7 +23,7 @@ FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
 def run_show(arguments: argparse.Namespace) -> int:
     """Run `show`: print header, entries, branches, labels and problems of one session file."""
     session = _open(arguments)
-    output.print_either(arguments.json, documents.show_document(session), output.print_show)
+    _print(arguments, documents.show_document(session), output.print_show)
     return _status(session)
 
 
@@ -39,7 +42,7 @@ def run_context(arguments: argparse.Namespace) -> int:
     """Run `context`: print the messages that the model would receive, and the reasons for omitted entries."""
     session = _open(arguments)
     at = find_entry(session, arguments.at) if arguments.at is not None else None
-    output.print_either(arguments.json, documents.context_document(session, at), output.print_context)
+    _print(arguments, documents.context_document(session, at), output.print_context)
     note = unread_note(session)
     if note is not None:
         output.note(note)
@@ -51,7 +54,18 @@ def run_diff(arguments: argparse.Namespace) -> int:
     session = _open(arguments)
     left, right = (find_entry(session, reference) for reference in (arguments.left, arguments.right))
     document = compare.compare_document(session, compare.compare(session, left, right), real_surroundings().home)
-    return output.print_either(arguments.json, document, output.print_comparison)
+    _print(arguments, document, output.print_comparison)
+    return 0
+
+
+def _print(
+    arguments: argparse.Namespace, document: dict[str, Any], print_text: Callable[[dict[str, Any]], None]
+) -> None:
+    """Print a document as JSON or as text."""
+    if arguments.json:
+        print_document(arguments, document)
+    else:
+        print_text(document)
 
 
 def _open(arguments: argparse.Namespace) -> Session:
@@ -74,6 +88,7 @@ def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
     if show := add("show", "Show the contents of a session file."):
         add_ref(show)
+        add_for_agent(show)
 
     if tree := add("tree", "The branch tree of a session, as its agent shows it."):
         add_ref(tree)
@@ -82,8 +97,10 @@ def add_arguments(add: AddCommand) -> None:
     if context := add("context", "Show the context that the model would receive."):
         add_ref(context)
         context.add_argument("--at", metavar="ENTRY", help="from this entry instead of the leaf")
+        add_for_agent(context)
 
     if diff := add("diff", "Compare two branches of a session below their last common entry."):
         add_ref(diff)
         diff.add_argument("left", metavar="ENTRY", help="an entry: id, the beginning of one, or an exact label")
         diff.add_argument("right", metavar="ENTRY", help="the other entry")
+        add_for_agent(diff)

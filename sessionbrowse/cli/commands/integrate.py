@@ -22,7 +22,7 @@ def run_integrate(arguments: argparse.Namespace) -> int:
     agent, around = arguments.agent, real_surroundings()
     folders = own_folders(agent, around, own_command(), os.path.abspath(services.__file__))
     if arguments.print:
-        for folder in folders:
+        for folder in folders if agent in SEEN_LOADING else folders[:1]:
             output.note(f"{folder.file}:")
             sys.stdout.buffer.write(folder.content)
         return 0
@@ -75,7 +75,7 @@ def add_arguments(add: AddCommand) -> None:
     """Add the command, with its arguments."""
     if integrate := add(
         "integrate",
-        "Install /sessions and /recall in an agent: folders in its directory, no setting. Asks first.",
+        "Install /sessions, /recall and a skill in an agent: folders in its directory, no setting. Asks first.",
         json=False,
         reads=False,
     ):

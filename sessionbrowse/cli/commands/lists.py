@@ -11,7 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.parser import AddCommand, count, directory, scope_of
+from sessionbrowse.cli.for_agents import print_document
+from sessionbrowse.cli.parser import AddCommand, add_for_agent, count, directory, scope_of
 from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.errors import NotFound
 from sessionbrowse.services.list.gather import gather_with_texts, newest, open_listing, select, unpack
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from sessionbrowse.store.find.roots import Scope
 
 _NOTING_SECONDS = 0.3
+FOR_AGENT = 20
+"""Rows for an agent."""
 
 SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
 
@@ -33,7 +36,11 @@ def run_list(arguments: argparse.Namespace) -> int:
     scope = scope_of(arguments, hidden=arguments.hidden)
     query = " ".join(arguments.query)
     cwd = os.path.abspath(arguments.cwd) if arguments.cwd is not None else None
-    filters = {"cwd": cwd, "named": arguments.named, "limit": arguments.limit}
+    filters = {
+        "cwd": cwd,
+        "named": arguments.named,
+        "limit": arguments.limit if arguments.limit is not None or not arguments.for_agent else FOR_AGENT,
+    }
     if query.strip():
         summaries = found_by_query(scope, query, arguments.sort or "relevance", filters)
     else:
@@ -49,7 +56,10 @@ def run_list(arguments: argparse.Namespace) -> int:
     if cwd is not None and not summaries and not os.path.isdir(cwd):
         raise NotFound(f"The directory {cwd} does not exist, and no session names it.")
     if arguments.json:
-        output.print_json_list(map(summary_document, summaries))
+        if arguments.for_agent:
+            print_document(arguments, [summary_document(summary) for summary in summaries])
+        else:
+            output.print_json_list(map(summary_document, summaries))
     else:
         output.print_sessions(summaries, home=scope.around.home)
     return 0
@@ -86,6 +96,9 @@ def run_labels(arguments: argparse.Namespace) -> int:
     ]
     documents.sort(key=lambda document: str(document["time"] or ""), reverse=True)
     print_text = partial(output.print_labels, home=scope.around.home)
+    if arguments.for_agent:
+        print_document(arguments, documents)
+        return 0
     return output.print_either(arguments.json, documents, print_text)
 
 
@@ -196,8 +209,10 @@ def add_arguments(add: AddCommand) -> None:
         listing.add_argument("--named", action="store_true", help="only sessions with a name")
         listing.add_argument("--hidden", action="store_true", help="workflow stages and subagents' sessions too")
         listing.add_argument("--sort", choices=SORTS, help="recent; with a QUERY relevance")
+        add_for_agent(listing)
         listing.add_argument("--limit", type=count, metavar="N", help="at most N")
 
     add("projects", "The directories sessions belong to: counts, last activity, whether they still exist.")
 
-    add("labels", "Every checkpoint of every session.")
+    if labels := add("labels", "Every checkpoint of every session."):
+        add_for_agent(labels)

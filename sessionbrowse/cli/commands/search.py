@@ -8,7 +8,8 @@ from itertools import islice
 from msgspec.structs import replace
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.parser import AddCommand, count, scope_of, settings_in_force
+from sessionbrowse.cli.for_agents import print_document
+from sessionbrowse.cli.parser import AddCommand, add_for_agent, count, scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import NotFound
 from sessionbrowse.model.search.patterns import FindFirst, first_spans
@@ -48,7 +49,7 @@ def run_search(arguments: argparse.Namespace) -> int:
     searcher = Searcher(snapshot, index, find_first=find_first)
     hits = list(islice(searcher.find(query, tools=tools), arguments.limit))
     if arguments.json:
-        output.print_json([hit_document(hit) for hit in hits])
+        print_document(arguments, [hit_document(hit) for hit in hits])
     else:
         output.print_hits(hits, home=scope.around.home)
     return 0
@@ -66,6 +67,7 @@ def add_arguments(add: AddCommand) -> None:
     ):
         search.add_argument("query", nargs="+", metavar="QUERY", help="the text to search for")
         search.add_argument("--limit", type=count, default=100, metavar="N", help="at most N hits (default 100)")
+        add_for_agent(search)
         search.add_argument("--tools", action="store_true", help="in tool calls and results too")
         search.add_argument(
             "--branch", choices=("active", "abandoned", "any"), default="any", help="the branches to search"

@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.parser import AddCommand, count, directory, scope_of
+from sessionbrowse.cli.for_agents import print_document
+from sessionbrowse.cli.parser import AddCommand, add_for_agent, count, directory, scope_of
 from sessionbrowse.config import cache_dir
 from sessionbrowse.model.usage.sums import REQUESTS, UNPRICED, UNRECORDED, tokens_of
 from sessionbrowse.model.usage.totals import Span, Totals
@@ -29,6 +30,7 @@ _UNITS = {"d": 1, "w": 7}
 def run_stats(arguments: argparse.Namespace) -> int:
     """Run `stats`: print rows of tokens and cost, and their total."""
     scope = scope_of(arguments, hidden=True, archived=True)
+    excluded = scope.excluded
     span = span_of(arguments.since, arguments.until, datetime.now())
     query = " ".join(arguments.query)
     cwd = os.path.abspath(arguments.cwd) if arguments.cwd is not None else None
@@ -39,14 +41,15 @@ def run_stats(arguments: argparse.Namespace) -> int:
         paths = {summary.path for summary in found_by_query(scope, query, "recent", {})}
 
     def chosen(session: Any) -> bool:
-        return (paths is None or session.path in paths) and (cwd is None or session.cwd == cwd)
+        is_shown = excluded is None or not excluded.hides(session)
+        return is_shown and (paths is None or session.path in paths) and (cwd is None or session.cwd == cwd)
 
-    asked: Callable[[Any], bool] | None = None if paths is None and cwd is None else chosen
+    asked: Callable[[Any], bool] | None = None if paths is None and cwd is None and excluded is None else chosen
     with open_usage(scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True) as found:
         answer = stats(found, arguments.by, span=span, chosen=asked, sort=arguments.sort, limit=arguments.limit)
     document = stats_document(answer, span)
     if arguments.json:
-        output.print_json(document)
+        print_document(arguments, document)
     elif arguments.csv:
         sys.stdout.buffer.write(csv_text(document["rows"]).encode("utf-8", "backslashreplace"))
     else:
@@ -173,6 +176,7 @@ COMMANDS = {"stats": run_stats}
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
     if asked := add("stats", "Tokens and cost of all sessions; each request counts once, wherever it was copied."):
+        add_for_agent(asked)
         asked.add_argument("query", nargs="*", metavar="QUERY", help="only sessions that `list QUERY` would list")
         asked.add_argument("--by", choices=BY, default="project", help="a row for each of these (default: project)")
         asked.add_argument("--since", type=when, metavar="WHEN", help="2026-11-01, 2026-11-01T10:00, 7d, 3w, today")

@@ -54,9 +54,12 @@ class Listing(Struct, frozen=True):
 
     @property
     def sessions(self) -> list[Listed]:
-        """The sessions of the agents in the scope."""
-        agents = self.scope.agents
-        return [session for session in self.everyone if session.agent in agents] if agents else self.everyone
+        """The sessions of the agents in the scope, without excluded ones."""
+        agents, excluded = self.scope.agents, self.scope.excluded
+        if excluded is None:
+            return [session for session in self.everyone if session.agent in agents] if agents else self.everyone
+        shown = [session for session in self.everyone if not excluded.hides(session)]
+        return [session for session in shown if session.agent in agents] if agents else shown
 
 
 @contextmanager

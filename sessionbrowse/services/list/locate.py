@@ -13,12 +13,13 @@ from sessionbrowse.agents import Place
 from sessionbrowse.errors import AmbiguousReference, NoSuchEntry, NoSuchSession, SessionBrowseError
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import Header
+from sessionbrowse.model.listing.excluded import Excluded
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.find.discover import FoundFile, Skipped, discover
 from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_regular
-from sessionbrowse.store.read.summarise import agent_of_file
+from sessionbrowse.store.read.summarise import agent_of_file, summarise_path
 from sessionbrowse.text import clean
 
 _MOST_CANDIDATES = 10
@@ -45,6 +46,29 @@ def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = la
         AmbiguousReference: several sessions match.
         NotASession: the file cannot be read.
     """
+    excluded = scope.excluded
+    if excluded is None:
+        return _locate_any(reference, scope, skipped)
+    try:
+        found = _locate_any(reference, scope, skipped)
+        left = [found.path]
+    except AmbiguousReference as error:
+        left = list(error.candidates)
+    left = [path for path in left if not _is_excluded(path, excluded)]
+    if not left:
+        raise NoSuchSession(f"No session matches {reference!r}")
+    if len(left) > 1:
+        raise AmbiguousReference("\n  ".join([f"{len(left)} sessions fit {reference!r}:", *map(clean, left)]), left)
+    return _located(left[0], {}, scope)
+
+
+def _is_excluded(path: str, excluded: Excluded) -> bool:
+    summary = summarise_path(path, lambda marks: agent_of_path(path, marks))
+    return summary is None or excluded.hides(summary)
+
+
+def _locate_any(reference: str, scope: Scope, skipped: Callable[[Skipped], None]) -> Located:
+    """Find a session as `locate` does, excluded ones too."""
     try:
         found = _locate(reference, scope, skipped)
     except NoSuchSession:

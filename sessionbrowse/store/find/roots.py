@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +17,9 @@ from sessionbrowse.errors import NotFound
 from sessionbrowse.store.find.discover import FoundFile, Skipped, discover, owner_by_name
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many, patient_disk, read_many
 
+if TYPE_CHECKING:
+    from sessionbrowse.model.listing.excluded import Excluded
+
 ROOT_SOURCE = "--root"
 """The `source` of each `Place` found in a directory that the user gave as a root."""
 _SAMPLED_FILES = 16
@@ -26,6 +29,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     """The sessions that a command covers: `roots` instead of the agents' own places, some `agents`, hidden sessions.
 
     `extra_roots` (from the settings) are scanned in addition to the agents' own places; a missing one is skipped.
+    Sessions that are `excluded` are left out of every list, and found by no reference.
     """
 
     around: Surroundings
@@ -34,6 +38,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     agents: tuple[str, ...] = ()
     hidden: bool = False
     archived: bool = False
+    excluded: Excluded | None = None
 
 
 class MissingRoot(NotFound):

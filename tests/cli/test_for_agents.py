@@ -1,0 +1,129 @@
+"""Output for a language model: small, marked as a quotation, without the sessions that the user excludes."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.cli import main
+from sessionbrowse.cli.for_agents import MOST_CHARACTERS, QUOTED, short_document
+from sessionbrowse.cli.parser import parse
+from sessionbrowse.services import integrate
+from tests.support.story_support import StoryHome
+
+LABEL = {"type": "label", "id": "lab1", "parentId": "e02", "timestamp": "2026-08-01T00:00:00.000Z", "targetId": "e02"}
+
+
+@pytest.fixture
+def story(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> StoryHome:
+    for name in ("PI_CODING_AGENT", "OMPCODE", "CLAUDECODE"):
+        monkeypatch.delenv(name, raising=False)
+    return StoryHome(own_home)
+
+
+def settings(story: StoryHome, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = story.home / "config.toml"
+    file.write_text(text)
+    monkeypatch.setenv("SESSIONBROWSE_CONFIG", str(file))
+
+
+def commands(path: Path, session_id: str) -> list[list[str]]:
+    """Return every command that the skill names, for a session."""
+    return [
+        ["list"],
+        ["list", "topic"],
+        ["search", "topic"],
+        ["labels"],
+        ["stats", "--by", "session"],
+        ["stats", "topic", "--by", "project"],
+        ["show", str(path)],
+        ["show", session_id],
+        ["context", str(path), "--at", "e02"],
+        ["diff", str(path), "e01", "e02"],
+    ]
+
+
+def test_excluded_sessions_never_appear(
+    story: StoryHome, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    chooser = random.Random(7)
+    made: list[tuple[Path, str, str]] = []
+    for number in range(9):
+        project = story.project(chooser.choice(["shop", "taxes", "taxes/2026"]))
+        label = chooser.choice(["", "Private", "kept"])
+        more = [LABEL | {"label": label}] if label else []
+        path = story.session(project, [f"topic secret{number}x", "Yes."], more=more)
+        made.append((path, str(project), label))
+    for excluded in range(6):
+        by_directory, by_label = excluded % 2 == 0, excluded % 3 != 0
+        by_session = {path for path, _, _ in chooser.sample(made, excluded % 3)}
+        lines = ["[not_for_agents]"]
+        lines += ['directories = ["~/dev/taxes"]'] if by_directory else []
+        lines += ['labels = ["private"]'] if by_label else []
+        lines.append(f"sessions = {json.dumps([path.name.split('_')[1][:-6] for path in by_session])}")
+        settings(story, "\n".join(lines), monkeypatch)
+        hidden = {
+            number
+            for number, (path, project, label) in enumerate(made)
+            if path in by_session or (by_label and label == "Private") or (by_directory and "taxes" in project)
+        }
+        for in_environment in (False, True):
+            for path, _, _ in chooser.sample(made, 2):
+                for command in commands(path, path.name.split("_")[1][:-6]):
+                    if in_environment:
+                        monkeypatch.setenv("PI_CODING_AGENT", "true")
+                        main([*command, "--json"])
+                    else:
+                        monkeypatch.delenv("PI_CODING_AGENT", raising=False)
+                        main([*command, "--for-agent"])
+                    printed = b"".join(capfdbinary.readouterr()).decode()
+                    asked = " ".join(command)
+                    for number in hidden:
+                        assert f"secret{number}x" not in printed, command
+                        name = made[number][0].name
+                        assert name not in printed or name in asked, command
+
+
+def test_without_exclusions_all_is_shown_and_marked_as_a_quotation(
+    story: StoryHome, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    path = story.session(story.project("shop"), ["topic " + "long " * 2000, "Yes."])
+    for command in commands(path, path.name.split("_")[1][:-6]):
+        assert main([*command, "--for-agent"]) == 0
+        printed = capfdbinary.readouterr().out
+        assert len(printed.decode()) <= MOST_CHARACTERS + 1
+        document = json.loads(printed)
+        assert document["note"] == QUOTED
+        assert document["result"] is not None, command
+    main(["context", str(path), "--json"])
+    assert len(capfdbinary.readouterr().out) > 10_000, "plain JSON stays as it is"
+
+
+def test_the_end_of_a_context_counts_more_than_its_beginning() -> None:
+    document = {"messages": [{"text": f"message {number}"} for number in range(400)]}
+    answer = short_document(document)
+    assert answer["result"]["messages"][-1] == {"text": "message 399"}
+    assert answer["shortened"]
+
+
+@pytest.mark.parametrize("size", [10, 100, 1000, 20_000])
+def test_any_document_becomes_short_enough(size: int) -> None:
+    chooser = random.Random(size)
+    document = [
+        {f"key{number % 7}": "ab\u2028" * chooser.randrange(size), "more": list(range(chooser.randrange(50)))}
+        for number in range(chooser.randrange(200))
+    ]
+    assert len(json.dumps(short_document(document), ensure_ascii=True)) <= MOST_CHARACTERS * 2
+
+
+def test_the_skill_names_only_commands_and_options_that_exist() -> None:
+    text = (Path(integrate.__file__).parent.parent / "inside/SKILL.md").read_text()
+    assert text.startswith("---\nname: sessionbrowse\ndescription: ")
+    named = [shlex.split(line)[1:] for line in re.findall(r"`(@RUN@ [^`]+)`", text)]
+    assert {words[0] for words in named} == {"list", "labels", "search", "context", "show", "diff", "stats"}
+    assert all(parse(words).for_agent for words in named)
