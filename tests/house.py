@@ -41,6 +41,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "clean copies of sessions: pruned, shrunk, repaired; damage found": 1_650,
     "exports: a page without requests, Markdown, JSONL, JSON": 330,
     "sending the terminal only the cells that changed": 150,
+    "sessions by name and `latest` on the command line": 60,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""
 

@@ -155,8 +155,8 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
     parser = Parser(
         prog="sessionbrowse",
         description="Browse the sessions of pi, omp, atomic and indusagi. Without a command: the terminal interface.",
-        epilog="REF is a session file's path, a session id, or the unique beginning of one. ENTRY is an entry's id, "
-        "the unique beginning of one, or an exact label.",
+        epilog="REF is a session file's path, an id, latest, an exact name, or a unique prefix of an id. "
+        "ENTRY is an entry's id, a unique prefix of one, or an exact label.",
         allow_abbrev=False,
         formatter_class=Help,
     )
@@ -239,14 +239,19 @@ class _Append(argparse.Action):
         setattr(namespace, self.dest, [*(getattr(namespace, self.dest, None) or []), values])
 
 
+_REF = "path, id, latest, exact name, or a unique prefix of an id"
+
+
 def add_ref(parser: argparse.ArgumentParser) -> None:
     """Add REF, which names one session."""
-    parser.add_argument("ref", metavar="REF", help="a session: path, id, or the beginning of one")
+    parser.add_argument("ref", metavar="REF", help=_REF)
 
 
 def add_refs(parser: argparse.ArgumentParser) -> None:
     """Add one or more REF."""
-    parser.add_argument("refs", nargs="+", metavar="REF", help="sessions: path, id, or the beginning of one")
+    parser.add_argument(
+        "refs", nargs="+", metavar="REF", help="sessions: path, id, latest, name, or a unique prefix of an id"
+    )
 
 
 def add_entry(parser: argparse.ArgumentParser) -> None:

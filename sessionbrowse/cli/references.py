@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import time
+from collections.abc import Callable
+from functools import partial
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.parser import scope_of
-from sessionbrowse.services.list.locate import Located, locate
+from sessionbrowse.errors import AmbiguousReference, RefusedWrite
+from sessionbrowse.services.list.locate import LATEST, Located, locate
 from sessionbrowse.services.transaction.change import target_of
+from sessionbrowse.store.find.discover import Skipped
+from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.write.admission import Target
+from sessionbrowse.text import age, clean, truncate
+
+_MOST_CANDIDATES = 10
+_TITLE_CELLS = 40
 
 
 def find(arguments: argparse.Namespace) -> Located:
     """Return the session that the argument REF names: its file, its agent, and the place that contains it."""
-    return locate(arguments.ref, scope_of(arguments), output.warning_once())
+    return _find(arguments, arguments.ref, scope_of(arguments), output.warning_once())
 
 
 def find_target(arguments: argparse.Namespace) -> Target:
@@ -24,5 +34,32 @@ def find_target(arguments: argparse.Namespace) -> Target:
 def find_targets(arguments: argparse.Namespace) -> list[Target]:
     """Return the targets of all REFs, each once; an unknown REF fails the command before anything is changed."""
     scope, warn = scope_of(arguments), output.warning_once()
-    targets = [target_of(locate(reference, scope, warn), reference) for reference in arguments.refs]
+    targets = [target_of(_find(arguments, reference, scope, warn), reference) for reference in arguments.refs]
     return list({target.path: target for target in targets}.values())
+
+
+def _find(arguments: argparse.Namespace, reference: str, scope: Scope, skipped: Callable[[Skipped], None]) -> Located:
+    removes = arguments.command == "delete" or getattr(arguments, "in_place", False)
+    if reference == LATEST and removes and not getattr(arguments, "yes", False):
+        raise RefusedWrite("The latest session may be another one by now: name it, or add --yes.")
+    try:
+        return locate(reference, scope, skipped)
+    except AmbiguousReference as error:
+        raise AmbiguousReference(_choices(error), error.candidates) from error
+
+
+def _choices(error: AmbiguousReference) -> str:
+    """Return the error's sentence with a row for each session that matches: id, age, title, path."""
+    from sessionbrowse.store.find.agent_of_path import agent_of_path
+    from sessionbrowse.store.read.summarise import summarise_path
+
+    shown = error.candidates[:_MOST_CANDIDATES]
+    rows = []
+    for path in shown:
+        summary = summarise_path(path, partial(agent_of_path, path))
+        if summary is not None:
+            old = age(summary.modified, time.time() * 1000) if summary.modified is not None else ""
+            title = truncate(clean(summary.title), _TITLE_CELLS) or "(no messages)"
+            rows.append(f"  {summary.id or '(no id)'}  {old:>4}  {title}  {path}")
+    more = [f"  and {len(error.candidates) - len(shown)} more"] if len(error.candidates) > len(shown) else []
+    return "\n".join([f"{error.sentence}; give more of the id:", *rows, *more])

@@ -385,7 +385,7 @@ def test_without_a_terminal_the_interface_says_so(store):
             "sessionbrowse: Standard output is closed, so nothing can be printed",
         ),
         ("--root '{store}' <&-", 1, "sessionbrowse: the terminal interface needs a terminal"),
-        ("resume x --root '{store}' <&-", 1, "sessionbrowse: No session has the id 'x'"),
+        ("resume x --root '{store}' <&-", 1, "sessionbrowse: No session has the name 'x'"),
         ("list --root '{store}' 2>&-", 0, ""),
         pytest.param(
             "list --root '{store}' >/dev/full",

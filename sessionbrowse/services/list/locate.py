@@ -1,4 +1,4 @@
-"""Find a session by path, id or the beginning of an id; find an entry by id, beginning of an id, or label."""
+"""Find a session by path, id, name or the beginning of an id; find an entry by id, beginning of an id, or label."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.agents import Place
+from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import AmbiguousReference, NoSuchEntry, NoSuchSession, SessionBrowseError
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import Header
@@ -22,7 +23,9 @@ from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_regular
 from sessionbrowse.store.read.summarise import agent_of_file, summarise_path
 from sessionbrowse.text import clean
 
-_MOST_CANDIDATES = 10
+LATEST = "latest"
+"""Names the newest session that is listed."""
+
 # pi reads the same number of bytes to find a header (0.87). Headers of version 1 may contain a system prompt.
 _LARGEST_HEAD_BYTES = 1024 * 1024
 
@@ -36,10 +39,11 @@ class Located(Struct, frozen=True):
 
 
 def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None) -> Located:
-    """Find the session that a path, an id or the beginning of an id names.
+    """Find the session that a path, an id, `latest`, an exact name or the beginning of an id names.
 
-    A path may be outside the places of the scope; if it is inside one, the session is resumed with the settings of that
-    place. Directories that cannot be searched go to `skipped`.
+    The first of these kinds that matches anything decides. `latest` is the newest session that is listed. A path may
+    be outside the places of the scope; if it is inside one, the session is resumed with the settings of that place.
+    Directories that cannot be searched go to `skipped`.
 
     Raises:
         NoSuchSession: no session matches, or only sessions of agents that the scope leaves out.
@@ -95,7 +99,20 @@ def _locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None]) ->
             by_path[file.path] = file
             yield file
 
-    return _located(find_path(reference, remembered()), by_path, scope)
+    return _located(find_path(reference, remembered(), lambda: _named(reference, scope)), by_path, scope)
+
+
+def _named(reference: str, scope: Scope) -> list[str]:
+    """Return the path of the newest listed session if it is asked for, else the paths of sessions with this name."""
+    # Ids are in the files' heads; only names need a list of all sessions.
+    from sessionbrowse.services.list.gather import newest, open_listing
+
+    is_latest = reference == LATEST
+    where = scope if is_latest else replace(scope, hidden=True, archived=True)
+    with open_listing(where, cache_dir(), skipped=lambda _: None, note=lambda _: None) as listing:
+        if is_latest:
+            return [session.path for session in newest(listing.sessions, limit=1)]
+        return [session.path for session in listing.sessions if session.name == reference]
 
 
 def _located(path: str, by_path: dict[str, FoundFile], scope: Scope) -> Located:
@@ -143,8 +160,10 @@ def all_files(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None)
         yield from files
 
 
-def find_path(reference: str, files: Iterable[FoundFile]) -> str:
+def find_path(reference: str, files: Iterable[FoundFile], named: Callable[[], list[str]]) -> str:
     """Return the path of the session that `reference` names among the files; a reference that is a path is returned.
+
+    `named` returns the paths of sessions with this name, and is called if no id equals the reference.
 
     Raises:
         NoSuchSession: no file matches.
@@ -157,7 +176,7 @@ def find_path(reference: str, files: Iterable[FoundFile]) -> str:
         return path
     wanted = reference.casefold()
     if not wanted:
-        raise NoSuchSession("Name a session: a path, an id, or the beginning of an id")
+        raise NoSuchSession("Name a session: a path, an id, a name, or the beginning of an id")
     exact: list[str] = []
     beginning: list[str] = []
     for file in files:
@@ -169,13 +188,11 @@ def find_path(reference: str, files: Iterable[FoundFile]) -> str:
             exact.append(file.path)
         elif folded.startswith(wanted):
             beginning.append(file.path)
-    found = exact or beginning
+    found = exact or named() or beginning
     if not found:
-        raise NoSuchSession(f"No session has the id {reference!r} or one that begins so")
+        raise NoSuchSession(f"No session has the name {reference!r}, or an id that is or begins so")
     if len(found) > 1:
-        shown = "\n  ".join(found[:_MOST_CANDIDATES])
-        more = f"\n  and {len(found) - _MOST_CANDIDATES} more" if len(found) > _MOST_CANDIDATES else ""
-        raise AmbiguousReference(f"{len(found)} sessions fit {reference!r}:\n  {shown}{more}", found)
+        raise AmbiguousReference(f"{len(found)} sessions match {reference!r}", found)
     return found[0]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from sessionbrowse.agents import Surroundings
+from sessionbrowse.cli import main
 from sessionbrowse.errors import AmbiguousReference, NoSuchSession
 from sessionbrowse.services.list.locate import header_id, header_of, locate, looks_like_path
 from sessionbrowse.store.find.roots import Scope
@@ -61,17 +63,60 @@ def test_an_exact_id_goes_before_longer_ones_that_begin_so(store: Path, scope: S
     assert Path(locate("abc", scope).path).name == "short.jsonl"
 
 
-def test_what_fits_several_lists_them_and_not_more_than_can_be_read(store: Path, scope: Scope):
-    with pytest.raises(AmbiguousReference, match="2 sessions fit 'abc-'") as raised:
+def test_a_reference_that_matches_several_sessions_names_them(store: Path, scope: Scope):
+    with pytest.raises(AmbiguousReference, match="2 sessions match 'abc-'") as raised:
         locate("abc-", scope)
     assert {Path(path).name for path in raised.value.candidates} == {"2026_abc-1.jsonl", "2026_abc-2.jsonl"}
+
+
+def named(store: Path, name: str, session_id: str, message: str = "2026-11-20T08:00:00.000Z") -> Path:
+    lines = header(id=session_id), line(QUESTION | {"timestamp": message}), line(INFO | {"name": name})
+    return written(store / "--home-dev--", *lines, name=f"{session_id}.jsonl")
+
+
+QUESTION = {"type": "message", "id": "a", "parentId": None, "message": {"role": "user", "content": "hello"}}
+INFO = {"type": "session_info", "id": "b", "parentId": "a", "timestamp": "2026-11-20T08:00:00.000Z"}
+
+
+def test_an_exact_name_names_a_session_after_a_whole_id_and_before_the_beginning_of_one(store: Path, scope: Scope):
+    path = named(store, "port to uv", "n-1")
+    assert locate("port to uv", scope).path == str(path)
+    with pytest.raises(NoSuchSession):
+        locate("port to", scope)
+    beginning = named(store, "abc", "n-2")
+    assert locate("abc", scope).path == str(beginning)
+    whole = named(store, "n-2", "n-3")
+    assert locate("n-2", scope).path == str(beginning) != str(whole)
+
+
+def test_several_sessions_of_one_name_are_named(store: Path, scope: Scope):
+    both = {str(named(store, "same", "n-1")), str(named(store, "same", "n-2"))}
+    with pytest.raises(AmbiguousReference) as raised:
+        locate("same", scope)
+    assert set(raised.value.candidates) == both
+
+
+def test_latest_is_the_first_session_of_the_list(store: Path, scope: Scope, capsys: pytest.CaptureFixture[str]):
+    named(store, "newest", "n-1", "2099-01-01T00:00:00.000Z")
+    assert main(["list", "--json", "--limit", "1", "--root", str(store)]) == 0
+    assert locate("latest", scope).path == json.loads(capsys.readouterr().out)[0]["path"]
+
+
+def test_the_command_line_lists_what_matches_with_id_age_and_title(store: Path, capsys: pytest.CaptureFixture[str]):
+    named(store, "one of many", "many-x")
     for number in range(30):
         written(store / "--home-dev--", header(id=f"many-{number}"), name=f"many{number}.jsonl")
-    with pytest.raises(AmbiguousReference) as raised:
-        locate("many", scope)
-    assert len(raised.value.candidates) == 30
-    assert len(str(raised.value).splitlines()) == 12
-    assert str(raised.value).endswith("and 20 more")
+    assert main(["show", "many", "--root", str(store)]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "sessionbrowse: 31 sessions match 'many'; give more of the id:"
+    assert len(said) == 12
+    assert said[-1] == "  and 21 more"
+    assert main(["show", "many-x", "--root", str(store)]) == 0
+
+
+def test_the_latest_session_is_not_deleted_without_a_yes(store: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["delete", "latest", "--root", str(store)]) == 1
+    assert "name it, or add --yes" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("reference", ["nothing", "", "abc-12", "é"])
