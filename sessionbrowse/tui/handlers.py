@@ -19,9 +19,10 @@ from sessionbrowse.tui.resume.custom_commands import run_custom_command
 from sessionbrowse.tui.search import open_search
 from sessionbrowse.tui.session import compare, entry_view, tree_filters, tree_find, tree_folding, tree_moving
 from sessionbrowse.tui.shell import common_commands
+from sessionbrowse.tui.stats import open_stats
 
 EVERY_SCREEN = (common_commands, help, palette)
-LISTS = (archive, delete, relocate, restore, families, filter, panes, pin, scope, selection, sort)
+LISTS = (archive, delete, relocate, restore, families, filter, open_stats, panes, pin, scope, selection, sort)
 SESSION = (label, checkout, compare, entry_view, tree_filters, tree_find, tree_folding, tree_moving)
 BOTH = (rename, fork, undo, copying, resume, open_search)
 

@@ -87,6 +87,25 @@ LISTS = (
 )
 """The lists and the windows over them."""
 
+STATISTICS = (
+    Walk(
+        "stats",
+        f"{SECOND_SESSION} dollar_sign",
+        (
+            Scene("stats"),
+            Scene("stats-sessions", "tab"),
+            Scene("stats-models-by-week", "tab v"),
+            Scene("stats-of-a-model", "enter"),
+        ),
+    ),
+    Walk(
+        "stats",
+        f"{SECOND_SESSION} slash text:zzz enter dollar_sign",
+        (Scene("stats-nothing"),),
+    ),
+)
+"""What the sessions cost."""
+
 SEARCHES = (
     Walk(
         "search",
@@ -261,11 +280,11 @@ OTHERS = (
 )
 """Questions that are asked while other programs use the sessions, or when the trash is full."""
 
-GROUPS = {"lists": LISTS, "searches": SEARCHES, "changes": CHANGES, "trees": TREES}
+GROUPS = {"lists": LISTS, "statistics": STATISTICS, "searches": SEARCHES, "changes": CHANGES, "trees": TREES}
 
 SCREENS = {walk.screen for walks in GROUPS.values() for walk in walks}
 
-_SHORT = ("browse", "help", "palette", "selected", "rename", "delete-many", "delete-for-good", "session")
+_SHORT = ("browse", "help", "palette", "selected", "rename", "delete-many", "delete-for-good", "session", "stats")
 _SHORT_SEARCHES = ("search-empty", "search", "search-results", "search-preview")
 
 

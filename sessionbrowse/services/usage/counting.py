@@ -23,6 +23,8 @@ from sessionbrowse.store.index.settled import write_settled
 
 _NAME_CHARACTERS = 200
 _DECISIONS = "decisions"
+_OTHERS = "\0"
+"""The key of requests that are not asked for; no file can hold a provider or a path with this character."""
 _encode = msgspec.msgpack.Encoder().encode
 _decode_decided = msgspec.msgpack.Decoder(dict[str, list[Decision]]).decode
 
@@ -41,8 +43,17 @@ class Counting:
         # The time zone may be another one now.
         _period.cache_clear()
 
-    def rows(self, by: str, span: Span = ALL_TIME, paths: Collection[str] | None = None) -> list[UsageRow]:
-        """Return the rows of one kind, in no order; `paths` limits them to the requests that these files own."""
+    def rows(
+        self,
+        by: str,
+        span: Span = ALL_TIME,
+        paths: Collection[str] | None = None,
+        only: tuple[str, GroupKey] | None = None,
+    ) -> list[UsageRow]:
+        """Return the rows of one kind, in no order.
+
+        `paths` limits them to the requests that these files own, `only` to those of one provider or model.
+        """
         rows: dict[GroupKey, UsageRow] = {}
         family_of = self._families() if by == "family" else {}
         for file in self.files:
@@ -51,12 +62,16 @@ class Counting:
             summary = self._by_path[file.path]
             decided, key_of = self.decided.get(file.path), _KEYS.get(by)
             usage = file.load() if by == "branch" else None
+            if only is not None:
+                key_of = _limited(key_of, _fixed_key(by, summary, family_of), *only)
             if key_of is not None:
                 found = totals_by(file, decided, span, key_of, usage=usage)
             else:
                 alone = totals_of(file, decided, span)
                 found = {} if alone is None else {_fixed_key(by, summary, family_of): alone}
             for key, totals in found.items():
+                if key == _OTHERS:
+                    continue
                 if usage is not None and isinstance(key, int):
                     leaf = usage.leaves[key]
                     row = UsageRow(f"{file.path}:{leaf or ''}", totals, path=file.path, leaf_id=leaf)
@@ -114,6 +129,20 @@ def _fixed_key(by: str, summary: Summary, family_of: Mapping[str, str]) -> Group
     if by == "agent":
         return summary.agent
     return family_of.get(summary.path, summary.path)
+
+
+def _limited(
+    key_of: Callable[[Place], GroupKey] | None, fixed: GroupKey, kind: str, wanted: GroupKey
+) -> Callable[[Place], GroupKey]:
+    """Return a function that gives requests of other providers or models the key `_OTHERS`."""
+    source_of = _KEYS[kind]
+
+    def key(place: Place) -> GroupKey:
+        if source_of(place) != wanted:
+            return _OTHERS
+        return fixed if key_of is None else key_of(place)
+
+    return key
 
 
 def _model_of(place: Place) -> str | None:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from sessionbrowse.model.usage.sums import cost_of, tokens_of
 from sessionbrowse.model.usage.totals import ALL_TIME, Span, Totals
-from sessionbrowse.services.usage.usage_listing import UsageListing, UsageRow, stored_answer
+from sessionbrowse.services.usage.usage_listing import GroupKey, UsageListing, UsageRow, stored_answer
 
 BY = ("session", "family", "project", "agent", "provider", "model", "branch", "day", "week", "month")
 """The kinds of rows."""
@@ -39,26 +39,28 @@ def stats(
     *,
     span: Span = ALL_TIME,
     chosen: Callable[[Any], bool] | None = None,
+    only: tuple[str, GroupKey] | None = None,
     sort: str | None = None,
     limit: int | None = None,
 ) -> Stats:
     """Return the rows of one kind; `chosen` tells of a listed session whether its own requests are asked for.
 
-    Days, weeks and months are those of this machine's time zone.
+    `only` limits the rows to one "provider" or "model". Days, weeks and months are those of this machine's time zone.
 
     Raises:
         sqlite3.DatabaseError: the index is damaged.
     """
     rows = None
+    is_all = span.is_all and chosen is None and only is None
     stored_as = f"{by} {_time_zone()}" if by in TIMES else by
-    if span.is_all and chosen is None and found.versions is not None:
+    if is_all and found.versions is not None:
         rows = _stored(found, stored_as)
     if rows is None:
         from sessionbrowse.services.usage.counting import Counting
 
         counting = Counting(found)
-        rows = counting.rows(by, span, _paths(found, chosen))
-        if span.is_all and chosen is None:
+        rows = counting.rows(by, span, _paths(found, chosen), only)
+        if is_all:
             counting.store(stored_as, rows)
     total = Totals()
     for row in rows:

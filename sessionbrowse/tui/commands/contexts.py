@@ -19,6 +19,7 @@ RESULTS = "results"
 RESULTS_VIEW = "results view"
 FOUND = "found"  # search and checkpoints, in any pane
 CHECKPOINTS = "checkpoints"
+STATS = "stats"  # the statistics
 DIALOG = "dialog"  # a dialog that asks a question
 PROMPT = "prompt"  # the line of a dialog is focused
 WORKING = "working"  # the progress window of running changes
@@ -40,6 +41,7 @@ CONTEXT_NAMES = {
     RESULTS_VIEW: "preview of a result",
     FOUND: "search, checkpoints",
     CHECKPOINTS: "checkpoints",
+    STATS: "statistics",
     DIALOG: "dialogs",
     PROMPT: "dialogs with a text line",
     WORKING: "work under way",
@@ -59,6 +61,7 @@ CONTEXT_STACKS = (
     (RESULTS, FOUND, EVERYWHERE),
     (RESULTS_VIEW, FOUND, EVERYWHERE),
     (CHECKPOINTS, FOUND, EVERYWHERE),
+    (STATS, EVERYWHERE),
     (DIALOG, EVERYWHERE),
     (PROMPT,),
     (WORKING, EVERYWHERE),

@@ -36,6 +36,7 @@ from sessionbrowse.tui.commands.contexts import (
     SEARCHING,
     SESSION,
     SESSIONS,
+    STATS,
     TREE,
     TYPING,
     VIEW,
@@ -135,6 +136,8 @@ _ROWS: tuple[Command, ...] = (
             (SEARCHING, RESULTS, CHECKPOINTS),
             needs_rows,
         ),
+        row("stats_open", "enter", "Open", "Open the row's sessions, session or branch", (STATS,), needs_rows),
+        row("stats_back", "escape", "Back", "Go back to the table before, or leave", (STATS,)),
         row("leave_found", "escape", "Back", "Go back; the search is kept", (SEARCHING, FOUND)),
         row(
             "resume_there", "r", "Resume there", "Check the entry out and run the agent", (CHECKPOINTS,), needs_entry_id
@@ -160,6 +163,11 @@ _ROWS: tuple[Command, ...] = (
         row("search_all", "ctrl+f F", "Search all", "Search all sessions and branches while typing", (LIST,)),
         row("search_beyond", "F", "Search all", "Search all sessions, not only this one", (SESSION,)),
         row("checkpoints", "apostrophe", "Checkpoints", "List the labels of all sessions", (LIST, SESSION)),
+        row("stats", "dollar_sign", "Statistics", "Show what the sessions cost", (LIST,)),
+        row("stats_table", "tab", "Next table", "Show the table by session, model and so on", (STATS,)),
+        row("stats_period", "v", "Period", "Show bars by day, week or month", (STATS,)),
+        row("stats_sort", "ctrl+s", "Sort", "Change the order: cost, tokens, time, name", (STATS,)),
+        row("stats_again", "f5", "Count again", "Count what the sessions cost again", (STATS,)),
         row("found_rows", "tab", "To results", "Focus the results", (SEARCHING, RESULTS_VIEW)),
         row("found_view", "tab right l", "To preview", "Focus the preview", (RESULTS, CHECKPOINTS)),
         row("found_line", "slash i", "Type", "Focus the search line", (FOUND,)),
@@ -332,7 +340,8 @@ COMMANDS = tuple(
 """Every command, by group, in the order of the help screen."""
 
 _FOOTER_IDS = """
-    open accept_filter open_marked open_found close demo resume clear_filter resume_there filter found_rows
+    open stats_open stats_table stats_period stats_sort
+    stats_back accept_filter open_marked open_found close demo resume clear_filter resume_there filter found_rows
     found_line next_view found_view rename label scope next_filter search_tools checkout delete toggle_fold
     search_all select sort found_preview stop_search undo back leave_found relocate fork archive preview compare
     named palette quit help

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sessionbrowse.services.background.search_messages import SearchAnswer
     from sessionbrowse.services.list.scan import Batch
     from sessionbrowse.services.resume.plan import ResumeCommand
+    from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
     from sessionbrowse.store.find.discover import Skipped
 
 Cancelled = Callable[[], bool]
@@ -48,6 +49,8 @@ class Source(Struct, frozen=True, kw_only=True):
     """The directories that are scanned for sessions, each with its agent."""
     skipped: Callable[[], Sequence[Skipped]] = tuple
     """Returns the paths that the last scan could not read, with the reasons."""
+    count_usage: Callable[[UsageQuestion], UsageAnswer] | None = None
+    """Counts what sessions cost; None if that is not possible."""
     open_search: Callable[[], Channel[SearchAnswer] | None] | None = None
     """Starts the search program; None if that is not possible."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,6 +24,9 @@ from sessionbrowse.store.own.pins import read_pins, set_pin
 from sessionbrowse.tui.data.jobs import Job, Lane
 from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.data.source import Cancelled, Exists, Source, place_of
+
+if TYPE_CHECKING:
+    from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
 
 
 def source_of(options: BrowseOptions) -> Source:
@@ -69,12 +73,18 @@ def source_of(options: BrowseOptions) -> Source:
         )
         return start_job("search", request, SearchAnswer)
 
+    def count_usage(question: UsageQuestion) -> UsageAnswer:
+        from sessionbrowse.services.usage.question import UsageScope, ask
+
+        return ask(UsageScope(str(cache), around.home, dict(around.environ), roots, extra_roots, agents), question)
+
     def set_pin_of(summary: Summary, pinned: bool) -> None:
         if summary.id is not None:
             set_pin(state, summary.agent, summary.id, pinned)
 
     return Source(
         open_search=open_search,
+        count_usage=count_usage,
         scan=scan_all,
         open_session=Opener(cache).open,
         exists_many=exists_many if roots else noting_projects(exists_many, state),

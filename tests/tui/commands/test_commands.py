@@ -23,6 +23,7 @@ from sessionbrowse.tui.commands.contexts import (
     SEARCHING,
     SESSION,
     SESSIONS,
+    STATS,
     TREE,
     TYPING,
     VIEW,
@@ -42,6 +43,7 @@ from sessionbrowse.tui.search.checkpoints import CheckpointsScreen
 from sessionbrowse.tui.search.screen import SearchScreen
 from sessionbrowse.tui.session.screen import SessionScreen
 from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.stats.screen import StatsScreen
 
 README = Path(__file__).resolve().parents[3] / "README.md"
 
@@ -61,6 +63,7 @@ SCREENS: dict[str, tuple[type[CommandScreen], ...]] = {
     CHECKPOINTS: (CheckpointsScreen,),
     RESULTS_VIEW: (SearchScreen, CheckpointsScreen),
     FOUND: (SearchScreen, CheckpointsScreen),
+    STATS: (StatsScreen,),
     DIALOG: (AskScreen, PromptScreen),
     PROMPT: (PromptScreen,),
     WORKING: (ProgressScreen,),
@@ -69,6 +72,7 @@ SCREENS: dict[str, tuple[type[CommandScreen], ...]] = {
         SessionScreen,
         SearchScreen,
         CheckpointsScreen,
+        StatsScreen,
         HelpScreen,
         PaletteScreen,
         WelcomeScreen,

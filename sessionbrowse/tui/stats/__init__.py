@@ -1,0 +1,1 @@
+"""The statistics: what all sessions cost, as a chart and as tables."""

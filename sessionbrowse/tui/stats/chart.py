@@ -1,0 +1,114 @@
+"""Lines of the statistics: a bar for each day, week or month, and the rows of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+from sessionbrowse.model.usage.request import ABANDONED
+from sessionbrowse.model.usage.sums import COST, REQUESTS, tokens_of
+from sessionbrowse.services.usage.stats_document import cents
+from sessionbrowse.services.usage.usage_listing import UsageRow
+from sessionbrowse.text import clean, tokens
+from sessionbrowse.tui.paint.spans import Line, cut_left, fit, line_width, pad, right_aligned
+
+BAR_WIDTH = 2
+"""Cells of a bar and the gap after it."""
+CHART_LINES = 6
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_ABANDONED = "░"
+
+
+def chart(rows: Sequence[UsageRow], period: str, width: int, lines: int = CHART_LINES) -> list[Line]:
+    """Return the lines of a chart with a bar for each of the newest periods that fit, and their times below.
+
+    A bar's height is the cost, or the tokens where nothing has a price. Its lower part was abandoned: it is drawn with
+    another sign, not only another colour.
+    """
+    known = {str(row.key): row for row in rows if row.key is not None}
+    label_width = 9
+    names = periods(sorted(known)[-1], period, max(1, (width - label_width) // BAR_WIDTH)) if known else []
+    names = [name for name in names if not known or name >= min(known)]
+    is_money = any(row.totals.total[COST] for row in rows)
+    values = [_values(known.get(name), is_money) for name in names]
+    highest = max((whole for whole, _ in values), default=0)
+    shown: list[Line] = []
+    for number in range(lines - 1):
+        height = lines - 2 - number
+        label = (cents([1, *[0] * 5, highest, 0, 0]) if is_money else tokens(highest)) if not number else ""
+        line: Line = [right_aligned(label if highest else "", "dim", label_width - 1), (" ", "")]
+        for whole, abandoned in values:
+            line += [_cell(whole, abandoned, highest, height, lines - 1), (" ", "")]
+        shown.append(fit(line, width))
+    first, last = (names[0], names[-1]) if names else ("", "")
+    room = len(names) * BAR_WIDTH - 1 - len(first) - len(last)
+    between = " " * room if room > 0 else " … "
+    below = first + between + last if first != last else last
+    return [*shown, fit([(" " * label_width, ""), (below, "dim")], width)]
+
+
+def periods(last: str, period: str, count: int) -> list[str]:
+    """Return the names of the days, weeks or months up to the last one, oldest first, also those without a row."""
+    if period == "month":
+        year, month = map(int, last.split("-"))
+        months = range(year * 12 + month - count, year * 12 + month)
+        return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in months if number >= 12]
+    day = date.fromisoformat(f"{last}-1" if period == "week" else last)
+    step = 7 if period == "week" else 1
+    ordinals = range(day.toordinal() - (count - 1) * step, day.toordinal() + 1, step)
+    days = [date.fromordinal(ordinal) for ordinal in ordinals if ordinal > 0]
+    if period == "week":
+        return [f"{year:04d}-W{week:02d}" for year, week, _ in map(date.isocalendar, days)]
+    return [each.isoformat() for each in days]
+
+
+def _values(row: UsageRow | None, is_money: bool) -> tuple[int, int]:
+    if row is None:
+        return 0, 0
+    total, left = row.totals.total, row.totals.parts[ABANDONED]
+    return (total[COST], left[COST]) if is_money else (tokens_of(total), tokens_of(left))
+
+
+def _cell(whole: int, abandoned: int, highest: int, height: int, lines: int) -> tuple[str, str]:
+    """Return one cell of a bar, `height` cells above its foot."""
+    if not highest or not whole:
+        return " ", ""
+    eighths = max(1, round(whole * lines * 8 / highest)) - height * 8
+    if eighths <= 0:
+        return " ", ""
+    if abandoned * lines * 2 > highest * (height * 2 + 1):
+        return _ABANDONED, "warning"
+    return _EIGHTHS[min(eighths, 8)], "accent"
+
+
+def table_head(width: int, by: str) -> Line:
+    """Return the titles of the table's columns."""
+    return _columns(["cost", "tokens", "kept", "abandoned", "subagents"], by, width, ["dim"] * 5, "dim")
+
+
+def table_row(row: UsageRow, name: str, width: int, most: int) -> Line:
+    """Return a row of the table; abandoned money stands out."""
+    total, parts = row.totals.total, row.totals.parts
+    cells = [cents(total), tokens(tokens_of(total)), *[cents(part) if part[REQUESTS] else "" for part in parts]]
+    left = parts[ABANDONED][COST] * 4 > total[COST] > 0
+    roles = ["", "dim", "dim", "warning" if left else "dim", "dim"]
+    share = min(64, round(8 * 8 * total[COST] / most)) if most else 0
+    gauge = "█" * (share // 8) + _EIGHTHS[share % 8].strip()
+    return _columns([*cells[:4], cells[5]], clean(name), width, roles, "", gauge)
+
+
+def _columns(
+    cells: Sequence[str], name: str, width: int, roles: Sequence[str], name_roles: str, gauge: str = ""
+) -> Line:
+    """Return cells at the right of columns, then a gauge and a name; a narrow line has fewer columns."""
+    room = 2 if width < 60 else 3 if width < 76 else 4 if width < 90 else 5
+    wanted = (0, 1) if room == 2 else (0, 1, 3) if room == 3 else tuple(range(room))
+    line: Line = []
+    for number in wanted:
+        line += [right_aligned(cells[number], roles[number], 11 if number != 1 else 7), ("  ", "")]
+    if width >= 100:
+        line += [*pad([(gauge, "accent")], 8), ("  ", "")]
+    left = max(0, width - line_width(line))
+    if name.startswith(("/", "~")):
+        name = cut_left(name, left)
+    return fit([*line, (name, name_roles)], width)

@@ -1,0 +1,235 @@
+"""The statistics screen: total, trend and tables of what the sessions cost, each request counted once."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+from textual.app import ComposeResult
+from textual.strip import Strip
+
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.usage.request import PARTS
+from sessionbrowse.model.usage.sums import COST, REQUESTS, UNPRICED, tokens_of
+from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
+from sessionbrowse.services.usage.stats_document import cents, name_of
+from sessionbrowse.services.usage.usage_listing import UsageRow
+from sessionbrowse.text import clean, shorten_home, tokens
+from sessionbrowse.tui.commands.command import CommandContext
+from sessionbrowse.tui.commands.contexts import STATS
+from sessionbrowse.tui.data.jobs import Outcome
+from sessionbrowse.tui.data.source import SessionUpdates
+from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.words import plural
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.stats.chart import chart, table_head, table_row
+from sessionbrowse.tui.widgets.bars import Bar, KeyBar
+from sessionbrowse.tui.widgets.row_list import RowList, RowState
+from sessionbrowse.tui.widgets.span_view import SpanView
+
+TABLES = ("project", "session", "model", "family", "branch", "agent", "provider")
+PERIODS = ("day", "week", "month")
+ORDERS = ("cost", "tokens", "time", "name")
+REFRESH_SECONDS = 0.2
+"""Seconds to wait after a change on the disk before counting again, in case more changes follow."""
+
+
+class StatsChart(SpanView, can_focus=False):
+    """The chart of the statistics."""
+
+    def __init__(self) -> None:
+        super().__init__(id="stats-chart")
+        self.answer: UsageAnswer | None = None
+
+    def render_line(self, y: int) -> Strip:
+        """Paint a line of the chart."""
+        width = self.size.width
+        if self.answer is None:
+            return self.paint([], width)
+        lines = chart(self.answer.chart.rows, self.answer.question.period, width, self.size.height)
+        return self.paint(lines[y] if y < len(lines) else [], width)
+
+
+class StatsScreen(CommandScreen[None]):
+    """The statistics: a first question, and further ones into which the user went; `filter_text` chose its sessions."""
+
+    CONTEXTS = (STATS,)
+
+    def __init__(self, question: UsageQuestion, filter_text: str = "") -> None:
+        super().__init__(name="stats")
+        self._questions = [question]
+        self._filter_text = filter_text
+        self._answer: UsageAnswer | None = None
+        self._problem: str | None = None
+        self._rows: list[UsageRow] = []
+        self._refresh_due = False
+        self._is_counting = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out bars, chart, table and footer."""
+        yield Bar(id="header")
+        yield Bar(id="stats-parts")
+        yield StatsChart()
+        yield Bar(id="stats-head")
+        yield RowList(self._render_row, id="stats-rows", classes="pane")
+        yield KeyBar(id="footer")
+
+    @property
+    def rows_list(self) -> RowList:
+        """The widget that shows the table."""
+        return self.query_one("#stats-rows", RowList)
+
+    @property
+    def question(self) -> UsageQuestion:
+        """The question that the screen shows the answer to."""
+        return self._questions[-1]
+
+    def on_mount(self) -> None:
+        """Ask for the figures."""
+        self.set_focus(self.rows_list)
+        self._ask()
+
+    def command_context(self) -> CommandContext:
+        """Return the state that decides which commands are available."""
+        return CommandContext(has_rows=bool(self._rows))
+
+    def sessions_changed(self, updates: SessionUpdates) -> None:
+        """Count again soon."""
+        if not self._refresh_due:
+            self._refresh_due = True
+            self.set_timer(REFRESH_SECONDS, self._ask)
+
+    # -- asking --------------------------------------------------------------------------------------------------
+
+    def _ask(self) -> None:
+        self._refresh_due = False
+        count, question = self.browser.source.count_usage, self.question
+        if count is None:
+            self._problem = "Here nothing can be counted."
+        else:
+            self._is_counting = True
+            lane = self.lane("stats", self._take)
+            self.expect(lane)
+            lane.ask(lambda _: count(question))
+        self._show()
+
+    def _take(self, outcome: Outcome) -> None:
+        self._is_counting = False
+        if outcome.error is not None:
+            self._problem = outcome.sentence
+        elif outcome.value is not None:
+            self._problem, self._answer = None, outcome.value
+        self._show()
+
+    def _show(self) -> None:
+        found = self._answer
+        self._rows = found.table.rows if found is not None else []
+        self.query_one(StatsChart).answer = found
+        self.query_one(StatsChart).refresh()
+        rows = self.rows_list
+        rows.set_rows([row.key for row in self._rows], empty=self._empty_sentence())
+        self._show_bars()
+        self.update_footer()
+
+    def _empty_sentence(self) -> str:
+        if self._problem is not None:
+            return f"{self._problem} {self.browser.keys.key_of('stats_again')} tries again."
+        return "Counting …" if self._answer is None else "Nothing here has a record of tokens or cost."
+
+    def _show_bars(self) -> None:
+        question, found = self.question, self._answer
+        left: Line = [("Cost", "title"), (f"  {clean(self._place())}", "dim")]
+        right: Line = [("counting …  ", "accent")] if self._is_counting else []
+        right += [(f"per {question.period}, by {question.by}, {question.sort} first", "dim")]
+        self.query_one("#header", Bar).show(left, right)
+        parts: Line = []
+        if found is not None:
+            total = found.table.total.total
+            parts = [(cents(total), "title"), (f"  {tokens(tokens_of(total))} tokens", "")]
+            for name, part in zip(PARTS, found.table.total.parts, strict=True):
+                if part[REQUESTS]:
+                    parts.append((f"   {name} {cents(part)}", "warning" if name == "abandoned" else "dim"))
+            if total[UNPRICED]:
+                parts.append((f"   {plural(total[UNPRICED], 'request')} not priced", "dim"))
+            copies = found.table.total.copies
+            if copies[REQUESTS]:
+                parts.append((f"   copies of {cents(copies)} not counted again", "dim"))
+        self.query_one("#stats-parts", Bar).show(parts)
+        rows = self.rows_list
+        self.query_one("#stats-head", Bar).show([("  ", ""), *table_head(max(1, rows.room - 2), question.by)])
+
+    def _place(self) -> str:
+        """Return the words for what the figures are about."""
+        question = self.question
+        cwds = question.cwds
+        words = [shorten_home(cwds[0], self.browser.home) or "(no directory)" if cwds else "all sessions"]
+        if question.paths is not None:
+            words.append(f"“{self._filter_text}”")
+        if question.agent is not None:
+            words.append(question.agent)
+        if question.only is not None:
+            words.append(question.only[1] or f"(unknown {question.only[0]})")
+        return " · ".join(words)
+
+    def _render_row(self, index: int, width: int, state: RowState) -> Line:
+        row = self._rows[index]
+        most = max((each.totals.total[COST] for each in self._rows), default=0)
+        return table_row(row, self._title(row), width, most)
+
+    def _title(self, row: UsageRow) -> str:
+        by = self._answer.table.by if self._answer is not None else self.question.by
+        if by == "project":
+            return shorten_home(str(row.key or ""), self.browser.home) or "(no directory)"
+        name = name_of(by, row) or (row.path and shorten_home(row.path, self.browser.home)) or "(unknown)"
+        return f"{row.leaf_id}  {name}" if by == "branch" and row.leaf_id else name
+
+    # -- commands ------------------------------------------------------------------------------------------------
+
+    def do_stats_open(self) -> None:
+        """Show the sessions of the row under the cursor, or open its session or branch."""
+        row, by = self._rows[self.rows_list.cursor], self.question.by
+        key = None if row.key is None else str(row.key)
+        if by == "project":
+            self._go(by="session", cwds=(key or "",))
+        elif by == "agent":
+            self._go(by="session", agent=key)
+        elif by in ("model", "provider"):
+            self._go(by="session", only=(by, key))
+        elif row.path is not None:
+            known = self.browser.library.get(row.path)
+            self.browser.show_session(known or Summary(path=row.path, agent=""), entry_id=row.leaf_id)
+
+    def do_stats_back(self) -> None:
+        """Go back to the table before, or leave the statistics."""
+        if len(self._questions) > 1:
+            self._questions.pop()
+            self._ask()
+        else:
+            self.dismiss(None)
+
+    def do_stats_table(self) -> None:
+        """Show the next table."""
+        self._change(by=_after(TABLES, self.question.by))
+
+    def do_stats_period(self) -> None:
+        """Show a bar for each day, week or month."""
+        self._change(period=_after(PERIODS, self.question.period))
+
+    def do_stats_sort(self) -> None:
+        """Change the order of the table."""
+        self._change(sort=_after(ORDERS, self.question.sort))
+
+    def do_stats_again(self) -> None:
+        """Count again."""
+        self._ask()
+
+    def _go(self, **changes: object) -> None:
+        self._questions.append(replace(self.question, **changes))
+        self.rows_list.go_first()
+        self._ask()
+
+    def _change(self, **changes: object) -> None:
+        self._questions[-1] = replace(self.question, **changes)
+        self._ask()
+
+
+def _after(names: tuple[str, ...], name: str) -> str:
+    return names[(names.index(name) + 1) % len(names)]
