@@ -27,7 +27,6 @@ from sessionbrowse.tui.outside.terminal import run_in_terminal
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.textual_compat import terminal_driver
-from sessionbrowse.tui.setting_problems import setting_problems, show_problems
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.terminal_app import TerminalApp
 from sessionbrowse.tui.shell.view_memory import ViewMemory
@@ -85,7 +84,6 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
             custom_commands = custom_rows(options.settings.commands)
         self.keys = Keys(options.settings.keys, custom_commands)
-        self._problems = setting_problems(options, self.keys, lambda name: self.find_theme(name) is not None)
         # A change of theme makes Textual parse all styles again, so the theme is set before Textual first parses them.
         wanted = self.memory.theme or options.settings.theme
         found = self.find_theme(wanted)
@@ -162,13 +160,12 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return BrowseScreen(self.library)
 
     def on_mount(self) -> None:
-        """Start the scan of the disk, and show the problems of the settings as toasts."""
+        """Start the scan of the disk."""
         if self.monitor is None and self._first_rows is None:
             self.start_scan()
         if self.options.pick is not None:
             self.hold_keys()
         self.screen.call_after_refresh(self._painted)
-        show_problems(self._problems, self.say)
         if not self.is_headless:
             self.set_interval(TERMINAL_CHECK_S, self.leave_if_terminal_is_gone)
 
@@ -181,6 +178,9 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         gc.freeze()
         gc.set_threshold(YOUNG_OBJECTS)
         self.read_styles()
+        from sessionbrowse.tui.setting_problems import show_problems
+
+        show_problems(self.options, self.keys, self.find_theme, self.say)
         if self._first_rows is not None:
             self._start_monitor()
         elif self.monitor is not None:
@@ -312,7 +312,10 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         """Show the search screen with its last query and hits, or search for a given text."""
         from sessionbrowse.tui.search.screen import SearchScreen
 
+        is_new = not self.is_screen_installed("search")
         screen = self._shown_again("search", SearchScreen)
+        if not is_new:
+            screen.select_line()
         if text:
             self.call_later(screen.search_when_mounted, text)
 
@@ -366,6 +369,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
         from sessionbrowse.demo import make_demo
         from sessionbrowse.tui.data.sources import source_of
+        from sessionbrowse.tui.lists.screen import BrowseScreen
 
         target = Path(tempfile.mkdtemp(prefix="sessionbrowse-demo-"))
         self.demo_directory = target
@@ -376,6 +380,9 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self.home = str(target / "home" / "dev")
         self.source = source_of(self.options)
         self.end_search()
+        for screen in self.screen_stack:
+            if isinstance(screen, BrowseScreen):
+                screen.begin_scan()
         self.pop_screen()
         self._restart_monitor()
         self.say("This is the demo: made-up sessions that are gone when you leave.")

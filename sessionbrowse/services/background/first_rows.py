@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 FIRST_ROWS = 120
 """Number of sessions that are saved: enough to fill the first screen of any terminal."""
+MOST_RELATED = 600
+"""Maximum number of sessions that are saved because they belong to the family of one of the first rows."""
 FILE = f"{INDEX_FILE}-first-rows"
 """Name of the file of saved first rows; it begins like the index file's name, so both are deleted together."""
 _PLACES = ("_DIR", "_PROFILE", "HOME")
@@ -73,8 +75,16 @@ def save_first_rows(request: MonitorDisk, first_rows: FirstRows) -> None:
 
 def make_first_rows(sessions: Iterable[Summary], order: str) -> FirstRows:
     """Return the first rows and the counts of these sessions."""
+    # Reading saved rows needs no families: a start imports as little as it can.
+    from sessionbrowse.model.listing.families import families
+
     in_order = ordered(sessions, order)
-    return FirstRows(tuple(in_order[:FIRST_ROWS]), count_directories(in_order), len(in_order))
+    first = in_order[:FIRST_ROWS]
+    # With a part of a family the list would show it unfolded, or under another head, until the others arrive.
+    family_of = families(in_order)
+    wanted = {family_of.get(each.path) for each in first} - {None}
+    rest = [each for each in in_order[FIRST_ROWS:] if family_of.get(each.path) in wanted] if wanted else []
+    return FirstRows((*first, *rest[:MOST_RELATED]), count_directories(in_order), len(in_order))
 
 
 def first_order(request: MonitorDisk) -> str:

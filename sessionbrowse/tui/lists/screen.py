@@ -69,7 +69,7 @@ class BrowseScreen(PanedScreen):
         with Horizontal(id="panes"):
             yield RowList(self._render_project, id="projects", classes="pane")
             yield RowList(self._render_session, id="sessions", classes="pane")
-            yield TextView(id="preview", classes="pane", empty="Choose a session to see what was said in it.")
+            yield TextView(id="preview", classes="pane", empty="")
         yield FilterLine(id="filter")
         yield KeyBar(id="footer")
 
@@ -174,6 +174,11 @@ class BrowseScreen(PanedScreen):
     def moving(self) -> RowList | TextView | None:
         """Return the pane that the movement keys move: the focused one; while a filter is typed, the filtered list."""
         return self.filtered_list if self.typing else super().moving()
+
+    def begin_scan(self) -> None:
+        """Say that sessions are being read; without this an empty list says that there are none."""
+        self.updates.begin()
+        self.refresh_rows()
 
     # -- rows ---------------------------------------------------------------------------------------------------
 

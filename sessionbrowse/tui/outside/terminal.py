@@ -46,8 +46,11 @@ def lend_terminal(app: App[int], argv: Sequence[str], environ: Mapping[str, str]
 
 def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str | None:
     """Run an agent's command in the terminal and wait for it; return a sentence if it failed."""
+    from sessionbrowse.services.resume.plan import if_shown
     from sessionbrowse.services.resume.run_agent import ending, run_agent
 
+    if line := if_shown("$ ", command.bare_line()):
+        sys.stderr.write(line + "\n")
     for note in command.notes:
         sys.stderr.write(clean(note) + "\n")
     # Like the browser, the agent draws on standard error if standard output is a pipe, as in `$(sessionbrowse pick)`.

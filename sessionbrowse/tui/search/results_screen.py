@@ -287,6 +287,11 @@ class ResultsScreen(CommandScreen[None]):
         """Focus the line in which the query is typed."""
         self.set_focus(self.line.input)
 
+    def select_line(self) -> None:
+        """Focus the line and select its text, which the next letter replaces; in the results it would be a command."""
+        self.set_focus(self.line.input)
+        self.line.input.select_all()
+
     def do_found_rows(self) -> None:
         """Focus the list of the entries that were found."""
         self.set_focus(self.rows_list)

@@ -1,0 +1,70 @@
+"""No frame shows what is not true: every frame from the first paint to rest is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+from textual._compositor import Compositor
+
+from sessionbrowse.services.background.first_rows import make_first_rows
+from sessionbrowse.tui.paint.lean_compositor import LeanCompositor
+from tests.support.tui_support import NOW_MS, browsing, demo_options, fixed_source, summary
+
+HOUR = 3_600_000
+
+
+@contextmanager
+def frames() -> Iterator[list[str]]:
+    """Collect the text of every frame that is painted."""
+    seen: list[str] = []
+    paint = LeanCompositor.render_update
+
+    def painted(self: Compositor, *arguments: object, **options: object) -> object:
+        seen.append("\n".join([strip.text for strip in self.render_strips()]))
+        return paint(self, *arguments, **options)  # type: ignore[arg-type]
+
+    with patch.object(LeanCompositor, "render_update", painted):
+        yield seen
+
+
+async def test_the_demo_never_says_that_there_are_no_sessions(own_home: Path) -> None:
+    with frames() as seen:
+        async with browsing(home=str(own_home), environ={}) as browser:
+            assert browser.screen_name == "welcome"
+            seen.clear()
+            await browser.press("enter")
+            await browser.until(lambda: "webshop" in browser.screen_text())
+            assert seen
+            assert not [frame for frame in seen if "looks again" in frame]
+
+
+async def test_ctrl_f_always_takes_letters_as_a_query(tmp_path: Path) -> None:
+    """Else `r` would start the agent on the hit under the cursor."""
+    async with browsing(**demo_options(tmp_path / "demo")) as browser:
+        await browser.press("ctrl+f")
+        await browser.type("jwt")
+        await browser.press("tab", "escape", "ctrl+f")
+        await browser.type("zsh")
+        assert browser.app.screen.query_text == "zsh"  # type: ignore[attr-defined]
+        assert browser.toasts() == []
+
+
+async def test_the_preview_never_asks_for_a_session_while_one_is_under_the_cursor() -> None:
+    with frames() as seen:
+        async with browsing(fixed_source([summary("/a", name="only"), summary("/b", name="other")])) as browser:
+            await browser.press("down", "up")
+        assert seen
+        assert not [frame for frame in seen if "Choose a session" in frame]
+
+
+def test_the_first_rows_hold_whole_families() -> None:
+    """Else families would fold after the first paint, and all rows below them would move."""
+    head = summary("/head", id="h", name="head", modified=NOW_MS - 1.0)
+    others = [summary(f"/{number}", id=str(number), modified=NOW_MS - HOUR - number) for number in range(200)]
+    fork = summary("/fork", id="f", parent_session="/head", parent_path="/head", modified=NOW_MS - 9.0 * HOUR)
+    rows = make_first_rows([head, *others, fork], "recent")
+    assert [row.path for row in rows.summaries][-1] == "/fork"
+    assert len(rows.summaries) == 121
