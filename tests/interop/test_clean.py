@@ -111,6 +111,12 @@ def replaced(message: Json, thinking: bool) -> Json:
     return message
 
 
+def is_only_thinking(message: Json) -> bool:
+    """Tell whether an answer has reasoning only."""
+    content = message.get("content")
+    return message["role"] == "assistant" and all(block["type"] == "thinking" for block in content)
+
+
 def without_placeholders(message: Json) -> Json:
     """Return a message of a shrunk copy with one sign for each text that stands for what was removed."""
     if message["role"] == "bashExecution" and message["output"].startswith("[output removed: "):
@@ -136,7 +142,9 @@ def test_shrunk_copies_have_the_same_contexts_with_the_replacement(program: tupl
     for (name, _, thinking), before, after in zip(pairs, answers[::2], answers[1::2], strict=True):
         assert list(before["contexts"]) == list(after["contexts"]), name
         for one, context in before["contexts"].items():
-            other = after["contexts"][one]
+            # Without its unanswered calls, which omp drops, an answer may have only reasoning, or nothing, left.
+            context = [message for message in context if not is_only_thinking(message)]
+            other = [message for message in after["contexts"][one] if not is_only_thinking(message)]
             assert len(other) == len(context), (name, one)
             for was, now in zip(context, other, strict=True):
                 # A kept signature or reasoning of the last turn stays as it was.
