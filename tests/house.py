@@ -40,6 +40,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "choosing a session for another program, inside the agents": 690,
     "clean copies of sessions: pruned, shrunk, repaired; damage found": 1_650,
     "exports: a page without requests, Markdown, JSONL, JSON": 330,
+    "ranking sessions by relevance": 700,
     "sending the terminal only the cells that changed": 150,
     "sessions by name and `latest` on the command line": 60,
 }

@@ -18,6 +18,7 @@ from sessionbrowse.model.search.words import is_cjk, literal, original_offsets, 
 AGENTS = ("pi", "omp", "atomic", "indusagi")
 STATES = ("active", "abandoned", "compacted")
 SNIPPET_BEFORE, SNIPPET_AFTER = 48, 112
+MAX_QUERY_CHARACTERS = 4000
 
 
 class BadSearch(SessionBrowseError):
@@ -32,6 +33,8 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    """Those phrases that were typed without quotes: runs of CJK characters."""
     pattern: str | None = None
     agents: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
@@ -88,8 +91,11 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
     Raises:
         BadSearch: a pattern, date or filter is not valid.
     """
+    if len(text) > MAX_QUERY_CHARACTERS:
+        raise BadSearch(f"The query has more than {MAX_QUERY_CHARACTERS:,} characters: shorten it")
     words: list[str] = []
     phrases: list[str] = []
+    runs: list[str] = []
     pattern: str | None = None
     filters: dict[str, list[str]] = {key: [] for key in _FILTERS}
     if text.count('"') % 2:
@@ -105,10 +111,12 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
             if value:
                 filters[found["key"].lower()].append(value)
         else:
-            _add_term(found[0], words, phrases)
+            _add_term(found[0], words, runs)
+    phrases += runs
     return SearchQuery(
         words=tuple(dict.fromkeys(words)),
         phrases=tuple(dict.fromkeys(phrases)),
+        runs=tuple(dict.fromkeys(runs)),
         pattern=pattern,
         agents=tuple(_one_of("agent", value, AGENTS) for value in filters["agent"]),
         projects=_folded(filters["project"]),
@@ -207,19 +215,19 @@ def _folded(values: list[str]) -> tuple[str, ...]:
     return tuple([folded for value in values if (folded := literal(value))])
 
 
-def _add_term(term: str, words: list[str], phrases: list[str]) -> None:
-    """Add the words of an unquoted term; a run of CJK characters in it is a phrase."""
+def _add_term(term: str, words: list[str], runs: list[str]) -> None:
+    """Add the words of an unquoted term, and the runs of CJK characters in it."""
     run = ""
     for word in words_of(term):
         if is_cjk(word):
             run += word
             continue
         if run:
-            (phrases if len(run) > 1 else words).append(run)
+            (runs if len(run) > 1 else words).append(run)
             run = ""
         words.append(word)
     if run:
-        (phrases if len(run) > 1 else words).append(run)
+        (runs if len(run) > 1 else words).append(run)
 
 
 def _phrase(text: str) -> list[str]:

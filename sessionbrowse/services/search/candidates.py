@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import chain
 
 from sessionbrowse.model.search.query import SearchQuery
+from sessionbrowse.services.search.vocabulary import Vocabulary
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.schema import TEXT_TABLES
 from sessionbrowse.store.index.text_rows import read_row_entries, read_runs
@@ -22,7 +23,8 @@ class WordIndex:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._rows: dict[tuple[sqlite3.Connection, str], _TextRows] = {}
+        self._rows: dict[tuple[sqlite3.Connection, str], RowMap] = {}
+        self._vocabularies: dict[tuple[sqlite3.Connection, str], tuple[object, Vocabulary]] = {}
 
     def candidates(self, query: SearchQuery, tools: bool) -> Candidates | None:
         """Return the entries that contain every word of the query; None if the index cannot find them."""
@@ -42,15 +44,29 @@ class WordIndex:
                         ask = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid"
                         rows = [row[0] for row in connection.execute(ask, (term,))]
                         if rows:
-                            found[-1].append((self._rows_of(connection, table), rows))
+                            found[-1].append((self.rows_of(connection, table), rows))
         except sqlite3.Error:
             return None
         return Candidates(found)
 
-    def _rows_of(self, connection: sqlite3.Connection, table: str) -> _TextRows:
+    def databases(self) -> list[tuple[int, sqlite3.Connection]]:
+        """Return the databases that hold texts, with their numbers."""
+        return self._index.databases()
+
+    def vocabulary(self, connection: sqlite3.Connection, table: str) -> Vocabulary:
+        """Return the words of a text table; they are read once."""
+        # A growing table gets new words, so they are valid for one version of it only.
+        version = connection.execute("PRAGMA data_version").fetchone()[0], connection.total_changes
+        known = self._vocabularies.get((connection, table))
+        if known is None or known[0] != version:
+            known = self._vocabularies[connection, table] = version, Vocabulary(connection, table)
+        return known[1]
+
+    def rows_of(self, connection: sqlite3.Connection, table: str) -> RowMap:
+        """Return the map from the rows of a text table to files and entries."""
         known = self._rows.get((connection, table))
         if known is None:
-            known = self._rows[connection, table] = _TextRows(connection, table)
+            known = self._rows[connection, table] = RowMap(connection, table)
         return known
 
 
@@ -73,7 +89,7 @@ class Candidates:
         return sorted(by_term[0].intersection(*by_term[1:]))
 
 
-class _TextRows:
+class RowMap:
     """The files and entries of the rows of one text table; the rows of a file are runs of consecutive ids."""
 
     def __init__(self, connection: sqlite3.Connection, table: str) -> None:
@@ -91,6 +107,11 @@ class _TextRows:
             if run:
                 yield self._files[run - 1]
             at = bisect_left(rows, self._bases[run], at) if run < len(self._bases) else len(rows)
+
+    def file_of(self, row: int) -> int | None:
+        """Return the id of the file to which a row belongs."""
+        run = bisect_right(self._bases, row) - 1
+        return self._files[run] if run >= 0 and row < self._bases[run] + self._counts[run] else None
 
     def entries_of(self, file: int, rows: Sequence[int]) -> Iterator[int]:
         """Yield the entries of a file that some sorted rows contain.
@@ -124,5 +145,5 @@ class _TextRows:
         return found
 
 
-_RowsWithTerm = tuple[_TextRows, Sequence[int]]
+_RowsWithTerm = tuple[RowMap, Sequence[int]]
 """A text table, and the sorted ids of its rows that contain a term."""

@@ -8,6 +8,9 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import MatchSpan
 from sessionbrowse.model.search.query import snippet
 
+MATCHES = ("exact", "forms", "session", "some", "typo")
+"""Ways of matching, the best first: all terms as typed in one entry, in other forms, in several entries of a session,
+not all terms, and a misspelt word."""
 NAME_SCORE, LABEL_SCORE, TEXT_SCORE, NEAR_SCORE = 3.0, 2.0, 1.0, 0.0
 _SCORE_SPAN_MS = 1e13
 """Divisor of a time in milliseconds since 1970, so that recency adds less than one to a score."""
@@ -17,7 +20,7 @@ class Hit(Struct, frozen=True):
     """A search result: an entry, or a session found by its name (`entry_index` is None).
 
     `state` is active, abandoned or compacted. `marks` are the spans of the matches in `snippet`. `time_ms` is the time
-    of the entry, None if it has none.
+    of the entry, None if it has none. `match` is one of MATCHES; `copies` counts other files with the same entry.
     """
 
     path: str
@@ -33,6 +36,8 @@ class Hit(Struct, frozen=True):
     marks: tuple[MatchSpan, ...]
     score: float
     time_ms: float | None = None
+    match: str = "exact"
+    copies: int = 0
 
 
 class Checkpoint(Struct, frozen=True):

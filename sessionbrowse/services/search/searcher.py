@@ -57,13 +57,13 @@ class Searcher:
         *,
         find_first: FindFirst = first_spans,
     ) -> None:
-        self._index = index
+        self.index = index
         self._find_first = find_first
-        self._rows = snapshot.rows if index is not None else {}
+        self.rows = snapshot.rows if index is not None else {}
         self._generation = snapshot.generation
         self.summaries = sorted(snapshot.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
         self._labelled = [summary for summary in self.summaries if summary.labels]
-        self._words = WordIndex(index) if index is not None else None
+        self.words = WordIndex(index) if index is not None else None
         self.trees: SessionTreeCache = SessionTreeCache(index, before.trees if before else None)
         self._recent: RecentTexts = before._recent if before else RecentTexts()
         self._titles = Titles(self.summaries, snapshot.first_messages)
@@ -72,17 +72,21 @@ class Searcher:
     @property
     def indexed_paths(self) -> Collection[str]:
         """The paths of the files that are searched through the index."""
-        return self._rows.keys()
+        return self.rows.keys()
 
     def is_outdated(self) -> bool:
         """Return True if the index was rebuilt since the sessions were listed, which makes their rows invalid."""
-        return is_outdated(self._index, self._generation)
+        return is_outdated(self.index, self._generation)
 
     def summary(self, path: str) -> Summary | None:
         """Return the summary of a session file."""
         if self._by_path is None:
             self._by_path = {summary.path: summary for summary in self.summaries}
         return self._by_path.get(path)
+
+    def title(self, summary: Summary) -> str:
+        """Return a session's name, or the beginning of its first message."""
+        return self._titles.title(summary)
 
     def find(
         self,
@@ -107,15 +111,15 @@ class Searcher:
             for summary in self._labelled:
                 if cancelled():
                     return
-                if _fits_session(query, summary) and (wait_for_labels or self.trees.knows_labels(summary)):
+                if fits_session(query, summary) and (wait_for_labels or self.trees.knows_labels(summary)):
                     yield from self._labels(query, summary, cancelled)
         candidates, is_asked = None, False
-        rows = self._rows if not self.is_outdated() else {}
+        rows = self.rows if not self.is_outdated() else {}
         for number, summary in enumerate(self.summaries):
             if cancelled():
                 return
             looked_at(number)
-            if not _fits_session(query, summary):
+            if not fits_session(query, summary):
                 continue
             row = rows.get(summary.path)
             if row is None or (tools and query.has_text and not row.has_tools):
@@ -123,14 +127,14 @@ class Searcher:
             elif not tools and self._recent.has(summary.path, row):
                 yield from self._in_recent(query, summary, cancelled)
             else:
-                if not is_asked and self._words is not None:
-                    candidates, is_asked = self._words.candidates(query, tools), True
+                if not is_asked and self.words is not None:
+                    candidates, is_asked = self.words.candidates(query, tools), True
                 if candidates is None or row.row in candidates.files:
                     yield from self._by_index(query, summary, row, candidates, tools, cancelled)
         if by_title:
             # Titles that match only with a misspelt word come last.
             for summary in self._titles.near(query, cancelled):
-                if _fits_session(query, summary) and is_in_time(query, summary.modified):
+                if fits_session(query, summary) and is_in_time(query, summary.modified):
                     yield session_hit(summary, self._titles.title(summary), [], NEAR_SCORE)
 
     def _matching(
@@ -153,7 +157,7 @@ class Searcher:
         for summary, spans in self._matching(query, named, cancelled):
             if cancelled():
                 return
-            if _fits_session(query, summary) and is_in_time(query, summary.modified):
+            if fits_session(query, summary) and is_in_time(query, summary.modified):
                 yield session_hit(summary, summary.name or "", spans, NAME_SCORE)
 
     def _labels(self, query: SearchQuery, summary: Summary, cancelled: Cancelled) -> Iterator[Hit]:
@@ -178,7 +182,7 @@ class Searcher:
 
     def hold_recent(self, summary: Summary) -> int:
         """Read the texts of a session into memory for faster searching; return their number of characters."""
-        row = self._rows.get(summary.path)
+        row = self.rows.get(summary.path)
         if row is None:
             return 0
         if not self._recent.has(summary.path, row):
@@ -217,10 +221,10 @@ class Searcher:
         tools: bool,
         cancelled: Cancelled,
     ) -> Iterator[Hit]:
-        assert self._index is not None
+        assert self.index is not None
         given: set[int | None] = set()
         try:
-            places = self._index.places(row)
+            places = self.index.places(row)
             chosen = candidates.entries_of(row.row) if candidates is not None else range(len(places.offsets))
             lines = lines_at(summary.path, [(i, places.offsets[i], places.sizes[i]) for i in reversed(chosen)])
             for hit in self._in_lines(query, summary, lines, tools, cancelled):
@@ -312,7 +316,8 @@ def is_outdated(index: Index | None, generation: int) -> bool:
         return True
 
 
-def _fits_session(query: SearchQuery, summary: Summary) -> bool:
+def fits_session(query: SearchQuery, summary: Summary) -> bool:
+    """Tell whether a session fits the filters that apply to sessions."""
     if query.agents and summary.agent not in query.agents:
         return False
     if query.projects and not any(wanted in literal(summary.cwd) for wanted in query.projects):

@@ -1,0 +1,206 @@
+"""Relevance of an entry: how often, how close together and in which forms the terms of a query stand in its text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from sessionbrowse.model.search.patterns import MatchSpan
+from sessionbrowse.model.search.query import SearchQuery, find_word
+from sessionbrowse.model.search.word_forms import EXACT, fit, key_of
+from sessionbrowse.model.search.words import is_cjk, literal, original_offsets, words_of
+
+MAX_PLACES = 40
+"""Maximum number of places of one term that count in one entry."""
+SNIPPET_CHARACTERS = 160
+_MAX_WORD = 100
+_USUAL_CHARACTERS = 800
+_SATURATION, _LENGTH_SHARE = 1.2, 0.75
+"""The constants k1 and b of BM25."""
+_CLOSE_CHARACTERS = 300
+_CLOSENESS = 0.4
+_ROLE_FACTORS = {"user": 1.3, "name": 1.4, "label": 1.4, "toolResult": 0.6}
+
+Place = tuple[int, int, int, float]
+"""A place in a folded text: begin, end, the number of the term, and the weight of the word's form."""
+
+
+class Term(Struct, frozen=True):
+    """A word, phrase or pair of CJK characters of a query; `instead` are the words taken for a misspelt one."""
+
+    text: str
+    is_word: bool
+    is_required: bool = False
+    instead: tuple[str, ...] = ()
+
+    def tokens(self) -> tuple[str, ...]:
+        """Return the words that a text with this term has."""
+        return (self.text,) if self.is_word else tuple(words_of(self.text))
+
+
+class Evidence(Struct, frozen=True):
+    """The places of a query's terms in one entry, and the best weight of each term (0: not found)."""
+
+    weights: tuple[float, ...]
+    counts: tuple[int, ...]
+    places: tuple[Place, ...]
+    length: int
+    role: str
+
+
+def terms_of(query: SearchQuery) -> list[Term]:
+    """Return the terms of a query: words, quoted phrases, and the pairs of characters in runs of CJK."""
+    found = [Term(word, not is_cjk(word)) for word in query.words]
+    for phrase in query.phrases:
+        if phrase in query.runs:
+            found += [Term(phrase[at : at + 2], False) for at in range(len(phrase) - 1)]
+        else:
+            found.append(Term(phrase, False, is_required=True))
+    return list(dict.fromkeys(found))
+
+
+def keys_of(terms: Sequence[Term]) -> list[str]:
+    """Return beginnings of words, one of which is in every text that has a term."""
+    return list(dict.fromkeys(key for term in terms for key in _keys(term)))
+
+
+def may_have_keys(keys: Sequence[bytes], line: bytes) -> bool:
+    """Tell whether a line of a session file may contain a term, without decoding it; `keys` are those of the terms."""
+    if not line.isascii() or b"\\u" in line:
+        return True
+    lowered = line.lower()
+    return any(key in lowered for key in keys)
+
+
+def evidence_in(terms: Sequence[Term], text: str, role: str) -> Evidence | None:
+    """Return where terms stand in a text; None if none does, or a required one does not."""
+    folded = literal(text)
+    places: list[Place] = []
+    weights, counts = [0.0] * len(terms), [0] * len(terms)
+    for number, term in enumerate(terms):
+        found = _words(term, folded) if term.is_word else _phrases(term, folded)
+        if not found and term.is_required:
+            return None
+        for begin, end, weight in found:
+            places.append((begin, end, number, weight))
+            weights[number] = max(weights[number], weight)
+            counts[number] += 1
+    if not places:
+        return None
+    return Evidence(tuple(weights), tuple(counts), tuple(sorted(places)), len(folded), role)
+
+
+def score_of(evidence: Evidence, rarities: Sequence[float]) -> float:
+    """Return the relevance of an entry: BM25 of its terms, more if they stand close together or the user wrote it."""
+    norm = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * evidence.length / _USUAL_CHARACTERS)
+    score = sum(
+        rarity * weight * count * (_SATURATION + 1) / (count + norm)
+        for rarity, weight, count in zip(rarities, evidence.weights, evidence.counts, strict=True)
+        if count
+    )
+    present = [number for number, weight in enumerate(evidence.weights) if weight]
+    if len(present) > 1:
+        worth = sum(rarities[number] * evidence.weights[number] for number in present)
+        score += _CLOSENESS * worth * max(0.0, 1 - _closest(evidence.places, len(present)) / _CLOSE_CHARACTERS)
+    return score * _ROLE_FACTORS.get(evidence.role, 1.0)
+
+
+def is_exact(evidence: Evidence) -> bool:
+    """Tell whether all terms stand in the entry as they were typed."""
+    return min(evidence.weights) == EXACT
+
+
+def snippet_of(text: str, evidence: Evidence, rarities: Sequence[float]) -> tuple[str, tuple[MatchSpan, ...]]:
+    """Return one line of the text where most of the terms stand close together, and the places of terms in it."""
+    places = evidence.places
+    best, best_worth = (0, 0), -1.0
+    last = 0
+    for first, place in enumerate(places):
+        while last < len(places) and places[last][1] <= place[0] + SNIPPET_CHARACTERS:
+            last += 1
+        inside = places[first : max(last, first + 1)]
+        by_term: dict[int, float] = {}
+        for _, _, number, weight in inside:
+            by_term[number] = max(by_term.get(number, 0.0), weight * rarities[number])
+        worth = sum(by_term.values())
+        if worth > best_worth + 1e-9:
+            best, best_worth = (place[0], max(each[1] for each in inside)), worth
+    begin, end = best
+    spare = max(0, SNIPPET_CHARACTERS - (end - begin)) // 2
+    begin, end = max(0, begin - spare), max(end, begin + SNIPPET_CHARACTERS - spare)
+    folded_spans = [(a, b) for a, b, _, _ in places if a >= begin and b <= end]
+    offsets = [begin, *(offset for a, b in folded_spans for offset in (a, b - 1))]
+    wanted = sorted(set(offsets))
+    known = dict(zip(wanted, original_offsets(text, wanted), strict=True)) if text else {}
+    at = known.get(begin, 0)
+    if at > 0:
+        # The cut goes to the next blank, so that no word is cut.
+        blank = text.find(" ", at, known[folded_spans[0][0]] + 1 if folded_spans else at)
+        at = blank + 1 if blank >= 0 else at
+    until = min(len(text), at + SNIPPET_CHARACTERS + 20)
+    line = "".join([" " if character.isspace() else character for character in text[at:until]])
+    head, tail = "…" if at > 0 else "", "…" if until < len(text) else ""
+    shift = len(head) - at
+    marks = [(known[a] + shift, known[b - 1] + 1 + shift) for a, b in folded_spans]
+    return head + line + tail, tuple(sorted({(a, b) for a, b in marks if a >= len(head) and b <= len(head + line)}))
+
+
+def _keys(term: Term) -> list[str]:
+    if not term.is_word:
+        return [min(words_of(term.text), key=len, default=term.text)]
+    return [key_of(word) for word in (term.text, *term.instead)]
+
+
+def _words(term: Term, folded: str) -> list[tuple[int, int, float]]:
+    found: dict[tuple[int, int], float] = {}
+    for wanted in (term.text, *term.instead):
+        key = key_of(wanted)
+        at = folded.find(key)
+        while at >= 0 and len(found) < MAX_PLACES:
+            begin, end = _word_at(folded, at, at + len(key))
+            weight = fit(wanted, folded[begin:end])
+            if weight:
+                found[begin, end] = max(weight, found.get((begin, end), 0.0))
+            at = folded.find(key, max(end, at + 1))
+    return [(begin, end, weight) for (begin, end), weight in found.items()]
+
+
+def _phrases(term: Term, folded: str) -> list[tuple[int, int, float]]:
+    found: list[tuple[int, int, float]] = []
+    at = find_word(term.text, folded)
+    while at >= 0 and len(found) < MAX_PLACES:
+        found.append((at, at + len(term.text), EXACT))
+        rest = find_word(term.text, folded[at + 1 :]) if len(folded) < 1_000_000 else -1
+        at = at + 1 + rest if rest >= 0 else -1
+    return found
+
+
+def _word_at(folded: str, begin: int, end: int) -> tuple[int, int]:
+    """Return the begin and the end of the word around a part of it."""
+    least, most = begin - _MAX_WORD, end + _MAX_WORD
+    while begin > max(0, least) and _is_letter(folded[begin - 1]):
+        begin -= 1
+    while end < min(len(folded), most) and _is_letter(folded[end]):
+        end += 1
+    return begin, end
+
+
+def _is_letter(character: str) -> bool:
+    return (character.isalnum() or character == "_") and (character.isascii() or not is_cjk(character))
+
+
+def _closest(places: Sequence[Place], terms: int) -> int:
+    """Return the length of the shortest part that has a place of each of the found terms."""
+    inside: dict[int, int] = {}
+    best, first = 1 << 30, 0
+    for place in places:
+        inside[place[2]] = inside.get(place[2], 0) + 1
+        while len(inside) == terms:
+            head = places[first]
+            best = min(best, place[1] - head[0])
+            inside[head[2]] -= 1
+            if not inside[head[2]]:
+                del inside[head[2]]
+            first += 1
+    return best

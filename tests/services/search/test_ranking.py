@@ -1,0 +1,195 @@
+"""Sessions are ranked by relevance, with an index and without: by class, then by how words fit and stand together."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessionbrowse.model.search.query import parse_question
+from sessionbrowse.model.search.words import words_of
+from sessionbrowse.services.list.gather import update_index
+from sessionbrowse.services.list.snapshot import take_snapshot
+from sessionbrowse.services.search import ranking as ranking_module
+from sessionbrowse.services.search.ranked_page import RankedSession, Ranking
+from sessionbrowse.services.search.ranking import Ranker
+from sessionbrowse.services.search.searcher import Searcher
+from sessionbrowse.store.index.index import open_index
+from tests.support.index_support import answer, entry, folder, header, result, scope_of, user, write
+
+NOW = 1786700000000.0
+
+
+class Store:
+    """A store of made-up sessions, and the searches of it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.here = folder(root)
+
+    def add(self, name: str, *entries: dict[str, Any], **more: Any) -> None:
+        write(self.here / f"{name}.jsonl", header(name, **more), *entries)
+
+    def ask(self, query: str, indexed: bool, sessions: int = 20, **options: Any) -> Ranking:
+        index = None
+        if indexed:
+            index = open_index(self.root / "cache", print, create=True)
+            assert index is not None
+            update_index(scope_of(self.root), index)
+        searcher = Searcher(take_snapshot(scope_of(self.root), index, brief=True), index)
+        return Ranker(searcher, parse_question(query), now_ms=NOW, **options).rank(sessions)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
+
+@pytest.fixture(params=[True, False], ids=["index", "scan"])
+def indexed(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+def shown(found: Ranking) -> list[tuple[str | None, str]]:
+    return [(each.summary.id, each.match) for each in found.sessions]
+
+
+def texts(session: RankedSession) -> list[str]:
+    return [hit.snippet for hit in session.hits]
+
+
+def test_sessions_come_by_class_exact_forms_session_some(store, indexed):
+    store.add("some", user("1", None, "the footer is blue"))
+    store.add("session", user("1", None, "the footer"), answer("2", "1", "a warning"))
+    store.add("forms", user("1", None, "all footers had warnings"))
+    store.add("exact", user("1", None, "a footer and, far from it, a warning"))
+    found = store.ask("footer warning", indexed)
+    assert shown(found) == [("exact", "exact"), ("forms", "forms"), ("session", "session"), ("some", "some")]
+    assert found.sessions[-1].missing == ("warning",)
+    assert {hit.match for hit in found.sessions[2].hits} == {"session"}
+
+
+def test_words_close_together_in_a_prompt_come_before_words_far_apart(store, indexed):
+    store.add("far", answer("1", None, f"login {'and so on ' * 60} timeout"))
+    store.add("near", user("1", None, "the login timeout"))
+    assert [each for each, _ in shown(store.ask("login timeout", indexed))] == ["near", "far"]
+
+
+def test_a_rare_word_counts_more_than_a_common_one(store, indexed):
+    for number in range(6):
+        store.add(f"common{number}", user("1", None, "please test"))
+    store.add("rare", user("1", None, "the kubelet"))
+    assert store.ask("test kubelet", indexed).sessions[0].summary.id == "rare"
+
+
+def test_newer_sessions_come_first_between_equals(store, indexed):
+    store.add("old", user("1", None, "port to uv", ms=1700000000000))
+    store.add("new", user("1", None, "port to uv", ms=1786600000000))
+    store.add("other", user("1", None, "port it to uv now", ms=1700000000000))
+    found = store.ask("port uv", indexed)
+    assert next(each.summary.id for each in found.sessions) == "new"
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("crashed themes", "a crash of the theme"),
+        ("weight_update", "call start_weight_update first"),
+        ("MessageText", "the class userMessageText"),
+        ("auth", "authentication"),
+        ("naive", "a NAÏVE idea"),
+        ("登录错误", "请修复登录错误"),
+        ("修复错误", "请修复登录错误"),
+    ],
+)
+def test_words_are_found_as_people_type_them(store, indexed, query, text):
+    store.add("wanted", user("1", None, text))
+    store.add("other", user("1", None, "something else"))
+    assert [each for each, _ in shown(store.ask(query, indexed))] == ["wanted"]
+
+
+def test_a_misspelt_word_is_replaced_and_that_is_said(store, indexed):
+    store.add("wanted", user("1", None, "ghostty colors"))
+    store.add("other", user("1", None, "other colors"))
+    found = store.ask("gohstty colors", indexed)
+    assert shown(found) == [("wanted", "typo")]
+    assert found.instead == {"gohstty": ("ghostty",)}
+
+
+def test_a_quoted_phrase_must_stand_as_it_is(store, indexed):
+    store.add("apart", user("1", None, "the bar of foo"))
+    store.add("whole", user("1", None, "the foo bar"))
+    assert shown(store.ask('"foo bar"', indexed)) == [("whole", "exact")]
+
+
+def test_names_and_directories_and_ids_count(store, indexed):
+    store.add("0a1b2c3d", user("1", None, "hello"), entry("session_info", "2", "1", name="Port to uv"))
+    store.add("other", user("1", None, "hello"), cwd="/home/dev/kubelet")
+    assert store.ask("port uv", indexed).sessions[0].hits[0].role == "name"
+    assert store.ask("kubelet", indexed).sessions[0].hits[0].role == "directory"
+    assert store.ask("0a1b2c", indexed).sessions[0].summary.id == "0a1b2c3d"
+    assert store.ask("uv hello", indexed).sessions[0].match == "session"
+
+
+def test_the_same_entry_in_a_copy_stands_once_with_a_count(store, indexed):
+    store.add("first", user("1", None, "fix the flaky login test"))
+    store.add("copy", user("1", None, "fix the flaky login test"))
+    found = store.ask("flaky login", indexed)
+    assert [len(each.hits) for each in found.sessions] == [1]
+    assert found.sessions[0].hits[0].copies == 1
+
+
+def test_an_abandoned_entry_is_told_apart_and_comes_after_an_active_one(store, indexed):
+    tree = [user("1", None, "start"), user("2", "1", "flaky login one"), user("3", "1", "flaky login two")]
+    store.add("tree", *tree)
+    hits = store.ask("flaky login", indexed).sessions[0].hits
+    assert [(hit.entry_id, hit.state) for hit in hits] == [("3", "active"), ("2", "abandoned")]
+    (only,) = store.ask("flaky login branch:abandoned", indexed).sessions
+    assert [hit.entry_id for hit in only.hits] == ["2"]
+
+
+def test_a_snippet_shows_where_the_words_stand_together_and_marks_each(store, indexed):
+    text = f"the login. {'More words here. ' * 40} a login with a timeout. {'And more. ' * 40}"
+    store.add("one", user("1", None, text))
+    (hit,) = store.ask("login timeout", indexed).sessions[0].hits
+    assert [hit.snippet[begin:end] for begin, end in hit.marks] == ["login", "timeout"]
+
+
+def test_tools_are_searched_only_where_asked(store, indexed):
+    store.add("one", user("1", None, "go"), answer("2", "1", "ok", command="make lint"), result("3", "2", "quokka"))
+    assert store.ask("quokka", indexed).sessions == []
+    assert store.ask("quokka", indexed, tools=True).sessions[0].hits[0].role == "toolResult"
+
+
+def test_where_many_sessions_match_the_rest_is_counted(store, monkeypatch):
+    monkeypatch.setattr(ranking_module, "READ_ENTRIES", 5)
+    for number in range(12):
+        store.add(f"s{number}", user("1", None, f"lantern number {number}"))
+    found = store.ask("lantern", True, sessions=3)
+    assert len(found.sessions) == 3
+    assert found.unread == 7
+    assert store.ask("lantern", True, sessions=12).unread == 0
+
+
+def test_every_exact_match_is_found_and_no_other(store, indexed):
+    dice = random.Random(5)
+    words = ["login", "logins", "Straße", "foo_bar", "foo", "été", "日本", "x1", "timeout"]
+    said: dict[str, list[str]] = {}
+    for number in range(25):
+        name = f"s{number}"
+        said[name] = [" ".join(dice.choices(words, k=dice.randint(1, 4))) for _ in range(4)]
+        store.add(name, *[user(f"{at}", f"{at - 1}" if at else None, text) for at, text in enumerate(said[name])])
+    for _ in range(20):
+        query = " ".join(dice.sample(words, dice.randint(1, 3)))
+        wanted = set(words_of(query))
+        expected = {name for name, all_texts in said.items() if any(wanted <= set(words_of(t)) for t in all_texts)}
+        if "日本" not in query:
+            found = store.ask(query, indexed, sessions=100)
+            # The same text in two sessions stands in one of them, so texts are compared, not sessions.
+            exact = {each.summary.id for each in found.sessions if each.match == "exact"}
+            assert exact <= expected
+            lost = expected - exact
+            kept = {text for name in exact for text in said[name]}
+            assert all(any(wanted <= set(words_of(t)) and t in kept for t in said[name]) for name in lost)
