@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -92,6 +92,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Reopen the browser at the project, session and filter of the last run."""
     index_tools: bool = False
     """Include tool calls and results in the text index."""
+    search_half_life: Annotated[int, msgspec.Meta(ge=1)] = 30
+    """Days after which the age of a session counts half as much in the order of search results."""
     roots: tuple[str, ...] = ()
     """Directories to scan for sessions in addition to those of the agents; `~` is the home directory."""
     keys: dict[str, str] = msgspec.field(default_factory=dict)
@@ -225,6 +227,7 @@ _WANTED = {
     "preview": "true or false",
     "restore": "true or false",
     "index_tools": "true or false",
+    "search_half_life": "a number of days, 1 or more",
     "row_fields": f"a list of some of {', '.join(get_args(RowField))}",
     "roots": 'a list of texts such as ["~/old/.pi/agent"]',
     "keys": 'a table of texts such as {rename = "f6"}',

@@ -12,7 +12,6 @@ from sessionbrowse.text import age, clean, clean_lines, cost, json_exact, shorte
 if TYPE_CHECKING:
     from sessionbrowse.model.listing.summary import Summary
     from sessionbrowse.model.session.session import Session
-    from sessionbrowse.services.search.hits import Hit
     from sessionbrowse.store.find.discover import Skipped
 
 
@@ -101,28 +100,6 @@ def print_sessions(summaries: Sequence[Summary], home: str) -> None:
         right=(1, 2, 3),
         stretch=5,
         spare=(3, 2, 4, 0),
-    )
-
-
-def print_hits(hits: Sequence[Hit], home: str) -> None:
-    """Print one row for each hit: agent, place, session and entry, role, branch and text."""
-    rows = [
-        (
-            hit.agent,
-            clean(shorten_home(hit.cwd, home)),
-            f"{(hit.id or '')[:13]} {hit.entry_id or ''}".strip(),
-            clean(hit.role),
-            hit.state,
-            clean(hit.snippet),
-        )
-        for hit in hits
-    ]
-    print_table(
-        ("agent", "directory", "session and entry", "role", "branch", "text"),
-        rows,
-        right=(),
-        stretch=5,
-        spare=(0, 4, 3, 1),
     )
 
 

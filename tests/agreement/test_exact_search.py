@@ -50,7 +50,8 @@ def test_a_search_finds_what_a_slow_reading_finds(
     for _ in range(queries):
         asked = _random_query(dice, entries)
         tools = dice.random() < 0.4
-        arguments = ["search", "--json", "--limit", "100000", *(["--tools"] if tools else []), "--root", str(store)]
+        arguments = ["search", "--json", "--sort", "newest", "--limit", "100000", "--per-session", "100000"]
+        arguments += [*(["--tools"] if tools else []), "--root", str(store)]
         assert main([*arguments, "--", asked.text()]) == 0, asked.text()
         printed, _ = capfdbinary.readouterr()
         hits = [hit["entry_id"] for hit in json.loads(printed) if hit["role"] not in ("name", "label")]

@@ -146,7 +146,9 @@ def test_each_table_shows_its_texts_on_a_narrow_terminal(command, text, columns,
 def test_a_hit_as_text_names_its_session_and_entry(roots, capfd):
     there, _ = roots
     assert main(["search", "quokka", "--root", str(there)]) == 0
-    assert "\tone m1\t" in capfd.readouterr().out
+    head, hit = capfd.readouterr().out.splitlines()
+    assert head.endswith(" · one")
+    assert hit.split()[0] == "m1"
 
 
 @pytest.mark.parametrize("kind", ["dumb", "xterm"])

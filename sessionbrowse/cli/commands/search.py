@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from itertools import islice
+import os
+import sys
 
 from msgspec.structs import replace
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.for_agents import print_document
+from sessionbrowse.cli.found import documents_of, fitted_json, fitted_lines, text_of, write_fitted
 from sessionbrowse.cli.parser import AddCommand, add_for_agent, count, scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import NotFound
 from sessionbrowse.model.search.patterns import FindFirst, first_spans
-from sessionbrowse.model.search.query import parse_question
+from sessionbrowse.model.search.query import SearchQuery, parse_question
 from sessionbrowse.services.list.snapshot import take_snapshot
-from sessionbrowse.services.search.hits import hit_document
+from sessionbrowse.services.search.hits import HIT_FIELDS
+from sessionbrowse.services.search.ranked_page import PER_SESSION, Ranking, grouped
+from sessionbrowse.services.search.ranking import Ranker, can_rank
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.index import open_index
 
@@ -47,12 +51,54 @@ def run_search(arguments: argparse.Namespace) -> int:
 
         find_first = PatternWorker().first_spans
     searcher = Searcher(snapshot, index, find_first=find_first)
-    hits = list(islice(searcher.find(query, tools=tools), arguments.limit))
+    ranking = _ranked(arguments, searcher, query, tools, settings.search_half_life)
+    for wrong, right in ranking.instead.items():
+        output.note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
+    if ranking.unread:
+        output.note(f"{ranking.unread} more sessions have some of these words; add a word to narrow the search.")
     if arguments.json:
-        print_document(arguments, [hit_document(hit) for hit in hits])
-    else:
-        output.print_hits(hits, home=scope.around.home)
+        documents = documents_of(ranking.sessions, arguments.fields)
+        if arguments.for_agent:
+            print_document(arguments, documents)
+        else:
+            write_fitted(fitted_json(documents, arguments.max_chars, output.note), arguments.max_chars)
+        return 0
+    if not ranking.sessions:
+        more = "" if tools else "; --tools also searches tool calls and results"
+        output.note(f"nothing found{more}")
+        return 0
+    bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    lines = text_of(ranking.sessions, scope.around.home, bold=bold)
+    write_fitted(fitted_lines(lines, arguments.max_chars), arguments.max_chars)
     return 0
+
+
+def _ranked(
+    arguments: argparse.Namespace, searcher: Searcher, query: SearchQuery, tools: bool, half_life_days: float
+) -> Ranking:
+    per_session = arguments.per_session
+    if arguments.sort == "best" and can_rank(query):
+        ranker = Ranker(searcher, query, tools=tools, half_life_days=half_life_days)
+        return ranker.rank(arguments.limit, per_session)
+    hits = searcher.find(query, tools=tools)
+    return grouped(hits, searcher.summary, arguments.limit, PER_SESSION if per_session is None else per_session)
+
+
+def _fields(text: str) -> tuple[str, ...]:
+    """Return the names of the fields to print; raise ArgumentTypeError for an unknown one."""
+    names = tuple([name.strip() for name in text.split(",") if name.strip()])
+    unknown = [name for name in names if name not in HIT_FIELDS]
+    if unknown or not names:
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown) or 'nothing'} is none of {', '.join(HIT_FIELDS)}")
+    return names
+
+
+def _characters(text: str) -> int:
+    """Return a number of characters that an empty JSON array fits into; raise ArgumentTypeError for anything else."""
+    number = count(text)
+    if number < len("[]"):
+        raise argparse.ArgumentTypeError("less than 2")
+    return number
 
 
 COMMANDS = {"search": run_search}
@@ -66,7 +112,13 @@ def add_arguments(add: AddCommand) -> None:
         "label: role: tool: model: before: after: branch:",
     ):
         search.add_argument("query", nargs="+", metavar="QUERY", help="the text to search for")
-        search.add_argument("--limit", type=count, default=100, metavar="N", help="at most N hits (default 100)")
+        search.add_argument("--limit", type=count, default=20, metavar="N", help="at most N sessions (default 20)")
+        search.add_argument("--per-session", type=count, metavar="N", help="at most N hits of a session (default 3)")
+        search.add_argument("--sort", choices=("best", "newest"), default="best", help="best matches or newest first")
+        search.add_argument(
+            "--fields", type=_fields, default=(), metavar="A,B", help="the fields of each hit to print with --json"
+        )
+        search.add_argument("--max-chars", type=_characters, metavar="N", help="print at most N characters")
         add_for_agent(search)
         search.add_argument("--tools", action="store_true", help="in tool calls and results too")
         search.add_argument(

@@ -97,4 +97,6 @@ def hit_document(hit: Hit) -> dict[str, object]:
     return document | {"marks": [list(mark) for mark in hit.marks]}
 
 
-_SHOWN = ("path", "id", "agent", "cwd", "entry_id", "role", "state", "snippet", "score")
+_SHOWN = ("path", "id", "agent", "cwd", "entry_id", "role", "state", "snippet", "score", "match", "copies")
+HIT_FIELDS = (*_SHOWN, "marks")
+"""Keys of a hit as a JSON document."""

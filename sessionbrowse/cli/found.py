@@ -1,0 +1,106 @@
+"""Print the results of a search: JSON within a number of characters, or text in groups, one for each session."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sessionbrowse.services.search.hits import Hit, hit_document
+from sessionbrowse.services.search.ranked_page import RankedSession
+from sessionbrowse.text import age, clean, json_exact, shorten_home
+
+_ID_CHARACTERS = 13
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
+
+
+def documents_of(sessions: Sequence[RankedSession], fields: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the hits of sessions as JSON documents; `fields` are the keys to print, all if it is empty."""
+    documents = [hit_document(hit) for session in sessions for hit in session.hits]
+    return [{key: each[key] for key in fields} for each in documents] if fields else documents
+
+
+def fitted_json(documents: Sequence[dict[str, Any]], most: int | None, note: Callable[[str], None]) -> str:
+    """Return documents as one JSON array of at most `most` characters: hits are dropped, then a snippet is cut."""
+    texts = [json_exact(each) for each in documents]
+    if most is None or sum(map(len, texts)) + len(texts) + 1 <= most:
+        return "[" + ",".join(texts) + "]"
+    kept, length = 0, 1
+    while kept < len(texts) and length + len(texts[kept]) + 1 <= most:
+        length += len(texts[kept]) + 1
+        kept += 1
+    if kept:
+        note(f"{len(texts) - kept} of {len(texts)} hits were left out, to stay within {most:,} characters.")
+        return "[" + ",".join(texts[:kept]) + "]"
+    first = dict(documents[0])
+    snippet = str(first.get("snippet", ""))
+    while snippet:
+        snippet = snippet[: len(snippet) * 3 // 4]
+        first["snippet"] = snippet
+        if "marks" in first:
+            first["marks"] = [mark for mark in first["marks"] if mark[1] <= len(snippet)]
+        text = "[" + json_exact(first) + "]"
+        if len(text) <= most:
+            note(f"The snippet was cut and {len(texts) - 1} hits left out, to stay within {most:,} characters.")
+            return text
+    note(f"All {len(texts)} hits were left out, to stay within {most:,} characters.")
+    return "[]"
+
+
+def text_of(sessions: Sequence[RankedSession], home: str, *, bold: bool) -> list[str]:
+    """Return the lines for sessions: a head with title, age, agent, directory and id, and below it the hits."""
+    now = time.time() * 1000
+    width = max((len(hit.entry_id or "") for session in sessions for hit in session.hits), default=0)
+    lines: list[str] = []
+    for session in sessions:
+        summary = session.summary
+        facts = [
+            age(summary.modified, now) if summary.modified is not None else "",
+            summary.agent,
+            clean(shorten_home(summary.cwd, home)),
+            clean((summary.id or "")[:_ID_CHARACTERS]),
+            *([f"{session.more} more hits"] if session.more > 1 else ["1 more hit"] if session.more else []),
+            *([f"without: {' '.join(map(clean, session.missing))}"] if session.missing else []),
+        ]
+        title = clean(summary.name or "") or "(no name)"
+        lines.append(f"{_BOLD}{title}{_PLAIN}" if bold else title)
+        lines[-1] += "  " + " · ".join(fact for fact in facts if fact)
+        for hit in session.hits:
+            about = [hit.role, *([hit.state] if hit.state != "active" else [])]
+            if hit.copies:
+                about.append(f"also in {hit.copies} {'copy' if hit.copies == 1 else 'copies'}")
+            head = f"  {clean(hit.entry_id or ''):{width}}  {', '.join(map(clean, about))}: "
+            lines.append(head + _marked(hit, bold))
+        lines.append("")
+    return lines[:-1]
+
+
+def write_fitted(text: str, most: int | None) -> None:
+    """Write a text and a newline; the newline is left out where it would exceed `most` characters."""
+    end = "\n" if most is None or len(text) < most else ""
+    sys.stdout.buffer.write((text + end).encode("utf-8", "backslashreplace"))
+
+
+def fitted_lines(lines: Sequence[str], most: int | None) -> str:
+    """Return as many whole lines as fit into `most` characters."""
+    if most is None:
+        return "\n".join(lines)
+    kept, length = 0, -1
+    while kept < len(lines) and length + len(lines[kept]) + 1 <= most:
+        length += len(lines[kept]) + 1
+        kept += 1
+    return "\n".join(lines[:kept])
+
+
+def _marked(hit: Hit, bold: bool) -> str:
+    """Return the snippet with its matches in bold; its parts are cleaned one by one, because that changes lengths."""
+    if not bold:
+        return clean(hit.snippet)
+    parts: list[str] = []
+    at = 0
+    for begin, end in hit.marks:
+        if begin >= at:
+            parts += [clean(hit.snippet[at:begin]), _BOLD, clean(hit.snippet[begin:end]), _PLAIN]
+            at = end
+    return "".join([*parts, clean(hit.snippet[at:])])

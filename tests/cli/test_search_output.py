@@ -1,0 +1,81 @@
+"""The output of `search`: grouped by session, bounded, and with what the next command needs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.cli import main
+from tests.support.index_support import answer, folder, header, user, write
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    here = folder(tmp_path)
+    for number in range(6):
+        entries = [user(f"a{at}", f"a{at - 1}" if at else None, f"lantern {number} {at}") for at in range(5)]
+        write(here / f"{number}.jsonl", header(f"session-{number}"), *entries, answer("b", "a4", "done"))
+    return tmp_path
+
+
+def ask(capfdbinary: pytest.CaptureFixture[bytes], *argv: str) -> tuple[int, bytes, str]:
+    status = main(["search", *argv])
+    out, err = capfdbinary.readouterr()
+    return status, out, err.decode()
+
+
+def test_limit_counts_sessions_and_per_session_hits(capfdbinary, root):
+    _, out, _ = ask(capfdbinary, "lantern", "--root", str(root), "--json", "--limit", "2", "--per-session", "4")
+    hits = json.loads(out)
+    assert [hit["id"] for hit in hits] == [hits[0]["id"]] * 4 + [hits[4]["id"]] * 4
+    assert {"match", "score", "copies", "marks"} <= set(hits[0])
+
+
+def test_fields_are_the_only_ones_printed_and_unknown_ones_are_refused(capfdbinary, root):
+    _, out, _ = ask(capfdbinary, "lantern", "--root", str(root), "--json", "--fields", "id,entry_id", "--limit", "1")
+    assert {tuple(hit) for hit in json.loads(out)} == {("id", "entry_id")}
+    status, out, err = ask(capfdbinary, "lantern", "--fields", "nonsense")
+    assert (status, out) == (2, b"")
+    assert "nonsense" in err
+
+
+@pytest.mark.parametrize("most", [2, 3, 50, 300, 700, 2000, 100_000])
+def test_max_chars_holds_exactly(capfdbinary, root, most):
+    _, out, err = ask(capfdbinary, "lantern", "--root", str(root), "--json", "--max-chars", str(most))
+    assert len(out.decode()) <= most
+    assert isinstance(json.loads(out), list)
+    assert ("left out" in err) == (most < 100_000)
+    _, out, _ = ask(capfdbinary, "lantern", "--root", str(root), "--max-chars", str(most))
+    assert len(out.decode()) <= most
+
+
+def test_less_than_an_empty_array_is_wrong_usage(capfdbinary):
+    assert ask(capfdbinary, "lantern", "--max-chars", "1")[:2] == (2, b"")
+
+
+def test_text_has_a_head_for_each_session_with_its_id_and_hits_with_theirs(capfdbinary, root):
+    _, out, _ = ask(capfdbinary, "lantern", "--root", str(root), "--limit", "1")
+    head, *hits = out.decode().splitlines()
+    assert "session-" in head
+    assert "/home/dev/shop" in head
+    assert "2 more hits" in head
+    assert [line.split()[0] for line in hits] == ["a4", "a3", "a2"]
+
+
+def test_newest_first_finds_what_words_begin(capfdbinary, root):
+    _, out, _ = ask(capfdbinary, "lant", "--root", str(root), "--sort", "newest", "--json", "--per-session", "1")
+    assert len(json.loads(out)) == 6
+
+
+def test_a_query_that_is_absurdly_long_is_refused_in_a_sentence(capfdbinary, root):
+    status, out, err = ask(capfdbinary, "a" * 100_000, "--root", str(root))
+    assert (status, out) == (1, b"")
+    assert "shorten it" in err
+
+
+def test_nothing_found_names_the_option_that_searches_more(capfdbinary, root):
+    status, out, err = ask(capfdbinary, "quokka", "--root", str(root))
+    assert (status, out) == (0, b"")
+    assert "--tools" in err
