@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-def block(language: str) -> str:
-    return str(re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)[0])
+def block(language: str, number: int = 0) -> str:
+    return str(re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)[number])
 
 
 def test_the_script_labels_what_it_finds(own_home: Path, capsys):
@@ -63,3 +63,19 @@ def test_every_command_in_the_table_exists(capsys):
             parse([command, "--help"])
         assert stopped.value.code == 0, command
     capsys.readouterr()
+
+
+def test_every_command_in_the_table_has_json_but_those_that_the_readme_names(capsys):
+    sentence = re.search(r"prints one JSON document for scripts, except\n(.*?);", README, re.DOTALL)
+    assert sentence is not None
+    without = []
+    for command in sorted(set(re.findall(r"`sessionbrowse ([a-z]+)", README))):
+        with pytest.raises(SystemExit):
+            parse([command, "--help"])
+        if "--json" not in capsys.readouterr().out:
+            without.append(command)
+    assert without == sorted([*re.findall(r"`([a-z]+)`", sentence[1]), "export"])
+
+
+def test_a_choice_that_was_cancelled_starts_no_agent():
+    assert 'path=$(sessionbrowse pick) && pi --session "$path"' in block("sh", 3)
