@@ -69,10 +69,12 @@ endef
 
 $(VENV)/.run: pyproject.toml $(BROKEN)
 	$(need_venv)
+	@echo "Installing sessionbrowse into $(VENV); the first time takes a minute or two …" >&2
 	@$(PIP) install -e . >&2
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(BROKEN)
 	$(need_venv)
+	@echo "Installing sessionbrowse and its test tools into $(VENV); the first time takes a minute or two …" >&2
 	@$(PIP) install -e '.[dev]' >&2
 	@touch $@ $(VENV)/.run
