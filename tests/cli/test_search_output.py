@@ -79,3 +79,17 @@ def test_nothing_found_names_the_option_that_searches_more(capfdbinary, root):
     status, out, err = ask(capfdbinary, "quokka", "--root", str(root))
     assert (status, out) == (0, b"")
     assert "--tools" in err
+
+
+def test_a_list_with_a_query_is_ranked_and_says_how_each_row_matches(capfdbinary, tmp_path):
+    here = folder(tmp_path)
+    write(here / "1.jsonl", header("apart"), user("a", None, "a lantern"), user("b", "a", "a quokka"))
+    write(here / "2.jsonl", header("together"), user("a", None, "the lantern of the quokka"))
+    assert main(["list", "lantern", "quokka", "--root", str(tmp_path), "--json"]) == 0
+    rows = json.loads(capfdbinary.readouterr().out)
+    assert [(row["id"], row["match"]) for row in rows] == [("together", "exact"), ("apart", "session")]
+    assert all(row["score"] > 0 for row in rows)
+    assert main(["list", "lantrn", "--root", str(tmp_path), "--json", "--sort", "best"]) == 0
+    out, err = capfdbinary.readouterr()
+    assert {row["match"] for row in json.loads(out)} == {"typo"}
+    assert "searched instead: lantern" in err.decode()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.for_agents import print_document
-from sessionbrowse.cli.parser import AddCommand, add_for_agent, count, directory, scope_of
+from sessionbrowse.cli.parser import AddCommand, add_for_agent, count, directory, scope_of, settings_in_force
 from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.errors import NotFound
 from sessionbrowse.services.list.gather import gather_with_texts, newest, open_listing, select, unpack
@@ -22,13 +22,16 @@ from sessionbrowse.text import is_time, iso_ms
 if TYPE_CHECKING:
     from sessionbrowse.model.listing.summary import Summary
     from sessionbrowse.services.list.gather import Listed
+    from sessionbrowse.services.search.ranked_page import RankedSession
     from sessionbrowse.store.find.roots import Scope
 
 _NOTING_SECONDS = 0.3
+_MOST_RANKED = 200
+"""Number of sessions that a list with a query prints without a limit."""
 FOR_AGENT = 20
 """Rows for an agent."""
 
-SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
+SORTS = ("recent", "threaded", "name", "size", "cost", "best", "relevance")
 
 
 def run_list(arguments: argparse.Namespace) -> int:
@@ -41,14 +44,18 @@ def run_list(arguments: argparse.Namespace) -> int:
         "named": arguments.named,
         "limit": arguments.limit if arguments.limit is not None or not arguments.for_agent else FOR_AGENT,
     }
-    if query.strip():
-        summaries = found_by_query(scope, query, arguments.sort or "relevance", filters)
+    ranks: dict[str, RankedSession] = {}
+    if query.strip() and arguments.sort in (None, "best", "relevance") and _can_rank(query):
+        summaries, ranks = _ranked(scope, query, filters, whole=arguments.json)
+    elif query.strip():
+        sort = arguments.sort if arguments.sort not in (None, "best") else "relevance"
+        summaries = found_by_query(scope, query, sort, filters)
     else:
         with open_listing(
             scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True
         ) as listing:
             chosen: Sequence[Listed]
-            if arguments.sort in (None, "recent", "relevance"):
+            if arguments.sort in (None, "recent", "best", "relevance"):
                 chosen = newest(listing.sessions, **filters)
             else:
                 chosen = select(unpack(listing, listing.sessions), sort=arguments.sort, **filters)
@@ -56,10 +63,11 @@ def run_list(arguments: argparse.Namespace) -> int:
     if cwd is not None and not summaries and not os.path.isdir(cwd):
         raise NotFound(f"The directory {cwd} does not exist, and no session names it.")
     if arguments.json:
+        documents = (summary_document(each) | _rank_of(ranks.get(each.path)) for each in summaries)
         if arguments.for_agent:
-            print_document(arguments, [summary_document(summary) for summary in summaries])
+            print_document(arguments, list(documents))
         else:
-            output.print_json_list(map(summary_document, summaries))
+            output.print_json_list(documents)
     else:
         output.print_sessions(summaries, home=scope.around.home)
     return 0
@@ -160,6 +168,45 @@ def _iso(milliseconds: float | None) -> str | None:
     return iso_ms(milliseconds) if milliseconds is not None and is_time(milliseconds) else None
 
 
+def _can_rank(text: str) -> bool:
+    from sessionbrowse.model.search.query import parse_question
+    from sessionbrowse.services.search.ranking import can_rank
+
+    return can_rank(parse_question(text))
+
+
+def _ranked(
+    scope: Scope, text: str, filters: dict[str, Any], *, whole: bool
+) -> tuple[list[Summary], dict[str, RankedSession]]:
+    """Return the sessions that match a query, best first, and how they match, by path."""
+    from sessionbrowse.model.search.query import parse_question
+    from sessionbrowse.services.list.gather import gather
+    from sessionbrowse.services.list.snapshot import snapshot_of
+    from sessionbrowse.services.search.ranking import Ranker
+    from sessionbrowse.services.search.searcher import Searcher
+    from sessionbrowse.store.index.index import open_index
+
+    limit = filters["limit"]
+    index = open_index(cache_dir(), output.note)
+    generation = index.generation if index is not None else 0
+    listing = gather(scope, index, skipped=output.warn, note=output.note)
+    listed = newest(listing.sessions, cwd=filters["cwd"], named=filters["named"])
+    searcher = Searcher(snapshot_of(listing, listed, generation, brief=True), index)
+    ranker = Ranker(searcher, parse_question(text), half_life_days=settings_in_force().search_half_life)
+    ranking = ranker.rank(_MOST_RANKED if limit is None else limit, 1, copies=True)
+    for wrong, right in ranking.instead.items():
+        output.note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
+    if ranking.unread:
+        output.note(f"{ranking.unread} more sessions have some of these words; add a word to narrow the search.")
+    by_path = {each.path: each for each in listed}
+    ranks = {each.summary.path: each for each in ranking.sessions}
+    return unpack(listing, [by_path[path] for path in ranks], whole=whole), ranks
+
+
+def _rank_of(found: RankedSession | None) -> dict[str, Any]:
+    return {"match": found.match, "score": found.score} if found is not None else {}
+
+
 def found_by_query(scope: Scope, text: str, sort: str, filters: dict[str, Any]) -> list[Summary]:
     """Return the sessions that match a query; all their messages are searched."""
     from sessionbrowse.model.listing.picker import fields_of, parse_query, score
@@ -208,7 +255,7 @@ def add_arguments(add: AddCommand) -> None:
         listing.add_argument("--cwd", type=directory, metavar="DIR", help="only sessions of this directory")
         listing.add_argument("--named", action="store_true", help="only sessions with a name")
         listing.add_argument("--hidden", action="store_true", help="workflow stages and subagents' sessions too")
-        listing.add_argument("--sort", choices=SORTS, help="recent; with a QUERY relevance")
+        listing.add_argument("--sort", choices=SORTS, help="recent; with a QUERY best")
         add_for_agent(listing)
         listing.add_argument("--limit", type=count, metavar="N", help="at most N")
 

@@ -49,10 +49,15 @@ def take_snapshot(
     # The generation is read before the rows, so that a rebuild by another process in between is noticed.
     generation = index.generation if index is not None else 0
     listing = gather(scope, index, skipped=skipped, note=note)
-    rows = _rows(listing.sessions)
+    return snapshot_of(listing, listing.sessions, generation, brief=brief)
+
+
+def snapshot_of(listing: Listing, sessions: list[Listed], generation: int, *, brief: bool = False) -> Snapshot:
+    """Return some sessions of a listing for a search; `generation` is that of the index before they were listed."""
+    rows = _rows(sessions)
     if not brief or listing.index is None:
-        return Snapshot(unpack(listing, listing.sessions), rows, generation)
-    brief_ones = [_brief(each) for each in listing.sessions]
+        return Snapshot(unpack(listing, sessions), rows, generation)
+    brief_ones = [_brief(each) for each in sessions]
     return Snapshot(brief_ones, rows, generation, lambda: _first_messages(listing))
 
 

@@ -111,7 +111,7 @@ class Page:
         self._optional = [replace(term, is_required=False) for term in terms]
 
     def sessions(
-        self, ranked: Sequence[MatchingSession], sessions: int, per_session: int | None
+        self, ranked: Sequence[MatchingSession], sessions: int, per_session: int | None, *, copies: bool
     ) -> list[RankedSession]:
         """Return the first sessions, where an entry that several files have stands in the first of them only."""
         page: list[RankedSession] = []
@@ -119,7 +119,7 @@ class Page:
         for candidate in ranked:
             if len(page) >= sessions:
                 break
-            entries = self._without_copies(candidate, shown)
+            entries = self._without_copies(candidate, {} if copies else shown)
             names = self._name_hit(candidate)
             total = len(entries) + len(names)
             if candidate.found and not entries:

@@ -92,10 +92,11 @@ class Ranker:
         self._optional = [replace(term, is_required=False) for term in terms]
         self._nothing = [0.0] * len(terms)
 
-    def rank(self, sessions: int, per_session: int | None = None) -> Ranking:
+    def rank(self, sessions: int, per_session: int | None = None, *, copies: bool = False) -> Ranking:
         """Return the best sessions, each with its best entries: at most `per_session`.
 
         None shows up to PER_SESSION entries, only one of sessions that come late, and none far worse than the first.
+        With `copies`, sessions that only have copies of entries in better ones are kept.
         """
         fitting = [each for each in self._searcher.summaries if fits_session(self._query, each)]
         candidates = self._candidates(fitting)
@@ -111,7 +112,7 @@ class Ranker:
         if self._instead and any(each.match == TYPO for each in ranked):
             ranked = [each for each in ranked if each.match == TYPO]
         return Ranking(
-            Page(self._searcher, self._terms, self._rarities).sessions(ranked, sessions, per_session),
+            Page(self._searcher, self._terms, self._rarities).sessions(ranked, sessions, per_session, copies=copies),
             self._instead,
             unread,
         )
