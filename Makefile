@@ -3,7 +3,7 @@
 # Both make .venv and install what they need; make setup does only that.
 
 .DELETE_ON_ERROR:
-.PHONY: remake run setup test check format lint types stress interop bench screenshots clean
+.PHONY: remake run setup test check format lint types stress package interop bench screenshots clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -43,6 +43,9 @@ types: $(VENV)/.dev
 
 stress: $(VENV)/.dev
 	@$(PY) -m pytest -q -m stress $(ARGS)
+
+package: $(VENV)/.dev
+	@$(PY) -m pytest -q -m package $(ARGS)
 
 interop: $(VENV)/.dev
 	@$(PY) -m tests.interop $(ARGS)
