@@ -156,7 +156,8 @@ def rename(title: str, has_slot: bool) -> RenamePlan:
 def _real(path: str) -> str:
     try:
         return os.path.realpath(path, strict=True)
-    except OSError:
+    except (OSError, ValueError):
+        # A header may name a directory that no disk can have: NUL, half a surrogate pair.
         return path
 
 

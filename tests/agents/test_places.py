@@ -18,6 +18,7 @@ from sessionbrowse.agents import (
     Surroundings,
     attribute,
 )
+from sessionbrowse.agents.base import Agent
 from sessionbrowse.agents.dotenv import expand, layered, parse
 from sessionbrowse.agents.file_marks import marks_of_head
 from sessionbrowse.agents.indusagi import slug_of
@@ -523,3 +524,9 @@ def test_the_real_surroundings_are_those_of_this_process(own_home: Path, monkeyp
     around = Surroundings.real()
     assert (around.home, around.cwd, around.tmpdir) == (str(own_home), str(Path.cwd()), "/var/tmp")
     assert around.environ["PI_CODING_AGENT_DIR"] == "/x"
+
+
+@pytest.mark.parametrize("cwd", ["/home/dev/a\0b", "/home/dev/\ud800"])
+@pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
+def test_a_directory_that_no_disk_can_have_gives_a_folder_name(agent: Agent, cwd: str, home: Path, here: Path) -> None:
+    assert agent.folder_of(cwd, surroundings(home, here))

@@ -171,8 +171,12 @@ def find_path(reference: str, files: Iterable[FoundFile], named: Callable[[], li
     """
     if looks_like_path(reference):
         path = os.path.abspath(os.path.expanduser(reference))
-        if not os.path.exists(path):
-            raise NoSuchSession(f"There is no file {path}")
+        try:
+            os.stat(path)
+        except PermissionError as error:
+            raise NoSuchSession(f"{path} cannot be read: {error.strerror}") from error
+        except (OSError, ValueError):
+            raise NoSuchSession(f"There is no file {path}") from None
         return path
     wanted = reference.casefold()
     if not wanted:

@@ -264,7 +264,9 @@ def _modified_ms(path: str) -> float:
 
 
 def _ago(age_ms: float) -> str:
-    seconds = max(0, int(age_ms // 1000))
+    if age_ms < 0:
+        return "at a time that is still to come"
+    seconds = int(age_ms // 1000)
     if seconds < 60:
         return f"{seconds} second{'' if seconds == 1 else 's'} ago"
     minutes = seconds // 60
