@@ -107,7 +107,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _refuse_no_json(name: str, value: Any) -> None:
-    """Raise TypeError or ValueError for a value that JSON cannot hold; no recursion: a value may contain itself."""
+    """Raise TypeError or ValueError for a value that JSON cannot hold, such as a list that contains itself."""
     waiting: list[tuple[Any, int]] = [(value, 0)]
     while waiting:
         each, depth = waiting.pop()

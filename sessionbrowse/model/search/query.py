@@ -251,7 +251,7 @@ def _one_of(key: str, value: str, allowed: tuple[str, ...]) -> str:
 
 
 def _role(value: str) -> str:
-    """Return the beginning of a role, in lower case; it may fit several."""
+    """Return the value of a `role:` filter in lower case: the beginning of one or several roles."""
     from sessionbrowse.model.search.entry_text import ROLES
 
     wanted = value.lower()

@@ -44,7 +44,7 @@ BOOKKEEPING = frozenset(
         "usage",
     }
 )
-"""Types of entries that programs append without moving the place at which the user works."""
+"""Types of entries that programs append for themselves; the entry at which the user continues stays the same."""
 
 _TASK = f'"{TASK_TOOL}"'.encode()
 _SUMMARIES = (COMPACTION_ENTRY, BRANCH_SUMMARY, SESSION_SUMMARY)

@@ -22,7 +22,7 @@ import msgspec
 Received = TypeVar("Received")
 
 _PLAIN, _WITH_SURROGATES = b"\0", b"\1"
-"""First byte of a frame with plain texts; of a frame with re-encoded texts (UTF-8 bytes read as Latin-1)."""
+"""First byte of a frame: its texts are plain, or they are re-encoded (UTF-8 bytes read as Latin-1)."""
 
 
 class Channel(Generic[Received]):

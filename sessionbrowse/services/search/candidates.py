@@ -137,7 +137,7 @@ class RowMap:
 
     @cached_property
     def _earlier_runs(self) -> dict[int, list[int]]:
-        """The earlier runs of the few files that have several runs of rows."""
+        """For the few files whose texts were indexed in several steps: their blocks of rows before the last one."""
         found: dict[int, list[int]] = {}
         last = self._last_runs
         for run in [run for run, file in enumerate(self._files) if last[file] != run]:

@@ -58,7 +58,7 @@ def replacements_of(plan: dict[str, Json]) -> list[Replacement]:
 
 
 def carry_out(replacements: list[Replacement], folders: list[Move], moves: Moves) -> None:
-    """Replace all files and move all folders, or leave everything as it is; `moves` gets the old versions.
+    """Replace all files and move all folders, or change nothing. The old versions are added to `moves`.
 
     Raises:
         RefusedWrite: a file changed meanwhile, a new path is taken, or an owner cannot be kept.

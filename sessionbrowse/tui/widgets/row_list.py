@@ -161,7 +161,7 @@ class RowList(RowsView, can_focus=True):
         if not keys:
             return 0
         candidates = [wanted] if wanted is not None else []
-        # Until the user moves the cursor, it stays at its position, and new rows at the top push the others down.
+        # Until the user moves the cursor, it keeps its row number: new rows at the top push the old rows past it.
         if self._moved_by_user and self._keys:
             candidates.append(self.key)
         for candidate in candidates:
