@@ -67,7 +67,11 @@ class AgentMissing(CannotResume):
 
 
 class DirectoryMissing(CannotResume):
-    """The session's working directory does not exist any more."""
+    """The session's working directory does not exist any more; `short` says only that, without what to do."""
+
+    def __init__(self, sentence: str, short: str) -> None:
+        super().__init__(sentence)
+        self.short = short
 
 
 class CommandFailed(SessionBrowseError):

@@ -45,6 +45,7 @@ def tree(agent: str, feature: str, key: str, command: str, test: str, differs: s
     return Habit(agent, IN_TREE, feature, key, command, test, differs)
 
 
+BRANCHES = "tui/session/test_branches"
 BROWSE, SCREEN, CHANGES, PICKER = (
     "tui/lists/test_browse",
     "tui/session/test_session_screen",
@@ -94,8 +95,8 @@ HABITS = (
     tree("pi", "active path first, opens on the leaf", "full_stop", "leaf", f"{SCREEN}::test_the_tree_opens_on_the_leaf_with_the_active_branch_first"),
     tree("pi", "wrap around", "up", "up", f"{SCREEN}::test_arrows_wrap_around_the_tree_as_in_pi"),
     tree("pi", "wrap around", "down", "down", f"{SCREEN}::test_arrows_wrap_around_the_tree_as_in_pi"),
-    tree("pi", "page", "left", "tree_page_up", f"{SCREEN}::test_fold_keys_jump_where_there_is_nothing_to_fold"),
-    tree("pi", "page", "right", "tree_page_down", f"{SCREEN}::test_fold_keys_jump_where_there_is_nothing_to_fold"),
+    tree("omp", "go to the branch beside", "left", "branch_left", f"{BRANCHES}::test_left_and_right_go_to_the_branch_beside"),
+    tree("omp", "go to the branch beside", "right", "branch_right", f"{BRANCHES}::test_left_and_right_go_to_the_branch_beside"),
     tree("pi", "page", "ctrl+b", "tree_page_up", f"{SCREEN}::test_fold_keys_jump_where_there_is_nothing_to_fold"),
     tree("pi", "page", "ctrl+f", "tree_page_down", f"{SCREEN}::test_fold_keys_jump_where_there_is_nothing_to_fold"),
     tree("pi", "fold or jump up", "ctrl+left", "fold", f"{SCREEN}::test_fold_keys_jump_where_there_is_nothing_to_fold"),

@@ -154,8 +154,8 @@ CHANGES = (
         "browse",
         FIRST_SESSION,
         (
-            Scene("trash-empty", "t", "escape", window="Deleted sessions: choose one to restore"),
-            Scene("changes-empty", "U", "escape", window="Changes that can be undone"),
+            Scene("trash-empty", "t", "escape", window="Restore session"),
+            Scene("changes-empty", "U", "escape", window="Undo history"),
             Scene("nothing-to-undo", "u", toasts=True),
         ),
     ),
@@ -175,7 +175,7 @@ CHANGES = (
         (
             Scene("delete", "ctrl+d", window="Delete session?"),
             Scene("deleted", "enter", toasts=True),
-            Scene("trash", "t", "escape", window="Deleted sessions: choose one to restore"),
+            Scene("trash", "t", "escape", window="Restore session"),
         ),
     ),
     Walk(
@@ -184,23 +184,23 @@ CHANGES = (
         (
             Scene("archived-toast", "a", toasts=True),
             Scene("archived", "x", "x"),
-            Scene("changes", "U", "escape", window="Changes that can be undone"),
+            Scene("changes", "U", "escape", window="Undo history"),
         ),
     ),
     Walk(
         "browse",
         "left G",
         (
-            Scene("moved", "M", window="Project moved"),
-            Scene("moved-nowhere", "ctrl+u text:/nowhere/at/all enter", "escape", window="Project moved"),
-            Scene("moved-shown", "M enter", "escape escape", window="Project moved"),
+            Scene("moved", "M", window="Relocate"),
+            Scene("moved-nowhere", "ctrl+u text:/nowhere/at/all enter", "escape", window="Relocate"),
+            Scene("moved-shown", "M enter", "escape escape", window="Relocate"),
         ),
     ),
     Walk(
         "browse",
         "left G right",
         (
-            Scene("resume-missing", "r", window="The directory is gone"),
+            Scene("resume-missing", "r", window="Directory missing"),
             Scene("resume-elsewhere", "enter", "escape", window="Resume in another directory"),
         ),
     ),
@@ -275,7 +275,7 @@ STATES = ("welcome", "no-sessions", "gone", "session-gone", "progress", "progres
 OTHERS = (
     Scene("resume-in-use", "G r", "escape", window="Resume in pi"),
     Scene("delete-in-use", "g ctrl+d", window="Delete session?"),
-    Scene("trash-refused", "enter", "escape", window="The trash refused the file"),
+    Scene("trash-refused", "down enter", "escape", window="The trash refused the file"),
     Scene("in-use", "enter m text:mine enter", "escape escape", window="In use"),
 )
 """Questions that are asked while other programs use the sessions, or when the trash is full."""

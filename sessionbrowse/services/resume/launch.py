@@ -29,7 +29,7 @@ _SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 def why_no_tmux(environ: Mapping[str, str]) -> str | None:
     """Return the reason why tmux cannot open a window or split, None if it can."""
     if not environ.get("TMUX"):
-        return "The browser does not run in tmux."
+        return "Not in tmux."
     if shutil.which("tmux", path=environ.get("PATH") or os.defpath) is None:
         return "tmux is not found."
     return None
@@ -38,7 +38,7 @@ def why_no_tmux(environ: Mapping[str, str]) -> str | None:
 def why_no_command(template: Sequence[str]) -> str | None:
     """Return the reason why the settings' `resume.command` cannot start an agent, None if it can."""
     if not template:
-        return "The settings name no command: resume.command."
+        return "Not configured: set resume.command."
     if not any("{argv}" in word or "{line}" in word for word in template):
         return "The settings' resume.command has neither {argv} nor {line}."
     return None

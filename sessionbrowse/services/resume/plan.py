@@ -262,10 +262,12 @@ def _check_directory(command: ResumeCommand, timeout_s: float) -> None:
     shown = clean(command.cwd)
     if exists is None:
         raise DirectoryMissing(
-            f"The session's directory {shown} does not answer (a network disk?). Try again when it is back."
+            f"The session's directory {shown} does not answer (a network disk?). Try again when it is back.",
+            f"{shown} does not answer.",
         )
     elsewhere = _WHAT_HAPPENS_ELSEWHERE[command.agent]
     raise DirectoryMissing(
         f"The session's directory {shown} does not exist. Make it again"
-        f"{if_shown(f', or run this in another directory ({elsewhere}): ', command.bare_line()) or '.'}"
+        f"{if_shown(f', or run this in another directory ({elsewhere}): ', command.bare_line()) or '.'}",
+        f"{shown} no longer exists.",
     )

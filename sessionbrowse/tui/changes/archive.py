@@ -28,11 +28,10 @@ def do_archive(screen: CommandScreen[None]) -> None:
 
     def describe(done: Sequence[Archived]) -> str:
         subject = sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
-        verb = "are" if len(done) > 1 else "is"
         agents = "/".join(sorted({summary.agent for summary in chosen}))
         if chosen[0].archived:
-            return f"{subject} {verb} back in the lists of {agents}."
-        return f"{subject} {verb} archived, out of the lists of {agents}."
+            return f"Unarchived {subject}; {agents} shows {'it' if len(done) == 1 else 'them'} again."
+        return f"Archived {subject}; hidden from {agents}."
 
     if chosen:
         changes.carry_out(ChangePlan(title="Archiving", items=[item(one) for one in chosen], describe=describe))

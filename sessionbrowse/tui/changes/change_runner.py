@@ -278,7 +278,7 @@ class ChangeRunner:
         self._browser.say(str(error) if isinstance(error, SessionBrowseError) else repr(error), "error")
 
     def _ask_anyway(self, plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]], group: str | None) -> None:
-        choices = [Choice("no", "Leave it as it is"), Choice("yes", "Do it anyway", roles="warning")]
+        choices = [Choice("no", "Cancel"), Choice("yes", "Do it anyway", roles="warning")]
 
         def answered(key: str | None) -> None:
             if key == "yes":
@@ -288,8 +288,8 @@ class ChangeRunner:
 
     def _ask_own_trash(self, plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]], group: str | None) -> None:
         choices = [
-            Choice("own", "Keep it in sessionbrowse's own trash folder"),
-            Choice("no", "Leave it where it is"),
+            Choice("own", "Move to sessionbrowse's own trash"),
+            Choice("no", "Cancel"),
         ]
 
         def answered(key: str | None) -> None:

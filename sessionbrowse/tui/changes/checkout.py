@@ -6,10 +6,13 @@ from collections.abc import Callable, Sequence
 
 from sessionbrowse.errors import UnsafeEntry
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.tree.rows import row_text
 from sessionbrowse.services.change.checkout import CheckedOut, checkout
 from sessionbrowse.text import clean
+from sessionbrowse.tui.changes.session_titles import quoted
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -23,11 +26,22 @@ def do_checkout(screen: CommandScreen[None]) -> None:
     def describe(done: CheckedOut) -> str:
         if done.undo_id is None:
             return ""
-        where = f"at {clean(done.at)[:8]}" if done.at else "at its start"
-        handed = " The entry's text is on the clipboard." if done.text else ""
-        return f"{summary.agent} resumes {where}.{handed}"
+        handed = " Copied the entry's text." if done.text else ""
+        return f"{summary.agent} will resume at {_place(screen, done.at)}.{handed}"
 
     check_out(screen, summary, entry_id, describe, follow=True)
+
+
+def _place(screen: CommandScreen[None], entry_id: str | None) -> str:
+    """Return the text of an entry for a sentence, or its id if its session is not shown."""
+    viewed = screen.viewed_entry
+    session = viewed.session if viewed is not None else None
+    if not entry_id:
+        return "its start"
+    index = session.index_by_id.get(entry_id) if session is not None else None
+    if session is None or index is None:
+        return clean(entry_id)[:8]
+    return quoted(one_line(row_text(session, index, screen.browser.home), 60))
 
 
 def check_out(
@@ -70,7 +84,7 @@ def check_out(
                     screen.reveal(nearest)
                 check_out(screen, summary, nearest, describe, then, verb=verb, follow=follow)
 
-        choices = [Choice("yes", f"{verb} {clean(nearest)[:8]} instead"), Choice("no", "Leave it as it is")]
+        choices = [Choice("yes", f"{verb} {clean(nearest)[:8]} instead"), Choice("no", "Cancel")]
         parts: list[Part] = [LinePart([(clean(error.sentence), "")]), LinePart([])]
         browser.push_screen(AskScreen("Between a tool call and its result", parts, choices), answered)
 

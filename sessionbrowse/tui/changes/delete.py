@@ -55,11 +55,10 @@ def do_delete(screen: CommandScreen[None]) -> None:
 def _ask_delete(screen: CommandScreen[None], chosen: Sequence[Summary], units: Sequence[DeletePlan]) -> None:
     browser = screen.browser
     trash = "the demo's trash" if browser.changes.into == "own" else "the trash"
-    choices = [
-        Choice("trash", f"Move to {trash}"),
-        Choice("no", "Keep it" if len(chosen) == 1 else "Keep them"),
-        Choice("nowhere", "Delete for good …", roles="error"),
-    ]
+    keep = Choice("no", "Keep it" if len(chosen) == 1 else "Keep them")
+    move, remove = Choice("trash", f"Move to {trash}"), Choice("nowhere", "Delete for good …", roles="error")
+    # The first answer is the one that Enter gives.
+    choices = [keep, move, remove] if any(unit.is_taken for unit in units) else [move, keep, remove]
 
     def answered(key: str | None) -> None:
         if key == "trash":
@@ -110,9 +109,14 @@ def _delete(
 
     def describe(done: Sequence[Deleted]) -> str:
         what = sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
-        own = "in the demo's trash" if changes.into == "own" else "in sessionbrowse's own trash"
-        where = {"trash": "in the trash", "own": own, "nowhere": "gone for good"}
-        return f"{what} {'is' if len(done) == 1 else 'are'} {where[done[0].into]}."
+        own = "the demo's trash" if changes.into == "own" else "sessionbrowse's own trash"
+        match done[0].into:
+            case "trash":
+                return f"Moved {what} to trash."
+            case "own":
+                return f"Moved {what} to {own}."
+            case "nowhere":
+                return f"Deleted {what} for good."
 
     items = [item(summary, unit) for summary, unit in zip(chosen, units, strict=True)]
     changes.carry_out(ChangePlan(title="Deleting", items=items, describe=describe, into=into))
@@ -155,9 +159,7 @@ def unit_parts(units: Sequence[DeletePlan]) -> list[Part]:
     in_use = [unit for unit in units if unit.is_taken]
     for unit in in_use[:_MOST_NAMED]:
         reasons = clean("; ".join(unit.used.reasons))
-        lines.append(
-            [(f"It may be in use: {reasons}. {unit.agent} would go on writing to the deleted file.", "warning")]
-        )
+        lines.append([(f"May be in use: {reasons}. {unit.agent} would keep writing to a deleted file.", "warning")])
     if len(in_use) > _MOST_NAMED:
         lines.append([(f"{len(in_use) - _MOST_NAMED} more may be in use.", "warning")])
     return [LinePart(line) for line in lines]

@@ -59,9 +59,9 @@ def ask_directory(
 
     def hint(text: str) -> Line:
         if not text.strip():
-            return [("Empty: a fork gets the directory of its source.", "dim")]
-        what = "the path up to this entry" if at is not None else "all branches"
-        return [(f"Copies {what} to a new session in this directory. The source is not changed.", "dim")]
+            return [("Empty: keeps the directory of the source.", "dim")]
+        what = "the path to this entry" if at is not None else "all branches"
+        return [(f"Copies {what}; the original is untouched.", "dim")]
 
     def answered(text: str | None) -> None:
         if text is None:
@@ -85,7 +85,7 @@ def ask_directory(
             "Fork up to here" if at is not None else "Fork",
             parts,
             shorten_home(own, browser.home) if typed is None else typed,
-            placeholder="the directory of the new session",
+            placeholder="directory of the fork",
             hint=hint,
             offers=offers,
             accepting="fork",
@@ -121,8 +121,8 @@ def _fork_all(
 
     def describe(done: Sequence[Forked]) -> str:
         if len(done) > 1:
-            return f"{plural(len(done), 'session')} forked."
-        handed = " The entry's text is on the clipboard." if done[0].text else ""
+            return f"Forked {plural(len(done), 'session')}."
+        handed = " Copied the entry's text." if done[0].text else ""
         where = folder_name(done[0].cwd, browser.home)[0] if done[0].cwd else "no directory"
         return f"Forked into {where}.{handed}"
 

@@ -11,6 +11,7 @@ from sessionbrowse.model.tree.rows import row_text
 from sessionbrowse.services.change.label import Labelled, label
 from sessionbrowse.services.change.rename import MAX_NAME
 from sessionbrowse.text import clean
+from sessionbrowse.tui.changes.session_titles import quoted
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit
@@ -33,7 +34,7 @@ def do_label(screen: CommandScreen[None]) -> None:
         if text is None:
             return
         if text.strip() == clean(before).strip():
-            browser.say("The label is as it was.")
+            browser.say("The label did not change.")
             return
         _set_label(screen, looked.summary, entry_id, text)
 
@@ -42,7 +43,7 @@ def do_label(screen: CommandScreen[None]) -> None:
             "Label",
             entry_parts(looked, browser.home),
             before,
-            placeholder="a label",
+            placeholder="",
             hint=lambda text: hint_of_label(mark, text),
             accepting="label",
         ),
@@ -58,7 +59,7 @@ def _set_label(screen: CommandScreen[None], summary: Summary, entry_id: str, tex
         return label(target, entry_id, text, clear=not text.strip(), force=run.force, context=run.context)
 
     def describe(done: Sequence[Labelled]) -> str:
-        return f"Labelled “{one_line(done[0].label, 60)}”." if done[0].label else "The entry has no label now."
+        return f"Labelled {quoted(one_line(done[0].label, 60))}." if done[0].label else "Cleared the label."
 
     changes.carry_out(ChangePlan(title="Labelling", items=[ChangeItem(clean(entry_id), make)], describe=describe))
 
@@ -76,6 +77,6 @@ def hint_of_label(mark: LabelMark | None, text: str) -> Line:
     if len(text) > MAX_NAME:
         return [(f"A label has at most {MAX_NAME:,} characters.", "error")]
     if not text.strip():
-        return [("Empty: the label is taken away.", "warning") if mark is not None else ("Type a label.", "dim")]
+        return [("Empty: clears the label.", "warning")] if mark is not None else []
     written = label_text(text)
-    return [] if written == text.strip() else [(f"It will read “{one_line(written, 80)}”.", "dim")]
+    return [] if written == text.strip() else [(f"Becomes {quoted(one_line(written, 80))}.", "dim")]

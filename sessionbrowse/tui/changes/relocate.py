@@ -41,9 +41,8 @@ def _ask_directory(screen: CommandScreen[None], old: str, found: Sequence[str]) 
 
     def hint(text: str) -> Line:
         if not text.strip() or text.strip() == clean(shown):
-            found_note = " ↑ ↓ choose a directory that was found." if offers else ""
-            return [(f"Type the directory that the project has now.{found_note}", "dim")]
-        return [("The changes are listed before they are made.", "dim")]
+            return [(f"Type the new directory{', or choose one with ↑ ↓' if offers else ''}.", "dim")]
+        return [("Preview before anything changes.", "dim")]
 
     def answered(text: str | None) -> None:
         if text is not None and text.strip():
@@ -51,7 +50,7 @@ def _ask_directory(screen: CommandScreen[None], old: str, found: Sequence[str]) 
 
     start = offers[0] if offers else shown
     prompt = PromptScreen(
-        "Project moved", parts, start, placeholder="its directory now", hint=hint, offers=offers, accepting="look"
+        "Relocate", parts, start, placeholder="the new directory", hint=hint, offers=offers, accepting="preview"
     )
     browser.push_screen(prompt, answered)
 
@@ -86,13 +85,13 @@ def _ask(screen: CommandScreen[None], old: str, new: str, moved: Relocated, in_u
         parts.append(LinePart([("The new directory does not exist.", "warning")]))
     if in_use is not None:
         parts.append(LinePart([(clean(in_use), "warning")]))
-    choices = [Choice("yes", f"Move {plural(len(moved.sessions), 'session')}"), Choice("no", "Leave all as it is")]
+    choices = [Choice("yes", f"Relocate {plural(len(moved.sessions), 'session')}"), Choice("no", "Cancel")]
 
     def answered(key: str | None) -> None:
         if key == "yes":
             _move(screen, old, new, force=in_use is not None)
 
-    screen.browser.push_screen(AskScreen("Project moved", [*parts, LinePart([])], choices), answered)
+    screen.browser.push_screen(AskScreen("Relocate", [*parts, LinePart([])], choices), answered)
 
 
 def _move(screen: CommandScreen[None], old: str, new: str, *, force: bool) -> None:
@@ -105,7 +104,7 @@ def _move(screen: CommandScreen[None], old: str, new: str, *, force: bool) -> No
     def describe(done: Sequence[Relocated]) -> str:
         where = one_line(shorten_home(new, browser.home), 60)
         one = len(done[0].sessions) == 1
-        return f"{plural(len(done[0].sessions), 'session')} {'is' if one else 'are'} at home in {where} now."
+        return f"{plural(len(done[0].sessions), 'session')} now {'points' if one else 'point'} to {where}."
 
     def then(done: Sequence[Relocated]) -> None:
         screen.reveal(("folder", done[0].path))

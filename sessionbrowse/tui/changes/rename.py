@@ -9,7 +9,7 @@ from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.rename import MAX_NAME, MAY_BE_TITLED_AGAIN, Renamed, rename
 from sessionbrowse.text import clean
-from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
+from sessionbrowse.tui.changes.session_titles import named, quoted, session_parts, sessions_named
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import one_line
@@ -40,7 +40,7 @@ def do_rename(screen: CommandScreen[None]) -> None:
         if text is None:
             return
         if one is not None and text.strip() == (one.name or "").strip():
-            browser.say("The name is as it was.")
+            browser.say("The name did not change.")
             return
         items = [item(summary, text.replace(NUMBER, str(number))) for number, summary in enumerate(chosen, 1)]
         browser.changes.carry_out(
@@ -52,7 +52,7 @@ def do_rename(screen: CommandScreen[None]) -> None:
             "Rename",
             session_parts(chosen, browser.home),
             one.name or "" if one is not None else "",
-            placeholder="a name",
+            placeholder="",
             hint=lambda text: hint_of(chosen, text),
             accepting="rename",
         ),
@@ -63,9 +63,9 @@ def do_rename(screen: CommandScreen[None]) -> None:
 def describe(done: Sequence[Renamed], chosen: Sequence[Summary]) -> str:
     """Return the toast after renaming sessions."""
     if len(done) > 1:
-        return f"{sessions_named(chosen)} renamed."
+        return f"Renamed {sessions_named(chosen)}."
     name = done[0].name
-    return f"Named “{one_line(name, 60)}”." if name else "The session has no name now."
+    return f"Renamed to {quoted(one_line(name, 60))}." if name else "Cleared the name."
 
 
 def hint_of(chosen: Sequence[Summary], text: str) -> Line:
@@ -78,18 +78,18 @@ def hint_of(chosen: Sequence[Summary], text: str) -> Line:
     if len(chosen) > 1:
         return [(f"All {len(chosen):,} get this name; {NUMBER} in it becomes 1, 2, 3 …", "dim")]
     if text.strip() == (chosen[0].name or "").strip():
-        return [("The session has this name already.", "dim")]
+        return [("", "dim")]
     try:
         written = AGENTS[chosen[0].agent].clean_name(text)
     except RefusedWrite as error:
         return [(clean(error.sentence), "error")]
-    return [] if written == text.strip() else [(f"It will read “{one_line(written, 80)}”.", "dim")]
+    return [] if written == text.strip() else [(f"Becomes {quoted(one_line(written, 80))}.", "dim")]
 
 
 def _hint_of_clearing(chosen: Sequence[Summary], agents: Sequence[str]) -> Line:
     if not any(summary.name for summary in chosen):
-        return [("Type a name." if len(chosen) == 1 else "None of them has a name. Type one.", "dim")]
+        return [("" if len(chosen) == 1 else "None of them has a name.", "dim")]
     if "indusagi" in agents:
         return [("indusagi cannot clear a name; give it another one.", "warning")]
-    note = f" {MAY_BE_TITLED_AGAIN}" if "omp" in agents else " Lists show its first message then."
-    return [(f"Empty: the name is taken away.{note}", "warning")]
+    note = f" {MAY_BE_TITLED_AGAIN}" if "omp" in agents else " Lists then show its first message."
+    return [(f"Empty: clears the name.{note}", "warning")]

@@ -13,7 +13,7 @@ from sessionbrowse.services.change.delete import restorable
 from sessionbrowse.services.change.restore import Restored, restore
 from sessionbrowse.text import clean, parse_time
 from sessionbrowse.tui.changes.reread import Known
-from sessionbrowse.tui.changes.session_titles import MOST_OPENED, named, title_of
+from sessionbrowse.tui.changes.session_titles import MOST_OPENED, named, quoted, title_of
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -26,8 +26,8 @@ def do_restore(screen: CommandScreen[None]) -> None:
     def show(rows: list[InTrash]) -> None:
         now_ms = browser.now_ms()
         choices = [Choice(row.change_id, row.title, _age(row.time, now_ms)) for row in rows]
-        empty = "No session that sessionbrowse deleted is in the trash."
-        title = "Deleted sessions: choose one to restore"
+        empty = "The trash has no session that sessionbrowse deleted."
+        title = "Restore session"
         browser.push_screen(AskScreen(title, [], choices, empty=empty), partial(_restore, screen))
 
     browser.changes.run(lambda run: read_trash(run, browser.library.get), show)
@@ -43,7 +43,7 @@ def _restore(screen: CommandScreen[None], change_id: str | None) -> None:
     def describe(done: Sequence[Restored]) -> str:
         found = screen.browser.library.get(done[0].path)
         name = named(found) if found is not None else clean(os.path.basename(done[0].path))
-        return f"“{name}” is restored to its old place."
+        return f"Restored {quoted(name)}."
 
     def then(done: Sequence[Restored]) -> None:
         screen.reveal(done[0].path)

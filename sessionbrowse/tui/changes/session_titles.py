@@ -28,9 +28,14 @@ def named(summary: Summary) -> str:
     return one_line(summary.title, 60) or clean(os.path.basename(summary.path))
 
 
+def quoted(value: str) -> str:
+    """Return a clean value in quotes, for a sentence."""
+    return f'"{value}"'
+
+
 def sessions_named(summaries: Sequence[Summary]) -> str:
     """Return one session's title in quotes, or the number of sessions."""
-    return f"“{named(summaries[0])}”" if len(summaries) == 1 else plural(len(summaries), "session")
+    return quoted(named(summaries[0])) if len(summaries) == 1 else plural(len(summaries), "session")
 
 
 def session_parts(chosen: Sequence[Summary], home: str, *, most: int = 8) -> list[Part]:

@@ -16,7 +16,7 @@ from sessionbrowse.text import parse_time
 from sessionbrowse.tui.changes.change_runner import paths_of
 from sessionbrowse.tui.changes.listed_paths import Listed, listed_in
 from sessionbrowse.tui.changes.reread import Known
-from sessionbrowse.tui.changes.session_titles import MOST_OPENED, bare_title_of, named
+from sessionbrowse.tui.changes.session_titles import MOST_OPENED, bare_title_of, named, quoted
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.words import GLYPHS, one_line, plural
@@ -29,15 +29,15 @@ MOST_CHANGES = 500
 _TOLD_BY_SUMMARY = ("rename", "label", "checkout")
 """Kinds of changes whose row in the list of changes ends with the summary of the change."""
 
-_WHAT = {
-    "rename": "the new name",
-    "label": "the label",
-    "checkout": "the check out",
-    "fork": "the fork",
-    "delete": "the deletion",
-    "archive": "the archiving",
-    "unarchive": "the unarchiving",
-    "relocate": "the move",
+_DONE = {
+    "rename": "Undid the rename of",
+    "label": "Undid the label of",
+    "checkout": "Undid the checkout of",
+    "fork": "Removed the fork",
+    "delete": "Restored",
+    "archive": "Unarchived",
+    "unarchive": "Archived",
+    "relocate": "Moved back",
 }
 
 
@@ -65,7 +65,7 @@ def _ask(screen: CommandScreen[None], last: LastChange) -> None:
         LinePart([(f"{made}{last.remark}", "")]),
         LinePart([]),
     ]
-    choices = [Choice("yes", "Undo it"), Choice("list", "Choose another change"), Choice("no", "Leave it as it is")]
+    choices = [Choice("yes", "Undo"), Choice("list", "Choose another change"), Choice("no", "Cancel")]
 
     def answered(key: str | None) -> None:
         if key == "yes":
@@ -83,9 +83,9 @@ def do_changes(screen: CommandScreen[None]) -> None:
     def show(rows: list[UndoRow]) -> None:
         choices = choices_of(rows, browser.now_ms())
         by_id = {row.change.undo_id: row for row in rows}
-        empty = "sessionbrowse has made no change that can be undone."
+        empty = "Nothing to undo."
         browser.push_screen(
-            AskScreen("Changes that can be undone", [], choices, empty=empty),
+            AskScreen("Undo history", [], choices, empty=empty),
             lambda key: _take_back(screen, by_id[key]) if key is not None else None,
         )
 
@@ -160,14 +160,13 @@ def read_changes(run: ChangeRun, known: Known, most: int = MOST_CHANGES) -> list
 
 def describe(undone: Undone, other: str, everything: Sequence[Summary], title: str = "") -> str:
     """Return the toast after an undo; `title` is used for a session that has no summary in `everything`."""
-    what = _WHAT.get(undone.verb, undone.verb)
     of = plural(len(undone.paths), "session")
     if len(undone.paths) == 1:
         # The undo may have moved the file, so the session is looked up by its file name, which stays the same.
         name = os.path.basename(undone.paths[0])
         found = next((one for one in everything if os.path.basename(one.path) == name), None)
-        of = f"“{named(found) if found is not None else title}”" if found is not None or title else one_line(name, 80)
-    sentence = f"Undone: {what} of {of}."
+        of = quoted(named(found) if found is not None else title) if found is not None or title else one_line(name, 80)
+    sentence = f"{_DONE.get(undone.verb, f'Undid {undone.verb} of')} {of}."
     if undone.left:
         sentence += f" Stopped with {plural(len(undone.left), 'session')} left; undo again to continue."
     if not undone.failed:

@@ -68,6 +68,12 @@ class Command(Struct, frozen=True, kw_only=True):
         return self.reason(context) if self.reason is not None else None
 
 
+def has_words(command: Command, words: str) -> bool:
+    """Return True if the title, the help or the group of a command contains each of the typed words."""
+    text = f"{command.title} {command.help} {command.group}".lower()
+    return all(word in text for word in words.lower().split())
+
+
 def row(id: str, keys: str, title: str, help: str, contexts: tuple[str, ...], reason: Reason | None = None) -> Command:
     """Return a row of the command table; `keys` are separated by blanks."""
     return Command(id=id, keys=tuple(keys.split()), title=title, help=help, where=contexts, reason=reason)

@@ -11,6 +11,7 @@ PREVIEW = "preview"
 SESSION = "session"  # the session screen, in any pane
 TREE = "tree"
 VIEW = "view"
+HELP = "help"
 OVERLAY = "overlay"  # help and palette
 WELCOME = "welcome"  # the screen of a user without sessions
 TYPING = "typing"  # a filter line is focused
@@ -33,6 +34,7 @@ CONTEXT_NAMES = {
     SESSION: "session",
     TREE: "tree",
     VIEW: "entry, context, raw",
+    HELP: "help",
     OVERLAY: "help, palette",
     WELCOME: "first run",
     TYPING: "filter line",
@@ -54,6 +56,7 @@ CONTEXT_STACKS = (
     (PREVIEW, LIST, EVERYWHERE),
     (TREE, SESSION, EVERYWHERE),
     (VIEW, SESSION, EVERYWHERE),
+    (HELP, OVERLAY, EVERYWHERE),
     (OVERLAY, EVERYWHERE),
     (WELCOME, EVERYWHERE),
     (TYPING,),

@@ -29,6 +29,10 @@ MOST_OFFERS = 6
 """Maximum number of suggestions that are visible below a dialog's text line."""
 
 
+MOST_LETTERS = 9
+"""Maximum number of answers that have letters; a longer list holds things, not answers."""
+TAKEN = "yngjkq"
+"""Letters that mean something else in a dialog: accept, cancel, move."""
 LEAST_REMARK = 12
 """Minimum width in cells of the remark at the right of a long answer in a dialog."""
 
@@ -95,6 +99,7 @@ class AskScreen(Dialog[str | None]):
         super().__init__(title, parts)
         self._choices = choices
         self._empty = empty
+        self._letters = letters_of([choice.text for choice in choices])
 
     def compose(self) -> ComposeResult:
         """Make the widgets of the dialog."""
@@ -125,6 +130,8 @@ class AskScreen(Dialog[str | None]):
     def _render_choice(self, index: int, width: int, state: RowState) -> Line:
         choice = self._choices[index]
         left: Line = [(choice.text, choice.roles)]
+        if self._letters:
+            left = [(f"{self._letters[index] or ' '}  ", "key"), *left]
         right = fit([(choice.right, "dim")], max(LEAST_REMARK, width - line_width(left) - 2))
         return sides(left, right, width, least=0)
 
@@ -133,10 +140,27 @@ class AskScreen(Dialog[str | None]):
         event.stop()
         self.do_accept()
 
+    def on_key(self, event: events.Key) -> None:
+        """Close the dialog with the answer whose letter was pressed."""
+        if event.character and event.character in self._letters and self.is_top:
+            event.stop()
+            self.dismiss(self._choices[self._letters.index(event.character)].key)
+
     def do_accept(self) -> None:
         """Close the dialog with the answer under the cursor as its result."""
         key = self.rows.key
         self.dismiss(key if isinstance(key, str) else None)
+
+
+def letters_of(texts: Sequence[str]) -> list[str]:
+    """Return a letter of each answer that chooses it, "" where none is free; no letters for a long list."""
+    if len(texts) > MOST_LETTERS:
+        return []
+    letters: list[str] = []
+    for text in texts:
+        free = [letter for letter in text.lower() if letter.isascii() and letter.isalpha()]
+        letters.append(next((letter for letter in free if letter not in letters and letter not in TAKEN), ""))
+    return letters
 
 
 Hint = Callable[[str], Line]

@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from sessionbrowse.model.listing.picker import fuzzy
-from sessionbrowse.tui.commands.command import MOVE, Command, CommandContext
+from sessionbrowse.tui.commands.command import MOVE, Command, CommandContext, has_words
 from sessionbrowse.tui.commands.contexts import OVERLAY
 from sessionbrowse.tui.paint.spans import Line, sides
 from sessionbrowse.tui.shell.command_screen import CommandScreen, state_for_commands
@@ -112,5 +112,4 @@ def _score(words: list[str], command: Command) -> float | None:
     named = fuzzy("".join(words), command.title)
     if named is not None:
         return named
-    text = f"{command.group} {command.help}".lower()
-    return 1000.0 if all(word in text for word in words) else None
+    return 1000.0 if has_words(command, " ".join(words)) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -17,7 +18,7 @@ from sessionbrowse.tui.widgets.text_view import TextView
 class TextWindow(CommandScreen[None]):
     """A window with a title and a scrolling text; the keys for close, help and palette all close it."""
 
-    CONTEXTS = (OVERLAY,)
+    CONTEXTS: ClassVar[tuple[str, ...]] = (OVERLAY,)
 
     def __init__(self, title: str, *, name: str) -> None:
         super().__init__(name=name)

@@ -17,6 +17,11 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.bars import KeyBar
 from sessionbrowse.tui.widgets.text_view import TextView
 
+WINDOW_CELLS = 72
+"""Width of the window in the style sheet."""
+FRAME_CELLS, FRAME_ROWS = 7, 4
+"""Cells of a row, and rows of the window, that its border, its padding and its scroll bar take."""
+
 
 class WelcomeScreen(CommandScreen[None]):
     """The welcome screen, shown when no session was found on this machine."""
@@ -43,6 +48,10 @@ class WelcomeScreen(CommandScreen[None]):
         exists_many = self.browser.source.exists_many
         self.lane("places", self._take_places).ask(lambda job: exists_many(roots))
 
+    def on_resize(self) -> None:
+        """Lay the window out for the new size of the screen."""
+        self._show()
+
     def on_screen_resume(self) -> None:
         """Close the screen if sessions were found while the help was open."""
         if len(self.browser.library):
@@ -64,7 +73,7 @@ class WelcomeScreen(CommandScreen[None]):
         ]
         # Commands come first, because a small screen shows only the beginning.
         offers = (
-            ("demo", "open the demo: made-up sessions in a temporary directory, to try everything without risk"),
+            ("demo", "open the demo: sample sessions; nothing real is touched"),
             ("reload", "scan the disk again"),
             ("quit", "leave"),
         )
@@ -79,7 +88,12 @@ class WelcomeScreen(CommandScreen[None]):
                 missing: Line = [("  missing", "warning")] if self._exists.get(root) is False else []
                 line: Line = [("  ", ""), agent_span(agent), (f" {agent:<9}", ""), (shown, "dim"), *missing]
                 parts.append(LinePart(line, indent=14))
-        self.query_one(TextView).show(parts, keep_place=True)
+        text_view = self.query_one(TextView)
+        # The height is set for the width that the window will have: the first frame is painted before it has one.
+        cells = min(WINDOW_CELLS, self.size.width * 96 // 100) - FRAME_CELLS
+        rows = sum([len(part.rows(max(1, cells))) for part in parts])
+        text_view.styles.height = max(1, min(rows, (self.size.height - 1) * 92 // 100 - FRAME_ROWS))
+        text_view.show(parts, keep_place=True)
 
     def do_demo(self) -> None:
         """Open the demo, a store of made-up sessions."""
@@ -87,5 +101,5 @@ class WelcomeScreen(CommandScreen[None]):
 
     def do_reload(self) -> None:
         """Close the welcome screen and scan the disk for sessions again."""
-        self.dismiss(None)
         self.browser.start_scan()
+        self.dismiss(None)

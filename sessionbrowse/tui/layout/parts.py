@@ -6,7 +6,7 @@ visible ones are cleaned, wrapped and styled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Protocol
 
@@ -65,6 +65,27 @@ class LinePart:
 
 class FactPart(LinePart):
     """A line with a fact about an entry; searches do not mark matches in it."""
+
+
+class ItemsPart(LinePart):
+    """Short facts with dots between them; a row never ends with a dot."""
+
+    def __init__(self, items: Sequence[str], *, before: Line | None = None) -> None:
+        first = before or []
+        super().__init__([*first, (("" if not first else " · ") + " · ".join(items), "dim")])
+        self._first = first
+        self._items = items
+
+    def rows(self, width: int) -> list[Line]:
+        """Return the rows, each with as many facts as fit."""
+        rows: list[Line] = [list(self._first)]
+        for item in self._items:
+            dot = " · " if rows[-1] else ""
+            if rows[-1] and line_width(rows[-1]) + line_width([(dot + item, "")]) > width:
+                rows.append([])
+                dot = ""
+            rows[-1].append((dot + item, "dim"))
+        return [row for line in rows for row in wrap_line(line, width)]
 
 
 class RowPart:

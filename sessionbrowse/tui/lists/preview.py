@@ -50,7 +50,7 @@ class Preview:
         if summary is None:
             self._resting.cancel()
             self._asked = None
-            self._view.show([], empty="Choose a session to see what was said in it.")
+            self._view.show([], empty="")
             return
         self._asked = summary.path
         self._shown = None

@@ -129,7 +129,10 @@ def no_sessions_sentence(state: ListState, scanning: bool, key_of: Callable[[str
     if scanning and (state.library.is_opening or (state.filter.is_empty and not state.named)):
         return "Reading sessions …"
     if not state.filter.is_empty:
-        return f"No session matches “{one_line(state.filter.text, 60)}”. {key_of('back')} clears the filter."
+        return (
+            f'No session matches "{one_line(state.filter.text, 60)}". {key_of("search_all")} searches what was said, '
+            f"{key_of('back')} clears the filter."
+        )
     if state.named:
         return f"No session here has a name. {key_of('named')} shows all."
     if state.archived:

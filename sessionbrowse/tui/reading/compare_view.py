@@ -56,8 +56,10 @@ def _half(width: int) -> int:
     return max(1, (width - len(BETWEEN[0])) // 2)
 
 
-def compare_parts(session: Session, comparison: Comparison, home: str, width: int) -> list[Part]:
-    """Return the document of a comparison for a pane of `width` cells."""
+def compare_parts(
+    session: Session, comparison: Comparison, home: str, width: int, keys: tuple[str, str] = ("d", "D")
+) -> list[Part]:
+    """Return the document of a comparison for a pane of `width` cells; `keys` mark an entry, and compare the leaf."""
     left, right = comparison.left, comparison.right
     parts: list[Part] = [_common_part(session, comparison, home)]
     if not left.entries or not right.entries:
@@ -65,12 +67,21 @@ def compare_parts(session: Session, comparison: Comparison, home: str, width: in
         behind = left if ahead is right else right
         name = _name(session, behind.index)
         if not ahead.entries:
-            parts.append(LinePart([("Both are the same entry. Mark one with d, then go to another.", "dim italic")]))
+            parts.append(
+                LinePart(
+                    [
+                        (
+                            f"Press {keys[0]} here, then {keys[0]} on another entry. {keys[1]} compares with the leaf.",
+                            "dim italic",
+                        )
+                    ]
+                )
+            )
             return parts
-        sentence = f"Both are on one branch: {name} lies on the path to {_name(session, ahead.index)}."
+        sentence = f"{name} is an ancestor of {_name(session, ahead.index)}."
         parts += [LinePart([(sentence, "dim italic")]), LinePart([])]
-        return [*parts, *_side_head(session, ahead, "▶"), LinePart([]), *_talk(session, ahead)]
-    heads = _side_head(session, left, "◀"), _side_head(session, right, "▶")
+        return [*parts, *_side_head(session, ahead, "▶", home), LinePart([]), *_talk(session, ahead)]
+    heads = _side_head(session, left, "◀", home), _side_head(session, right, "▶", home)
     if width < NARROWEST_PAIR:
         for side, head in ((left, heads[0]), (right, heads[1])):
             parts += [rule(), *head, LinePart([]), *_talk(session, side)]
@@ -90,12 +101,11 @@ def compare_parts(session: Session, comparison: Comparison, home: str, width: in
 
 def _common_part(session: Session, comparison: Comparison, home: str) -> Part:
     if comparison.ancestor is None:
-        return LinePart([("The two have no entry in common: they have different roots.", "dim")])
+        return LinePart([("No shared entries: the two have different roots.", "dim")])
     said = one_line(rows.row_text(session, comparison.ancestor, home), 120)
     return LinePart(
         [
-            ("in common ", "dim"),
-            (plural(comparison.shared, "entry", "entries"), ""),
+            (plural(comparison.shared, "shared entry", "shared entries"), ""),
             (", up to ", "dim"),
             (_name(session, comparison.ancestor), "accent"),
             (f"  {said}", "dim"),
@@ -110,7 +120,13 @@ def _name(session: Session, index: int) -> str:
     return f"⚑ {one_line(mark.text, 40)}" if mark is not None else clean(session.ids[index] or "(no id)")[:8]
 
 
-def _side_head(session: Session, side: ComparedBranch, sign: str) -> list[Part]:
+def _first_prompt(session: Session, side: ComparedBranch, home: str) -> str:
+    """Return the text of the user's first message of a branch, else of its first entry."""
+    asked = next((index for index in side.entries if session.kind(index).role == "user"), side.entries[0])
+    return one_line(rows.row_text(session, asked, home), 80).removeprefix("user: ")
+
+
+def _side_head(session: Session, side: ComparedBranch, sign: str, home: str) -> list[Part]:
     """Return the facts about a branch, one line for each."""
     facts = [plural(side.messages, "message"), plural(len(side.entries), "entry", "entries")]
     spent = side.spent
@@ -120,10 +136,10 @@ def _side_head(session: Session, side: ComparedBranch, sign: str) -> list[Part]:
     files = ", ".join([clean(path).rsplit("/", 1)[-1] for path in side.files[:MOST_FILES]])
     more = f" and {len(side.files) - MOST_FILES} more" if len(side.files) > MOST_FILES else ""
     is_leaf = side.index == session.leaf
+    mark: Line = [(f"{_name(session, side.index)}  ", "label")] if side.index in session.labels else []
+    leaf: Line = [(" ← leaf", "accent")] if is_leaf else []
     return [
-        LinePart(
-            [(f"{sign} ", "accent"), (_name(session, side.index), "title"), (" ← leaf" if is_leaf else "", "accent")]
-        ),
+        LinePart([(f"{sign} ", "accent"), *mark, (_first_prompt(session, side, home), "title"), *leaf], indent=2),
         LinePart([(" · ".join(facts), "")]),
         LinePart([(" · ".join(money) or "no cost recorded", "dim")]),
         LinePart([("tools ", "dim"), (tools or "none", "")], indent=6),

@@ -49,7 +49,7 @@ def context_parts(context: Context) -> list[Part]:
         (f" · thinking {clean(context.thinking_level)}" if context.thinking_level else "", "dim"),
     ]
     sent = sum([message.sent for message in context.messages])
-    counts = f"{plural(sent, 'message')} to the model, {plural(len(context.left_out), 'entry', 'entries')} left out"
+    counts = f"{plural(sent, 'message')} sent · {plural(len(context.left_out), 'entry', 'entries')} omitted"
     parts: list[Part] = [LinePart(head), LinePart([(counts, "dim")])]
     if context.tokens:
         shares = tokens_by_part(context.messages)

@@ -35,7 +35,7 @@ from sessionbrowse.model.tree.tool_callers import caller_of
 from sessionbrowse.text import clean
 from sessionbrowse.tui.layout.json_style import style_json
 from sessionbrowse.tui.layout.markdown import markdown_parts
-from sessionbrowse.tui.layout.parts import FactPart, FittedPart, LazyPart, LinePart, Part, text_parts, warm
+from sessionbrowse.tui.layout.parts import FactPart, FittedPart, ItemsPart, LazyPart, LinePart, Part, text_parts, warm
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import GLYPHS, folder_name, one_line, plural
 from sessionbrowse.tui.reading.messages import content_parts, message_heading, message_parts, spent_line
@@ -78,48 +78,54 @@ def entry_document(session: Session, index: int, now_ms: float) -> list[Part]:
 def entry_heading(session: Session, index: int, entry: Entry, now_ms: float) -> list[Part]:
     """Return the facts above an entry's content."""
     envelope = session.envelopes[index]
-    kind: Line = [(clean(type_name(entry)) or "(no type)", "title")]
+    kind: Line = [(entry_kind(entry), "title")]
     message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
     if message is not None:
         name, roles = message_heading(message)
-        kind = [
-            (name, f"{roles} strong"),
-            (f"  {clean(type_name(message))}" if name != type_name(message) else "", "dim"),
-        ]
+        kind = [(name, f"{roles} strong")]
+    kind.append((f"  {_age_of(envelope.timestamp, now_ms)}", "dim"))
+    if isinstance(message, AssistantMessage):
+        kind += _answer_facts(message)
     mark = session.labels.get(index)
     if mark is not None:
         kind.append((f"   ⚑ {clean(mark.text)}", "label strong"))
     if index == session.leaf:
         kind.append(("   ← leaf", "accent"))
-    parts: list[Part] = [FactPart(kind)]
-    parent = session.parents[index]
-    above: Line = [(clean(session.ids[parent] or "?"), "")] if parent != ROOT else [("none: a root", "dim")]
-    if parent == ROOT and envelope.parent_id is not None:
-        above = [(clean(envelope.parent_id), "warning"), ("  not in this file", "warning")]
-    identity = clean(envelope.id) if envelope.id is not None else "(no id)"
-    parts.append(fact("id", [(identity, ""), ("   parent ", "dim"), *above]))
-    parts.append(fact("time", _time(envelope.timestamp, now_ms)))
-    place = f"line {session.lines[index]:,}   byte {session.offsets[index]:,}   {text.size(session.sizes[index])}"
-    parts.append(fact("place", [(place, "dim")]))
-    if isinstance(message, AssistantMessage):
-        parts += _answer_facts(message)
+    parts: list[Part] = [FactPart(kind, indent=2)]
+    if session.parents[index] == ROOT and envelope.parent_id is not None:
+        parts.append(fact("parent", [(clean(envelope.parent_id), "warning"), ("  not in this file", "warning")]))
     for problem in session.problems:
         if problem.line == session.lines[index]:
             parts.append(fact("problem", [(clean(problem.reason), "error")]))
     return parts
 
 
-def _answer_facts(message: AssistantMessage) -> list[Part]:
-    model = "/".join([clean(name) for name in (message.provider, message.model) if name])
-    ended: Line = []
-    if message.stop_reason is not None:
-        fine = message.stop_reason in ("stop", "toolUse")
-        ended = [("   ended ", "dim"), (clean(message.stop_reason), "" if fine else "warning")]
-    level: Line = [("   thinking ", "dim"), (clean(message.thinking_level), "")] if message.thinking_level else []
-    parts = [fact("model", [(model or "?", ""), *level, *ended])]
-    if message.usage is not None:
-        parts.append(fact("tokens", usage_line(message.usage)))
-    return parts
+def _answer_facts(message: AssistantMessage) -> Line:
+    """Return model, tokens and cost of an answer, and the reason why it ended if that is not the usual one."""
+    usage = message.usage
+    total = usage.cost.total if usage is not None and usage.cost is not None else None
+    facts = [
+        clean(message.model or ""),
+        f"thinking {clean(message.thinking_level)}" if message.thinking_level else "",
+        f"{text.tokens(usage.output)} out" if usage is not None and usage.output else "",
+        text.cost(total) if total else "",
+    ]
+    line: Line = [(f" · {fact}", "dim") for fact in facts if fact]
+    if message.stop_reason not in (None, "stop", "toolUse"):
+        line.append((f" · ended: {clean(message.stop_reason)}", "warning"))
+    return line
+
+
+def entry_kind(entry: Entry) -> str:
+    """Return what people call an entry's type: `branch summary` for `branch_summary`."""
+    return clean(type_name(entry)).replace("_", " ") or "(no type)"
+
+
+def _age_of(timestamp: str | float | None, now_ms: float) -> str:
+    moment = text.parse_time(timestamp) if isinstance(timestamp, str) else timestamp
+    if moment is None or not text.is_time(moment):
+        return "no time" if timestamp is None else f"{clean(str(timestamp))[:40]}: not a time"
+    return text.age(moment, now_ms)
 
 
 def usage_line(usage: Usage) -> Line:
@@ -292,12 +298,20 @@ def find_call(session: Session, index: int, call_id: str) -> ToolCallBlock | Non
 # ---- the raw line ---------------------------------------------------------------------------------------------
 
 
-def raw_document(session: Session, index: int) -> list[Part]:
+def raw_document(session: Session, index: int, now_ms: float) -> list[Part]:
     """Return the document of an entry's line in the file, as indented JSON if possible."""
+    envelope, parent = session.envelopes[index], session.parents[index]
+    identity = clean(envelope.id) if envelope.id is not None else "(no id)"
+    above = clean(session.ids[parent] or "(no id)") if parent != ROOT else "none: a root"
     line = session.raw(index)
     shown = pretty_json(line)
     place = f"line {session.lines[index]:,} · byte {session.offsets[index]:,} · {text.size(len(line))}"
-    return [LinePart([(place, "dim")]), LinePart([]), *text_parts(shown, styler=style_json, hang=True)]
+    facts = [
+        fact("id", [(identity, ""), ("   parent ", "dim"), (above, "dim")]),
+        fact("time", _time(envelope.timestamp, now_ms)),
+        fact("place", [(place, "dim")]),
+    ]
+    return [*facts, LinePart([]), *text_parts(shown, styler=style_json, hang=True)]
 
 
 # ---- a session ------------------------------------------------------------------------------------------------
@@ -309,9 +323,7 @@ def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | 
     parts: list[Part] = [LinePart([(title, "title")])]
     glyph: Line = [(f"{GLYPHS.get(summary.agent, '·')} ", summary.agent), (summary.agent, "")]
     age = text.age(summary.modified, now_ms)
-    parts.append(
-        LinePart([*glyph, (f" · {age}", "dim"), (f" · {clean(summary.model)}" if summary.model else "", "dim")])
-    )
+    parts.append(ItemsPart([age, *([clean(summary.model)] if summary.model else [])], before=glyph))
     name, above = folder_name(summary.cwd, home) if summary.cwd else ("(no directory)", "")
     missing = "  missing" if exists is False else ""
     parts.append(LinePart([(f"{above}/" if above else "", "dim"), (name, ""), (missing, "warning")]))
@@ -325,7 +337,7 @@ def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | 
     if summary.cost:
         counts.append(text.cost(summary.cost))
     counts.append(text.size(summary.bytes))
-    parts.append(LinePart([(" · ".join(counts), "dim")]))
+    parts.append(ItemsPart(counts))
     if summary.parent_session is not None:
         found = "" if summary.parent_path else "  (not found)"
         # The parent session is usually in the same folder, so its file name is enough.

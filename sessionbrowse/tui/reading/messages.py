@@ -75,16 +75,24 @@ def message_parts(message: Message, detail: Detail) -> list[Part]:
             assert_never(message)
 
 
+_ROLE_WORDS = {
+    "bashExecution": "! command",
+    "pythonExecution": "python",
+    "toolResult": "tool result",
+    "fileMention": "mentioned files",
+}
+
+
 def message_heading(message: Message) -> tuple[str, str]:
-    """Return the heading of a message: its role as in the file, and the style of the role."""
-    name = clean(type_name(message)) or "message"
+    """Return the heading of a message: what people call its role, and the style of the role."""
+    name = _ROLE_WORDS.get(type_name(message)) or clean(type_name(message)) or "message"
     match message:
         case UserMessage():
             return name, "user"
         case AssistantMessage():
             return name, "assistant"
         case ToolResultMessage():
-            return clean(message.tool_name or name), "tool"
+            return f"{name}: {clean(message.tool_name)}" if message.tool_name else name, "tool"
         case BashExecutionMessage() | PythonExecutionMessage():
             return name, "tool"
         case CustomRoleMessage():

@@ -25,6 +25,7 @@ class ViewRequest(Struct, frozen=True, kw_only=True):
     width: int
     now_ms: float
     home: str
+    compare_keys: tuple[str, str] = ("d", "D")
 
 
 class ViewedEntry(Struct, frozen=True, kw_only=True):
@@ -51,11 +52,12 @@ def document(session: Session, request: ViewRequest) -> list[Part]:
         case "context":
             return context_parts(build.build(session, request.index))
         case "raw":
-            return raw_document(session, request.index)
+            return raw_document(session, request.index, request.now_ms)
         case "diff":
             other = request.marked if request.marked is not None else session.leaf
             if other is None:
                 return [LinePart([("There is no leaf to compare with.", "dim italic")])]
-            return compare_parts(session, compare(session, other, request.index), request.home, request.width)
+            compared = compare(session, other, request.index)
+            return compare_parts(session, compared, request.home, request.width, request.compare_keys)
         case _:
             assert_never(request.view)

@@ -89,7 +89,7 @@ def _check_out(
     plan = ChangePlan(
         title="Checking out",
         items=[ChangeItem(named(summary), make)],
-        describe=lambda done: f"{summary.agent} resumes at {clean(entry_id)[:8]}.",
+        describe=lambda done: f"{summary.agent} will resume at {clean(entry_id)[:8]}.",
         on_success=lambda done: go(),
         force=force,
     )

@@ -26,10 +26,10 @@ from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRu
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 WAYS: dict[ResumeIn, str] = {
-    "here": "In this terminal; the browser comes back afterwards",
+    "here": "Here, then return",
     "tmux-window": "In a new tmux window",
     "tmux-split": "In a tmux split beside the browser",
-    "command": "With the command in the settings",
+    "command": "Custom command",
 }
 
 
@@ -48,13 +48,13 @@ def do_resume_as(screen: CommandScreen[None]) -> None:
     entry_id = screen.entry_to_resume
     choices: list[Choice] = []
     if entry_id is not None:
-        choices.append(Choice("checkout", "From this entry, in this session", "checks it out"))
-        choices.append(Choice("fork", "From this entry, in a session of its own", "forks it"))
+        choices.append(Choice("checkout", "From this entry", "checks it out"))
+        choices.append(Choice("fork", "From this entry, in a fork", "forks it"))
     for way, text in WAYS.items():
         reason = _why_not(screen, way)
-        usual = "as usual" if way == _usual(screen) else ""
+        usual = "default" if way == _usual(screen) else ""
         choices.append(Choice(way, text, reason or usual, "faint" if reason else ""))
-    choices.append(Choice("copy", "Not at all: copy the command"))
+    choices.append(Choice("copy", "Copy the command"))
 
     def answered(key: str | None) -> None:
         if key == "checkout":
@@ -113,9 +113,9 @@ def _plan(screen: CommandScreen[None], summary: Summary, way: ResumeIn, director
 def _ask_directory(screen: CommandScreen[None], summary: Summary, way: ResumeIn, error: DirectoryMissing) -> None:
     choices = [Choice("elsewhere", "Resume in another directory …")]
     if screen.find_handler("relocate") is not None:
-        choices.append(Choice("relocate", "It was moved: update all its sessions …"))
-    choices.append(Choice("fork", "Fork into another directory, and resume there …"))
-    parts: list[Part] = [LinePart([(clean(screen.browser.in_short(error.sentence)), "warning")]), LinePart([])]
+        choices.append(Choice("relocate", "Relocate all its sessions …"))
+    choices.append(Choice("fork", "Fork to another directory and resume …"))
+    parts: list[Part] = [LinePart([(clean(screen.browser.in_short(error.short)), "warning")]), LinePart([])]
 
     def answered(key: str | None) -> None:
         if key == "elsewhere":
@@ -125,7 +125,7 @@ def _ask_directory(screen: CommandScreen[None], summary: Summary, way: ResumeIn,
         elif key == "fork":
             ask_directory(screen, [summary], show=lambda forked: _resume_path(screen, forked.path, way))
 
-    screen.browser.push_screen(AskScreen("The directory is gone", parts, choices), answered)
+    screen.browser.push_screen(AskScreen("Directory missing", parts, choices), answered)
 
 
 def _ask_elsewhere(screen: CommandScreen[None], summary: Summary, way: ResumeIn) -> None:
@@ -156,7 +156,7 @@ def resume_from(screen: CommandScreen[None], summary: Summary, entry_id: str) ->
     """Check out an entry, then resume the session there."""
 
     def describe(done: CheckedOut) -> str:
-        return "The entry's text is on the clipboard." if done.text else ""
+        return "Copied the entry's text." if done.text else ""
 
     check_out(screen, summary, entry_id, describe, lambda: _begin(screen, summary, _usual(screen)), verb="Resume from")
 
@@ -169,7 +169,7 @@ def _fork(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
         return fork(summary.path, summary.agent, place, at=entry_id, context=run.context)
 
     def describe(done: Sequence[Forked]) -> str:
-        return "Forked. The entry's text is on the clipboard." if done[0].text else "Forked."
+        return "Forked. Copied the entry's text." if done[0].text else "Forked."
 
     def then(done: Sequence[Forked]) -> None:
         if done[0].text:

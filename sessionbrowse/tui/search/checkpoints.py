@@ -169,7 +169,7 @@ class CheckpointsScreen(ResultsScreen):
         if self._problem is not None:
             return self._problem
         if self._all:
-            return f"No label matches “{one_line(self.query_text, 60)}”. {keys('clear_filter')} shows all."
+            return f'No label matches "{one_line(self.query_text, 60)}". {keys("clear_filter")} shows all.'
         if not self.browser.search_client.is_running:
             return "There are no sessions here."
         if self._is_reading:

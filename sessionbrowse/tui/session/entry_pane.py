@@ -65,6 +65,7 @@ class EntryPane:
             width=self.text.room,
             now_ms=screen.browser.now_ms(),
             home=screen.browser.home,
+            compare_keys=(screen.browser.keys.key_of("compare"), screen.browser.keys.key_of("compare_leaf")),
         )
         screen.set_class(view == "diff", "-comparing")
         self._make = lambda job: document(session, request)
@@ -116,7 +117,7 @@ class EntryPane:
         session, index = self._tree.session, self._tree.index
         if session is not None and index is not None:
             entry = clean(session.ids[index] or "no id")[:8]
-            self.text.border_subtitle = Content(f"at {entry}" if self.view == "context" else entry)
+            self.text.border_subtitle = Content(entry if self.view in ("context", "raw") else "")
 
     # -- views --------------------------------------------------------------------------------------------------
 

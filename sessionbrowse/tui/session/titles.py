@@ -9,7 +9,6 @@ from textual.content import Content
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.text import clean
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import CRUMB, folder_name, one_line, plural
 from sessionbrowse.tui.session.state import ShownTree, TreeState
@@ -20,18 +19,14 @@ def path_line(summary: Summary, session: Session | None, index: int | None, home
     name = (session.name if session is not None else summary.name) or summary.first_message or "(no messages)"
     folder = folder_name(summary.cwd, home)[0] if summary.cwd else "(no directory)"
     line: Line = [(folder, "dim"), *CRUMB, (one_line(name, 60), "title")]
-    if session is not None and index is not None and session.ids[index]:
-        line += [*CRUMB, (_entry_crumb(session, index), "dim")]
+    mark = session.labels.get(index) if session is not None and index is not None else None
+    if mark is not None:
+        line += [*CRUMB, (f"⚑ {one_line(mark.text, 24)}", "dim")]
     return [*line, (f"   {summary.agent}", "dim")]
 
 
-def _entry_crumb(session: Session, index: int) -> str:
-    mark = session.labels.get(index)
-    return f"⚑ {one_line(mark.text, 24)}" if mark is not None else clean(session.ids[index] or "")[:8]
-
-
 def facts_line(summary: Summary, session: Session | None, damage_key: str, *, narrow: bool = False) -> Line:
-    """Return facts of the whole session: problems, numbers of entries and branches, the leaf.
+    """Return facts of the whole session: problems, numbers of entries and branches.
 
     The `narrow` line names only the problems, if there are any.
     """
@@ -40,13 +35,12 @@ def facts_line(summary: Summary, session: Session | None, damage_key: str, *, na
     line: Line = []
     if session.problems:
         line.append((f"✗ {plural(len(session.problems), 'problem')} ({damage_key})", "error"))
-        if narrow:
-            return line
-        line.append(("   ", ""))
+        if not narrow:
+            line.append(("   ", ""))
+    if narrow:
+        return line
     branches = plural(summary.branch_count, "branch", "branches")
     line.append((f"{plural(len(session.ids), 'entry', 'entries')} · {branches}", "dim"))
-    if session.leaf_id:
-        line.append((f" · leaf {clean(session.leaf_id)[:8]}", "dim"))
     return line
 
 
@@ -67,7 +61,7 @@ def no_rows_sentence(session: Session | None, state: TreeState, shown: ShownTree
     if state.query:
         if shown.made is not None and not shown.made.finished:
             return "Searching …"
-        return f"No entry matches “{one_line(state.query, 60)}”. {key_of('back')} clears the search."
+        return f'No entry matches "{one_line(state.query, 60)}". {key_of("back")} clears the search.'
     if state.filter == "labeled-only":
         return f"No entry has a label. {key_of('filter_default')} shows the usual rows."
     return f"The tree filter hides all entries. {key_of('filter_all')} shows all."

@@ -14,6 +14,21 @@ def do_toggle_fold(screen: SessionScreen) -> None:
         _fold(screen.tree_pane, row.index, not row.folded)
 
 
+def do_fold_all(screen: SessionScreen) -> None:
+    """Fold all branches; unfold them if all are folded."""
+    tree = screen.tree_pane
+    made = tree.shown.made
+    if made is None:
+        return
+    rows = made.unfolded
+    branches = frozenset([rows[at].index for at in rows.connected if rows[at].foldable])
+    if not branches:
+        screen.browser.say("This session has no branches to fold.", "warning")
+        return
+    folded = tree.state.folded - branches if branches <= tree.state.folded else tree.state.folded | branches
+    tree.show(TreeState(tree.state.filter, tree.state.query, folded))
+
+
 def do_fold(screen: SessionScreen) -> None:
     """Fold the branch; if that is not possible, jump up to the first row of a branch."""
     tree = screen.tree_pane

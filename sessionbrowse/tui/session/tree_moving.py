@@ -37,6 +37,35 @@ def do_previous_branch(screen: SessionScreen) -> None:
     _jump(screen, next((position for position in reversed(points) if position < cursor), None), "branch point above")
 
 
+def do_branch_right(screen: SessionScreen) -> None:
+    """Jump to the next branch that begins at the same entry."""
+    _go_beside(screen, 1)
+
+
+def do_branch_left(screen: SessionScreen) -> None:
+    """Jump to the previous branch that begins at the same entry."""
+    _go_beside(screen, -1)
+
+
+def _go_beside(screen: SessionScreen, step: int) -> None:
+    tree = screen.tree_pane
+    session, shown = tree.session, tree.shown
+    if session is None or tree.row is None:
+        return
+    parents = session.parents
+    start: int | None = tree.row_list.cursor
+    while start is not None and not shown.starts_segment(parents, start):
+        start = shown.parent_position(parents, shown.rows[start].index)
+    if start is None:
+        return
+    above = shown.parent_position(parents, shown.rows[start].index)
+    beside = [at for at in shown.branch_points if shown.parent_position(parents, shown.rows[at].index) == above]
+    if len(beside) < 2 or start not in beside:
+        screen.browser.say("No branch begins beside this one.", "warning")
+        return
+    tree.row_list.go(beside[(beside.index(start) + step) % len(beside)])
+
+
 def do_next_turn(screen: SessionScreen) -> None:
     """Jump to the next message of the user or the assistant."""
     below = range(screen.tree_pane.row_list.cursor + 1, len(screen.tree_pane.rows))

@@ -37,6 +37,9 @@ Result = TypeVar("Result")
 EDITING = frozenset({"backspace", "ctrl+backspace", "delete"})
 """Keys that edit the focused text line and run no command there."""
 
+CHOOSING = frozenset({"open", "open_found"})
+"""Commands that choose a session, or an entry, in `sessionbrowse pick`."""
+
 HOPS = 6
 """Turns of the event loop after a key press until its messages (list → screen → bars → screen) are handled."""
 
@@ -294,7 +297,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         shown.sort(key=lambda command: FOOTER.index(command.id))
         bars.first().show(
             [
-                (each.id, keys.shown(each, contexts), each.title.lower(), each.unavailable(context) is None)
+                (each.id, keys.shown(each, contexts), _verb(self, each), each.unavailable(context) is None)
                 for each in shown
             ],
             self.position(),
@@ -366,6 +369,11 @@ def state_for_commands(screen: CommandScreen[Any]) -> CommandContext:
         return context
     subject = screen.subject
     return replace(context, caller=caller.agent, is_callers=subject is not None and caller.has_open(subject.path))
+
+
+def _verb(screen: CommandScreen[Any], command: Command) -> str:
+    """Return the verb of a command in the footer: opening a session chooses it while sessions are picked."""
+    return "choose" if command.id in CHOOSING and screen.browser.options.pick is not None else command.title.lower()
 
 
 def _why_dead(screen: CommandScreen[Any], key: str) -> str | None:

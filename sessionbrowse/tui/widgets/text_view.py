@@ -329,6 +329,9 @@ class TextView(RowsView, can_focus=True):
         width = self.room
         if not self.has_parts:
             return self.render_empty(y, width)
+        if not self._width and self._document.width != max(1, width):
+            # The first frame is painted before the view is told its size.
+            self._document.fit(width)
         row = self.scroll_offset.y + y
         line = self.line_at(row)
         if self._marks is not None and line:

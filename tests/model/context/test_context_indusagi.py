@@ -21,7 +21,7 @@ def test_edits_and_system_messages_of_newer_pi_have_no_effect():
 def test_compaction_keeps_and_cuts_as_in_pi():
     made = context("indusagi", user("a"), compaction("one", "e0"), user("b"), compaction("two", "e1"), answer("c"))
     assert said(made) == ["compactionSummary: two", "user: b", "assistant: c"]
-    assert reasons(made) == {"e0": "before the compaction", "e1": "an older compaction"}
+    assert reasons(made) == {"e0": "before the compaction", "e1": "older compaction"}
     assert (made.model, made.thinking_level) == (ModelRef("p", "m"), "off")
     assert said(context("indusagi", user("a"), compaction("one", "gone"), user("b"))) == [
         "compactionSummary: one",

@@ -142,7 +142,7 @@ def test_frames_that_omp_cannot_read_are_no_archive():
         (note("plan", "prewalk-plan"), "a note that was sent in its own turn only"),
         (note("vibe", "vibe-mode-context"), "a note that was sent in its own turn only"),
         (note(None), "the content is missing"),
-        ({"type": "branch_summary", "fromId": "e0", "summary": ""}, "an empty branch summary"),
+        ({"type": "branch_summary", "fromId": "e0", "summary": ""}, "empty branch summary"),
     ],
 )
 def test_what_omp_does_not_send_is_left_out_with_its_reason(turn: Line, reason: str):

@@ -82,10 +82,10 @@ def test_bookkeeping_is_left_out_and_each_kind_says_what_it_is():
         "e1": "a label",
         "e2": "the session's name",
         "e3": "extension state",
-        "e4": "a change of the model",
-        "e5": "a change of the thinking level",
-        "e6": "a record of spending",
-        "e7": "an empty branch summary",
+        "e4": "model change",
+        "e5": "thinking level change",
+        "e6": "usage record",
+        "e7": "empty branch summary",
         "e8": "pi does not know entries of the type brand_new",
         "e9": "the record of a /clear, which pi ignores",
     }
@@ -156,7 +156,7 @@ def test_a_first_kept_entry_that_is_not_before_the_compaction_keeps_nothing(kept
 def test_only_the_last_compaction_speaks_even_if_it_keeps_an_older_one():
     made = pi(user("a"), compaction("first", "e0"), user("b"), compaction("second", "e1"), user("c"))
     assert said(made) == ["compactionSummary: second", "user: b", "user: c"]
-    assert reasons(made) == {"e0": "before the compaction", "e1": "an older compaction"}
+    assert reasons(made) == {"e0": "before the compaction", "e1": "older compaction"}
 
 
 def test_system_messages_before_a_compaction_are_replaced_by_the_one_it_stored():

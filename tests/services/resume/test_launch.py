@@ -103,9 +103,9 @@ def test_what_tmux_refuses_is_said(tmux: Tmux, tmp_path: Path) -> None:
 
 
 def test_outside_of_tmux_the_sentence_holds_the_command(tmp_path: Path) -> None:
-    assert why_no_tmux({}) == "The browser does not run in tmux."
+    assert why_no_tmux({}) == "Not in tmux."
     assert why_no_tmux({"TMUX": "x", "PATH": str(tmp_path)}) == "tmux is not found."
-    with pytest.raises(CannotResume, match=r"does not run in tmux\. .*pi --session /a\.jsonl"):
+    with pytest.raises(CannotResume, match=r"Not in tmux\. .*pi --session /a\.jsonl"):
         tmux_argv(ResumeCommand("pi", ("pi", "--session", "/a.jsonl"), "/w"), {}, split=False)
 
 

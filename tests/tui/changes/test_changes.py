@@ -67,9 +67,9 @@ async def test_rename_from_the_list_appends_the_name_shows_it_and_u_takes_it_bac
         assert names_in(path) == ["port to uv"]
         assert path.read_bytes().startswith(before)
         assert "port to uv" in browser.rows("#sessions")[0]
-        assert "Named “port to uv”. u undoes." in browser.toasts()[-1]
+        assert 'Renamed to "port to uv". u undoes.' in browser.toasts()[-1]
         await browser.press("u")
-        assert "Undone: the new name of" in browser.toasts()[-1]
+        assert "Undid the rename of" in browser.toasts()[-1]
         assert "first question" in browser.rows("#sessions")[0]
         assert path.read_bytes().startswith(before)
 
@@ -80,10 +80,10 @@ async def test_the_prompt_holds_the_present_name_and_an_empty_one_clears_it(stor
         await browser.press("ctrl+r")
         assert "old [name]" in browser.screen_text()
         await browser.press("ctrl+u")
-        assert "Empty: the name is taken away. Lists show its first message then." in browser.words("#dialog-hint")
+        assert "Empty: clears the name. Lists then show its first message." in browser.words("#dialog-hint")
         await browser.press("enter")
         assert names_in(path)[-1] == ""
-        assert "The session has no name now." in browser.toasts()[-1]
+        assert "Cleared the name." in browser.toasts()[-1]
 
 
 async def test_escape_leaves_the_name_as_it_was(store: Store) -> None:
@@ -97,7 +97,7 @@ async def test_escape_leaves_the_name_as_it_was(store: Store) -> None:
         assert path.read_bytes() == before
         await browser.press("ctrl+r", "enter")
         assert path.read_bytes() == before
-        assert "as it was" in browser.toasts()[-1]
+        assert "did not change" in browser.toasts()[-1]
 
 
 async def test_indusagi_says_before_and_after_that_it_cannot_clear_a_name(store: Store) -> None:
@@ -158,7 +158,7 @@ async def test_the_list_of_changes_takes_back_the_chosen_one(store: Store) -> No
             await browser.press("enter", "down")
         renamed = sorted([path, other], key=lambda one: names_in(one) != ["first name"])
         await browser.press("U")
-        assert "Changes that can be undone" in browser.screen_text()
+        assert "Undo history" in browser.screen_text()
         assert '"second name"' in browser.rows("#dialog-rows")[0]
         await browser.press("down", "enter")
         assert names_in(renamed[0])[-1] == ""
@@ -195,10 +195,10 @@ async def test_u_asks_before_it_undoes_a_change_of_another_run(store: Store) -> 
         await browser.press("escape")
         assert names_in(path) == ["of yesterday"]
         await browser.press("u", "down", "enter")
-        assert "Changes that can be undone" in browser.screen_text()
+        assert "Undo history" in browser.screen_text()
         await browser.press("escape", "u", "enter")
         assert names_in(path) == ["of yesterday", ""]
-        assert "Undone: the new name of" in browser.toasts()[-1]
+        assert "Undid the rename of" in browser.toasts()[-1]
 
 
 async def test_one_change_is_one_row(store: Store) -> None:
@@ -217,7 +217,7 @@ async def test_with_nothing_to_take_back_u_says_so(store: Store) -> None:
         await browser.press("u")
         assert browser.toasts() == ["There is nothing to undo."]
         await browser.press("U")
-        assert "sessionbrowse has made no change that can be undone." in browser.words("#dialog-rows")
+        assert "Nothing to undo." in browser.words("#dialog-rows")
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 50)])
@@ -264,9 +264,9 @@ async def test_a_label_is_set_changed_and_taken_away_in_the_tree(store: Store) -
         await browser.type("two ways")
         await browser.press("enter")
         assert any("first answer" in row and "⚑ two ways" in row for row in browser.rows("#tree"))
-        assert "Labelled “two ways”. u undoes." in browser.toasts()[-1]
+        assert 'Labelled "two ways". u undoes.' in browser.toasts()[-1]
         await browser.press("L", "ctrl+u", "enter")
-        assert "The entry has no label now. u undoes." in browser.toasts()[-1]
+        assert "Cleared the label. u undoes." in browser.toasts()[-1]
         assert not any("⚑" in row for row in browser.rows("#tree"))
         await browser.press("u")
         assert any("⚑ two ways" in row for row in browser.rows("#tree"))
@@ -282,7 +282,7 @@ async def test_check_out_of_what_the_user_said_resumes_before_it_and_hands_the_t
         await browser.press("c")
         assert lines_of(path)[-1]["parentId"] == "00000006"
         assert browser.app.clipboard == "second question"
-        assert "pi resumes at 00000006. The entry's text is on the clipboard. u undoes." in browser.toasts()[-1]
+        assert "Copied the entry's text. u undoes." in browser.toasts()[-1]
         await browser.press("u")
         assert lines_of(path)[-1]["parentId"] == "00000008"
 
@@ -336,7 +336,7 @@ async def test_a_fork_at_an_entry_goes_into_the_directory_that_is_typed_and_is_s
         assert browser.row_list("#sessions").count == 2
         await browser.press("u")
         assert not forks[0].exists()
-        assert browser.toasts()[-1].startswith("Undone: the fork of “")
+        assert browser.toasts()[-1].startswith('Removed the fork "')
 
 
 async def test_a_fork_into_a_directory_that_is_not_there_is_refused_in_a_sentence(store: Store) -> None:
@@ -386,14 +386,14 @@ async def test_delete_asks_naming_size_children_and_companions_and_restore_bring
         assert not path.with_suffix("").exists()
         assert child.exists()
         assert list(browser.row_list("#sessions").keys) == [str(child)]
-        assert "“old title” is in the trash. u undoes." in browser.toasts()[-1]
+        assert 'Moved "old title" to trash. u undoes.' in browser.toasts()[-1]
         await browser.press("t")
         assert "ω old title" in browser.rows("#dialog-rows")[0]
         await browser.press("enter")
         assert path.read_bytes() == before
         assert (path.with_suffix("") / "0.bash.log").read_text() == "output"
         assert browser.row_list("#sessions").key == str(path)
-        assert browser.toasts()[-1] == "“old title” is restored to its old place."
+        assert browser.toasts()[-1] == 'Restored "old title".'
 
 
 async def test_the_keys_of_pi_and_omp_delete_and_in_a_filter_delete_edits(store: Store) -> None:
@@ -421,11 +421,11 @@ async def test_thirty_deleted_sessions_come_back_by_one_undo(store: Store) -> No
         assert "Delete 30 sessions?" in browser.screen_text()
         await browser.press("enter")
         assert not any(path.exists() for path in paths)
-        assert "30 sessions are in the trash. u undoes." in browser.toasts()[-1]
+        assert "Moved 30 sessions to trash. u undoes." in browser.toasts()[-1]
         await browser.press("u")
         assert [path.read_bytes() for path in paths] == contents
         assert browser.row_list("#sessions").count == 30
-        assert browser.toasts() == ["Undone: the deletion of 30 sessions."], "no older sentence offers to undo"
+        assert browser.toasts() == ["Restored 30 sessions."], "no older sentence offers to undo"
 
 
 async def test_for_good_needs_the_word(store: Store) -> None:
@@ -441,7 +441,7 @@ async def test_for_good_needs_the_word(store: Store) -> None:
         await browser.type("permanent")
         await browser.press("enter")
         assert not path.exists()
-        assert "gone for good" in browser.toasts()[-1]
+        assert "for good." in browser.toasts()[-1]
         assert "undoes" not in browser.toasts()[-1]
 
 
@@ -459,7 +459,7 @@ async def test_where_no_trash_takes_it_our_own_is_offered(store: Store, monkeypa
         assert "The trash refused the file" in browser.screen_text()
         await browser.press("enter")
         assert not path.exists()
-        assert "in sessionbrowse's own trash. u undoes." in browser.toasts()[-1]
+        assert "to sessionbrowse's own trash. u undoes." in browser.toasts()[-1]
         await browser.press("u")
         assert path.read_bytes() == before
 
@@ -470,7 +470,7 @@ async def test_archived_sessions_leave_the_list_and_one_undo_brings_all_back(sto
         await browser.press("A", "a")
         assert all((path.parent / "archive" / path.name).exists() for path in paths)
         assert browser.row_list("#sessions").count == 0
-        assert "3 sessions are archived, out of the lists of pi. u undoes." in browser.toasts()[-1]
+        assert "Archived 3 sessions; hidden from pi. u undoes." in browser.toasts()[-1]
         await browser.press("x")
         assert browser.row_list("#sessions").count == 3
         await browser.press("x", "u")
@@ -492,7 +492,7 @@ async def test_a_moved_project_is_found_again_with_what_would_change_shown_first
         assert not path.exists()
         (moved,) = (store.home / ".pi").rglob("*.jsonl")
         assert lines_of(moved)[0]["cwd"] == str(new)
-        assert "1 session is at home in ~/moved/shop now. u undoes." in browser.toasts()[-1]
+        assert "1 session now points to ~/moved/shop. u undoes." in browser.toasts()[-1]
         assert list(browser.row_list("#sessions").keys) == [str(moved)]
         await browser.press("u")
         assert path.exists()
@@ -569,7 +569,7 @@ async def test_several_sessions_get_one_name_with_their_number(store: Store) -> 
         assert "{n} in it becomes 1, 2, 3" in browser.words("#dialog-hint")
         await browser.press("enter")
         assert sorted(names_in(path)[0] for path in paths) == ["part 1", "part 2", "part 3"]
-        assert "3 sessions renamed. u undoes." in browser.toasts()[-1]
+        assert "Renamed 3 sessions. u undoes." in browser.toasts()[-1]
         await browser.press("u")
         assert [names_in(path)[-1] for path in paths] == ["", "", ""]
 
@@ -593,7 +593,7 @@ async def test_a_session_that_would_resume_without_its_newest_message_is_marked_
         assert len(lines_of(path)) == 10
         await browser.press("r", "enter")
         assert lines_of(path)[-1]["parentId"] == "00000008"
-        assert any("pi resumes at 00000008" in toast for toast in browser.toasts())
+        assert any("pi will resume at" in toast for toast in browser.toasts())
 
 
 async def test_resume_beside_a_running_agent_warns_first(store: Store) -> None:
@@ -653,7 +653,7 @@ async def test_progress_is_shown_and_stopping_leaves_the_rest_as_it_was(
         assert browser.screen_name == "browse"
         assert sum(path.exists() for path in paths) == 4
         said = " ".join(browser.toasts())
-        assert "1 session is archived, out of the lists of pi. u undoes." in said
+        assert "Archived 1 session; hidden from pi. u undoes." in said
         assert "Stopped: 4 of 5 were not changed." in said
         await browser.press("u")
         assert all(path.exists() for path in paths)
@@ -682,7 +682,7 @@ async def test_changes_asked_for_at_once_are_all_made_in_order(store: Store) -> 
         assert names_in(path) == ["one", "two", "three"]
         await browser.press_at_once("u", "u", "u")
         assert names_in(path)[-1] == ""
-        assert browser.toasts() == ["Undone: the new name of “first question”."], "the newest change is told of"
+        assert browser.toasts() == ['Undid the rename of "first question".'], "the newest change is told of"
 
 
 async def test_a_session_whose_file_goes_away_by_a_change_is_left(store: Store) -> None:

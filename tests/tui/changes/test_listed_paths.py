@@ -39,7 +39,7 @@ async def test_a_session_of_a_store_behind_a_link_stays_one_row_whatever_is_done
 
         assert paths() == listed
         await driven.press("ctrl+r", *"new", "enter")
-        assert "Named “new”" in driven.toasts()[-1]
+        assert 'Renamed to "new"' in driven.toasts()[-1]
         assert paths() == listed
         assert "new" in driven.rows("#sessions")[0]
         await driven.press("u")
@@ -55,13 +55,13 @@ async def test_an_undo_of_a_change_in_another_store_lists_nothing_of_it_here(tmp
     here, there = store(tmp_path / "here", 1), store(tmp_path / "there", 1)
     async with live_browser(there, tmp_path) as driven:
         await driven.press("ctrl+r", *"new", "enter")
-        assert "Named “new”" in driven.toasts()[-1]
+        assert 'Renamed to "new"' in driven.toasts()[-1]
     async with live_browser(here, tmp_path) as driven:
         await driven.press("u")
         assert "Another run of sessionbrowse made this change." in driven.words("#dialog-text")
         assert "Its session is not shown here." in driven.words("#dialog-text")
         assert "new" in driven.words("#dialog-text")
         await driven.press("enter")
-        assert "Undone: the new name of" in driven.toasts()[-1]
+        assert "Undid the rename of" in driven.toasts()[-1]
         assert [summary.path for summary in driven.app.library.all()] == [str(session(here, 0))]
         assert "1 session " in driven.screen_text()

@@ -13,6 +13,7 @@ from sessionbrowse.tui.commands.contexts import (
     CONTEXT_STACKS,
     DIALOG,
     FOUND,
+    HELP,
     LIST,
     OVERLAY,
     PREVIEW,
@@ -64,6 +65,7 @@ SCREENS: dict[str, tuple[type[CommandScreen], ...]] = {
     RESULTS_VIEW: (SearchScreen, CheckpointsScreen),
     FOUND: (SearchScreen, CheckpointsScreen),
     STATS: (StatsScreen,),
+    HELP: (HelpScreen,),
     DIALOG: (AskScreen, PromptScreen),
     PROMPT: (PromptScreen,),
     WORKING: (ProgressScreen,),
@@ -131,7 +133,7 @@ def test_the_defaults_do_not_clash() -> None:
 
 def test_a_key_means_the_nearest_command() -> None:
     keys = Keys()
-    assert keys.find("left", (TREE, SESSION, "everywhere")).id == "tree_page_up"  # type: ignore[union-attr]
+    assert keys.find("left", (TREE, SESSION, "everywhere")).id == "branch_left"  # type: ignore[union-attr]
     assert keys.find("left", (PREVIEW, LIST, "everywhere")).id == "pane_left"  # type: ignore[union-attr]
     assert keys.find("f12", (TREE, SESSION, "everywhere")) is None
 

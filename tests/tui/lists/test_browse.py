@@ -143,7 +143,9 @@ async def test_a_filter_without_hits_says_how_to_get_out(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.press("slash")
         await browser.type("zzzzqqqq")
-        assert browser.words("#sessions") == "No session matches “zzzzqqqq”. esc clears the filter."
+        assert browser.words("#sessions") == (
+            'No session matches "zzzzqqqq". ^f searches what was said, esc clears the filter.'
+        )
 
 
 async def test_folders_can_be_filtered_too(demo: dict) -> None:
@@ -390,7 +392,9 @@ async def test_on_a_small_screen_every_place_that_was_looked_at_can_be_reached(o
 
 async def test_a_sentence_of_three_lines_stands_whole_above_the_keys(tmp_path: Path) -> None:
     async with browsing(roots=[str(tmp_path)], size=(60, 20)) as browser:
-        browser.app.say("“Terraform drift after the mail incident” is archived, out of the lists of pi. u undoes.")
+        browser.app.say(
+            "Archived the session about the Terraform drift after the mail incident; hidden from pi. u undoes."
+        )
         await browser.settle()
         assert "undoes." in browser.screen_text()
 

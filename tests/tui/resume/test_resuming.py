@@ -94,7 +94,7 @@ async def test_r_starts_the_command_of_the_settings(store: dict[str, Any], told:
 async def test_a_way_that_there_is_not_says_so_and_which_key_offers_others(store: dict[str, Any]) -> None:
     async with browsing(**with_settings(store, resume=ResumeSettings(where="tmux-split"))) as browser:
         await browser.press("down", "r")
-        assert browser.toasts() == ["The browser does not run in tmux. R offers other ways."]
+        assert browser.toasts() == ["Not in tmux. R offers other ways."]
 
 
 async def test_the_other_ways_are_offered_with_why_some_are_none(
@@ -104,13 +104,13 @@ async def test_the_other_ways_are_offered_with_why_some_are_none(
         await browser.press("down", "R")
         shown = browser.words("#dialog-rows")
         assert "In a new tmux window" in shown
-        assert "The browser does not run in tmux." in shown
+        assert "Not in tmux." in shown
         assert "From this entry" not in shown
-        await choose(browser, "copy the command")
+        await choose(browser, "Copy the command")
         assert browser.app.clipboard.startswith("cd ")
         assert "pi --session" in browser.app.clipboard
         await browser.press("R")
-        await choose(browser, "In this terminal")
+        await choose(browser, "Here, then return")
         assert len(lent) == 1
         await browser.press("R", "escape")
         assert len(lent) == 1
@@ -124,7 +124,7 @@ async def test_an_entry_is_checked_out_and_the_agent_resumes_there(
         entry_id = browser.app.screen.entry_id  # type: ignore[attr-defined]
         path = browser.app.screen.summary.path  # type: ignore[attr-defined]
         await browser.press("R")
-        await choose(browser, "From this entry, in this session")
+        await choose(browser, "From this entry ")
     session = open_session(path)
     assert session.leaf is not None
     resumes_at = session.parents[session.leaf]
@@ -141,7 +141,7 @@ async def test_an_entry_is_forked_and_the_agent_resumes_the_fork(
         path = browser.app.screen.summary.path  # type: ignore[attr-defined]
         before = Path(path).read_bytes()
         await browser.press("R")
-        await choose(browser, "From this entry, in a session of its own")
+        await choose(browser, "in a fork")
     assert Path(path).read_bytes() == before
     assert len(lent) == 1
     forked = open_session(lent[0].argv[2])
@@ -162,7 +162,7 @@ async def test_where_the_directory_is_gone_another_one_can_be_chosen(
 ) -> None:
     async with browsing(**store) as browser:
         await gone(browser, store["home"])
-        assert "does not exist" in browser.words("#dialog-text")
+        assert "no longer exists." in browser.words("#dialog-text")
         await choose(browser, "Resume in another directory")
         await browser.type(f"{store['home']}/webshop")
         await browser.press("enter")
@@ -172,8 +172,8 @@ async def test_where_the_directory_is_gone_another_one_can_be_chosen(
 async def test_where_the_directory_is_gone_its_sessions_can_be_told_the_new_one(store: dict[str, Any]) -> None:
     async with browsing(**store) as browser:
         await gone(browser, store["home"])
-        await choose(browser, "It was moved")
-        assert "Project moved" in browser.screen_text()
+        await choose(browser, "Relocate all")
+        assert "Relocate" in browser.screen_text()
 
 
 async def test_where_the_directory_is_gone_a_fork_elsewhere_can_be_resumed(
@@ -181,7 +181,7 @@ async def test_where_the_directory_is_gone_a_fork_elsewhere_can_be_resumed(
 ) -> None:
     async with browsing(**store) as browser:
         await gone(browser, store["home"])
-        await choose(browser, "Fork into another directory")
+        await choose(browser, "Fork to another directory")
         await browser.press("ctrl+u")
         await browser.type(f"{store['home']}/webshop")
         await browser.press("enter")

@@ -59,8 +59,7 @@ async def test_the_entry_is_shown_in_full(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
         text = browser.words("#view")
-        assert "assistant ← leaf" in text
-        assert "model anthropic/claude-opus-4-5 ended stop" in text
+        assert "assistant 2h · claude-opus-4-5 · 140 out · $0.01 ← leaf" in text
         assert "Nothing reads SECRET any more" in text
 
 
@@ -98,11 +97,11 @@ async def test_tab_goes_through_entry_context_raw_and_diff(demo: dict) -> None:
         await browser.press("tab")
         assert '"parentId"' in browser.words("#view")
         await browser.press("tab")
-        assert "in common 34 entries" in browser.words("#view")
+        assert "34 shared entries" in browser.words("#view")
         await browser.press("tab")
-        assert "ended stop" in browser.words("#view")
+        assert "claude-opus-4-5 · 140 out" in browser.words("#view")
         await browser.press("shift+tab")
-        assert "in common 34 entries" in browser.words("#view")
+        assert "34 shared entries" in browser.words("#view")
 
 
 async def test_the_context_follows_the_cursor(demo: dict) -> None:
@@ -110,7 +109,7 @@ async def test_the_context_follows_the_cursor(demo: dict) -> None:
         await enter(browser, AUTH)
         await browser.press("tab", "g")
         text = browser.words("#view")
-        assert "1 message to the model" in text
+        assert "1 message sent" in text
         assert "compaction" not in text
 
 
@@ -146,7 +145,7 @@ async def test_in_60_columns_a_view_that_is_not_seen_is_shown_before_it_is_switc
         await browser.press("tab")
         assert "tokens of 200k" in browser.words("#view")
         await browser.press("escape", "G", "D")
-        assert "in common" in browser.screen_text()
+        assert "shared entries" in browser.screen_text()
 
 
 async def test_in_60_columns_the_header_tells_of_damage_before_it_counts(demo: dict) -> None:

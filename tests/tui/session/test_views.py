@@ -128,26 +128,26 @@ async def test_an_entry_is_marked_and_compared_with_another(tmp_path: Path) -> N
         assert browser.toasts()[-1].startswith("Marked. Go to another entry: d there compares")
         await browser.press("G", "d")
         text = browser.words("#view")
-        assert "in common 2 entries, up to a1" in text
-        assert "◀ a3 ← leaf │ ▶ a2" in text
+        assert "2 shared entries, up to a1" in text
+        assert "● user │ ● user" in text
         assert "Use sessions │ Try JWT" in text
         await browser.press("tab", "d")
-        assert "in common 2 entries" in browser.words("#view")
+        assert "2 shared entries" in browser.words("#view")
 
 
 async def test_the_mark_is_taken_away_by_the_same_key(tmp_path: Path) -> None:
     async with reading(tmp_path, *BRANCHES) as browser:
         await browser.press("d", "d")
         assert "◆" not in browser.words("#tree")
-        assert "ended stop" in browser.words("#view")
+        assert "sonnet · 5 out" in browser.words("#view")
 
 
 async def test_an_entry_is_compared_with_the_leaf_at_once(tmp_path: Path) -> None:
     async with reading(tmp_path, *BRANCHES, size=(130, 40)) as browser:
         await browser.press("G", "D")
-        assert "◀ a3 ← leaf │ ▶ a2" in browser.words("#view")
+        assert "● user │ ● user" in browser.words("#view")
         await browser.press("g")
-        assert "Both are on one branch: u1 lies on the path to a3." in browser.words("#view")
+        assert "u1 is an ancestor of a3" in browser.words("#view")
 
 
 async def test_a_comparison_takes_another_shape_when_the_room_changes(tmp_path: Path) -> None:

@@ -1,0 +1,42 @@
+"""The branches of a tree: going to the one beside, and folding them all at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.tui_support import Driven, browsing, demo_options
+
+
+async def enter(browser: Driven) -> None:
+    """Go into the session with three branches, to the first entry of its active branch's last part."""
+    await browser.press("slash")
+    await browser.type("Refactor auth")
+    await browser.press("enter", "enter")
+
+
+def cursor_row(browser: Driven) -> str:
+    return next(row for row in browser.rows("#tree") if row.startswith("▌"))
+
+
+async def test_left_and_right_go_to_the_branch_beside(tmp_path: Path) -> None:
+    async with browsing(**demo_options(tmp_path / "demo")) as browser:
+        await enter(browser)
+        await browser.press("right")
+        assert "╰⊟" in cursor_row(browser)
+        await browser.press("down", "left")
+        assert "├⊟" in cursor_row(browser)
+        await browser.press("right")
+        assert "╰⊟" in cursor_row(browser)
+        await browser.press("g", "right")
+        assert browser.toasts()[-1] == "No branch begins beside this one."
+
+
+async def test_one_key_folds_and_unfolds_all_branches(tmp_path: Path) -> None:
+    async with browsing(**demo_options(tmp_path / "demo")) as browser:
+        await enter(browser)
+        before = browser.rows("#tree")
+        await browser.press("minus")
+        assert "⊟" not in "".join(browser.rows("#tree"))
+        assert "⊞" in "".join(browser.rows("#tree"))
+        await browser.press("minus")
+        assert sorted(row.lstrip("▌▏ ") for row in browser.rows("#tree")) == sorted(row.lstrip("▌▏ ") for row in before)
