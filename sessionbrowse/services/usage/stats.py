@@ -46,9 +46,6 @@ def stats(
     """Return the rows of one kind; `chosen` tells of a listed session whether its own requests are asked for.
 
     `only` limits the rows to one "provider" or "model". Days, weeks and months are those of this machine's time zone.
-
-    Raises:
-        sqlite3.DatabaseError: the index is damaged.
     """
     rows = None
     is_all = span.is_all and chosen is None and only is None

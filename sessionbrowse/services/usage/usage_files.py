@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.usage.ownership import UsageFile
-from sessionbrowse.model.usage.request import FileRequests
+from sessionbrowse.model.usage.request import NO_USAGE, FileRequests
 from sessionbrowse.model.usage.sums import FileSums, sums_of
-from sessionbrowse.services.list.gather import Listed, unpack
-from sessionbrowse.services.usage.read_usage import SummaryWithUsage
+from sessionbrowse.services.list.gather import unpack
+from sessionbrowse.services.usage.read_usage import SummaryWithUsage, read_with_usage
 from sessionbrowse.services.usage.usage_listing import UsageListing
-from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.rows import FileRow
 from sessionbrowse.store.index.usage_tables import read_sums, read_usage
 
@@ -21,8 +21,7 @@ from sessionbrowse.store.index.usage_tables import read_sums, read_usage
 def usage_files(found: UsageListing, summaries: Sequence[Summary]) -> list[UsageFile]:
     """Return the files with their sums; `summaries` are those of all files, linked with their parents.
 
-    Raises:
-        sqlite3.DatabaseError: the index is damaged.
+    Requests that the index has lost are read from the files.
     """
     by_path = {summary.path: summary for summary in summaries}
     made: list[UsageFile] = []
@@ -33,18 +32,29 @@ def usage_files(found: UsageListing, summaries: Sequence[Summary]) -> list[Usage
             about = (summary.created, summary.parent_path, summary.archived, summary.hidden)
             made.append(UsageFile(path, sums, identities, load, *about))
 
+    def add_read(path: str, usage: FileRequests) -> None:
+        if usage.requests:
+            add(path, sums_of(usage), array("Q", usage.identities), lambda: usage)
+
+    lost = {session.row: session for session in found.sessions if isinstance(session, FileRow)}
     index = found.listing.index
     if index is not None:
-        for row, identities, sums in _sums_in(index, found.sessions):
-            add(row.path, sums, identities, partial(read_usage, index.databases_of(row), row.row))
+        try:
+            for row, held in read_sums(index.databases(), dict(lost)):
+                del lost[row.row]
+                if held is not None:
+                    identities, sums = held
+                    add(row.path, sums, identities, partial(_requests_of, found, row))
+        except sqlite3.Error:
+            # All files that are left are read.
+            pass
+    if lost:
+        found.heal()
+    for row in lost.values():
+        add_read(row.path, _read(found, row.path))
     for summary in summaries:
-        if isinstance(summary, SummaryWithUsage) and summary.usage.requests:
-            add(
-                summary.path,
-                sums_of(summary.usage),
-                array("Q", summary.usage.identities),
-                partial(_same, summary.usage),
-            )
+        if isinstance(summary, SummaryWithUsage):
+            add_read(summary.path, summary.usage)
     return made
 
 
@@ -53,17 +63,17 @@ def summaries_of_all(found: UsageListing) -> list[Summary]:
     return unpack(found.listing, found.sessions)
 
 
-def _sums_in(index: Index, sessions: Sequence[Listed]) -> Iterator[tuple[FileRow, array[int], FileSums]]:
-    """Yield the index's sums of each file; a file that grew has newer ones in the main database than in its shard."""
-    rows = {session.row: session for session in sessions if isinstance(session, FileRow)}
-    done: set[int] = set()
-    for number, database in index.databases():
-        wanted = [row for row, session in rows.items() if not number or session.shard == number]
-        for row, identities, sums in read_sums(database, wanted) if wanted else ():
-            if row not in done:
-                done.add(row)
-                yield rows[row], identities, sums
+def _requests_of(found: UsageListing, row: FileRow) -> FileRequests:
+    """Return the requests that the index has of a file; lost ones are read from the file."""
+    index = found.listing.index
+    assert index is not None
+    try:
+        return read_usage(index.databases_of(row), row)
+    except sqlite3.Error:
+        found.heal()
+        return _read(found, row.path)
 
 
-def _same(usage: FileRequests) -> FileRequests:
-    return usage
+def _read(found: UsageListing, path: str) -> FileRequests:
+    summary = read_with_usage(found.listing.files[path])
+    return summary.usage if isinstance(summary, SummaryWithUsage) else NO_USAGE

@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -47,10 +48,14 @@ class UsageRow(Struct, array_like=True):
 
 
 class UsageListing(Struct, frozen=True):
-    """The files of a scope, hidden and archived ones too. `versions` identifies their contents."""
+    """The files of a scope, hidden and archived ones too. `versions` identifies their contents.
+
+    `heal` begins the index anew if requests in it are damaged; it does so once.
+    """
 
     listing: Listing
     versions: bytes | None
+    heal: Callable[[], None]
 
     @property
     def sessions(self) -> list[Listed]:
@@ -90,7 +95,7 @@ def gather_usage(
     """
     whole = replace(scope, hidden=True, archived=True)
     listing = gather(whole, index, skipped=skipped, note=note, processes=processes, summarise=_read_with_usage)
-    return UsageListing(listing, _versions(listing))
+    return UsageListing(listing, _versions(listing), cache(partial(_heal, listing.index, note)))
 
 
 def stored_answer(found: UsageListing, name: str) -> bytes | None:
@@ -101,6 +106,13 @@ def stored_answer(found: UsageListing, name: str) -> bytes | None:
     packed = read_settled(index.connection, name)
     # All answers are written and dropped together with the versions that they are about.
     return packed if packed is not None and read_settled(index.connection, VERSIONS) == found.versions else None
+
+
+def _heal(index: Index | None, note: Note) -> None:
+    from sessionbrowse.store.index.damage import discard_if_damaged
+
+    if index is not None:
+        discard_if_damaged(index, note)
 
 
 def _versions(listing: Listing) -> bytes | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Sequence
 from contextlib import suppress
 
 import msgspec
@@ -9,8 +11,9 @@ import msgspec
 from sessionbrowse.store.index.index import Index, Note
 from sessionbrowse.store.index.read_state import State
 from sessionbrowse.store.index.rows import FileRow, damaged, opened, read_rows
-from sessionbrowse.store.index.schema import TEXT_TABLES, IndexUnavailable, begin_anew, locked
+from sessionbrowse.store.index.schema import TEXT_TABLES, IndexUnavailable, begin_anew, is_damage, locked
 from sessionbrowse.store.index.text_rows import read_row_entries, read_runs
+from sessionbrowse.store.index.usage_tables import check_requests, read_sums
 
 
 def check_index(index: Index) -> None:
@@ -26,8 +29,10 @@ def check_index(index: Index) -> None:
             for table in TEXT_TABLES:
                 for run in read_runs(index.connection, table):
                     read_row_entries(index.connection, table, run)
-            for row in read_rows(index.connection):
+            rows = read_rows(index.connection)
+            for row in rows:
                 _check_entries(index, row)
+            _check_usage(index, rows)
         except ValueError as error:
             raise damaged(str(error)) from error
         for table in TEXT_TABLES:
@@ -39,6 +44,29 @@ def discard_index(index: Index, error: Exception, note: Note) -> None:
     note(f"The index {index.directory} is damaged ({error}): it was deleted and will be built anew.")
     with suppress(IndexUnavailable, OSError), locked(index.directory):
         begin_anew(index.directory)
+
+
+def discard_if_damaged(index: Index, note: Note) -> None:
+    """Begin the index anew if requests of a file are damaged or missing, unless another process writes it now."""
+    try:
+        # Without the lock, requests that are being replaced would look damaged.
+        with locked(index.directory):
+            try:
+                _check_usage(index, read_rows(index.connection))
+            except ValueError as error:
+                raise damaged(str(error)) from error
+    except IndexUnavailable:
+        return
+    except sqlite3.Error as error:
+        if is_damage(error):
+            discard_index(index, error, note)
+
+
+def _check_usage(index: Index, rows: Sequence[FileRow]) -> None:
+    by_id = {row.row: row for row in rows}
+    if sum(1 for _ in read_sums(index.databases(), by_id)) != len(by_id):
+        raise ValueError("requests are missing")
+    check_requests(index.connection, by_id)
 
 
 def _check_entries(index: Index, row: FileRow) -> None:

@@ -285,7 +285,7 @@ class Index:
             old = known.get(file.path)
             row = None
             if old is not None and old.may_have_grown(file) and bool(old.has_tools) == tools:
-                usage = read_usage(self.databases_of(old), old.row)
+                usage = read_usage(self.databases_of(old), old)
                 row = writer.growth(file, old, self.state(old), self.entry_parts(old), usage)
             if row is None:
                 if old is not None:

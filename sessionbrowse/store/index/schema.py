@@ -17,7 +17,7 @@ from sessionbrowse.store.index.rows import OVERVIEW_TABLES
 from sessionbrowse.store.index.usage_layout import SETTLED_TABLES, USAGE_TABLES
 
 APPLICATION_ID = 0x5E551085
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 _WAIT_S = 2.0

@@ -7,7 +7,7 @@ CREATE TABLE usage (
     file INTEGER PRIMARY KEY, identities BLOB NOT NULL, sums BLOB NOT NULL, requests BLOB NOT NULL
 );
 """
-"""The requests of files; the main database's row of a file wins over that of a shard, as it is newer."""
+"""The requests of files, a row for each; the main database's row wins over that of a shard, as it is newer."""
 
 SETTLED_TABLES = """
 CREATE TABLE settled (name TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;

@@ -14,7 +14,7 @@ import msgspec
 from sessionbrowse.agents import Marks
 from sessionbrowse.model.session.columns import Columns, joined
 from sessionbrowse.model.usage.request import FileRequests
-from sessionbrowse.store.find.discover import FoundFile
+from sessionbrowse.store.find.discover import FoundFile, stamp_of
 from sessionbrowse.store.index.packed_entries import Part, ends_at, opened_parts, pack, sealed_part, unpack
 from sessionbrowse.store.index.read_file import IndexedFile, read_for_index, read_growth
 from sessionbrowse.store.index.read_state import State
@@ -93,7 +93,7 @@ class Writer:
             row = _row(file, found, identity, shard, self._tools)
             first, entries = self._with_earlier(identity, found) if before else (found.first, found.entries)
             packed = sealed_part(identity, first, len(entries), pack(entries))
-            usage = pack_usage(found.usage)
+            usage = pack_usage(found.usage, identity, stamp_of(file.path, found.status))
         except (UnicodeEncodeError, OverflowError, ValueError):
             # This session cannot be stored, so each list reads it: half a surrogate pair cannot be encoded, a number
             # is too large, or the entries in the index are damaged.

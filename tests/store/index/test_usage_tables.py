@@ -60,20 +60,20 @@ def test_requests_of_many_files_are_read_by_several_processes(tmp_path: Path, mo
     for path in paths:
         row = index.row_of(str(path))
         assert row is not None
-        assert read_usage(index.databases_of(row), row.row) == whole(path)
-    rows = {row.row for row in index.rows()}
-    found = {file for _, database in index.databases() for file, _, _ in read_sums(database, rows)}
-    assert found == rows
+        assert read_usage(index.databases_of(row), row) == whole(path)
+    rows = {row.row: row for row in index.rows()}
+    assert {row.row for row, _ in read_sums(index.databases(), rows)} == set(rows)
     index.empty()
-    assert not list(read_sums(index.connection, rows))
+    assert not list(read_sums(index.databases(), rows))
     index.close()
 
 
 def stored(index: Index, folder: Path) -> FileRequests:
     gather.update_index(scope_of(folder / "store"), index)
     (row,) = index.rows()
-    usage = read_usage(index.databases_of(row), row.row)
-    for _, identities, sums in read_sums(index.connection, [row.row]):
+    usage = read_usage(index.databases_of(row), row)
+    for _, found in read_sums(index.databases(), {row.row: row}):
+        identities, sums = found or ([], sums_of(usage))
         assert list(identities) == usage.identities
         assert sums == sums_of(usage)
     return usage
