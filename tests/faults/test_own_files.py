@@ -37,8 +37,16 @@ ASKED = (
     ("search", "lantrn", "--json"),
     ("labels", "--json"),
     ("show", "s3", "--json"),
+    ("stats", "--by", "session", "--json"),
+    ("stats", "--by", "branch", "--json"),
+    ("stats", "--by", "day", "--json"),
 )
-TABLES = ("files", "entries", "said_rows", "tools_rows", "shards", "facts", "overview", "said_data", "said_idx")
+TABLES = (
+    "files", "entries", "said_rows", "tools_rows", "shards", "facts", "overview", "said_data", "said_idx", "usage",
+    "settled",
+)  # fmt: skip
+KEYS = {"facts": "name", "settled": "name", "said_idx": "term"}
+"""The columns by which a row is chosen in tables without row ids."""
 
 
 def run(*argv: str) -> tuple[int, bytes, str]:
@@ -65,7 +73,11 @@ class OwnFiles:
         self.root, self.root_path = ("--root", str(root)), root
         here = folder(root)
         for number in range(8):
-            lines = [header(f"s{number}"), user("1", None, f"The lantern {number}"), answer("2", "1", "Done")]
+            # The last session holds a copy of the answer before, which is counted once.
+            day = min(number, 6)
+            lines = [header(f"s{number}"), user("1", None, f"The lantern {number}")]
+            lines.append(answer("2", "1", "Done", ms=1_786_608_002_000 + day * 86_400_000))
+            lines[-1]["message"]["usage"]["cost"]["total"] = 0.01 * (day + 1)
             lines.append(entry("label", "3", "2", targetId="1", label=f"Label {number}"))
             (here / f"{number}.jsonl").write_bytes(b"".join(map(line_of, lines)))
         self.changed = here / "0.jsonl"
@@ -94,6 +106,8 @@ class OwnFiles:
         self.rename_and_undo()
         self.reset_session()
         run("list", *self.root)
+        # The figures of cost are now kept too.
+        assert self.answers() == self.expected
         self.remember()
         self.first_rows.append(saved_first_rows(self.request))
         self.check_interface()
@@ -234,7 +248,7 @@ def values_changed(files: OwnFiles, path: Path, dice: random.Random) -> None:
         value = dice.choice(known)
         if dice.random() < 0.5:
             value = mutated(value, dice)
-        key = {"facts": "name", "said_idx": "term"}.get(table, "rowid")
+        key = KEYS.get(table, "rowid")
         chosen = f"{key} IN (SELECT {key} FROM {table} ORDER BY random() LIMIT 1)"
         database.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {chosen}", (value,))
 
