@@ -3,7 +3,7 @@
 # Both make .venv and install what they need; make setup does only that.
 
 .DELETE_ON_ERROR:
-.PHONY: remake run setup test check format lint types stress package interop bench screenshots clean
+.PHONY: remake run setup test check format lint types stress package interop bench docs screenshots clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -53,6 +53,9 @@ interop: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	@$(PY) -m tests.bench $(ARGS)
+
+docs: $(VENV)/.dev
+	@$(PY) -m tests.documentation.make_docs
 
 screenshots: $(VENV)/.dev
 	@$(PY) -m tests.pictures.screenshots $(ARGS)
