@@ -3,7 +3,7 @@
 # Both make .venv and install what they need; make setup does only that.
 
 .DELETE_ON_ERROR:
-.PHONY: remake run setup test check format lint types stress package interop bench docs screenshots clean
+.PHONY: remake run setup test check format lint types stress package interop bench docs screenshots recording clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -59,6 +59,9 @@ docs: $(VENV)/.dev
 
 screenshots: $(VENV)/.dev
 	@$(PY) -m tests.pictures.screenshots $(ARGS)
+
+recording: $(VENV)/.dev
+	@$(PY) -m tests.pictures.recording
 
 clean:
 	@rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache
