@@ -37,6 +37,7 @@ format: $(VENV)/.dev
 lint: $(VENV)/.dev
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/ruff check --quiet .
+	@$(BIN)/deptry --no-ansi sessionbrowse >.venv/deptry.log 2>&1 || { cat .venv/deptry.log; exit 1; }
 
 types: $(VENV)/.dev
 	@$(PY) -m mypy --no-error-summary

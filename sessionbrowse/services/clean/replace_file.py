@@ -31,7 +31,7 @@ from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.write import trash, trash_copies
 from sessionbrowse.store.write.admission import Target, shown_name
 from sessionbrowse.store.write.journal import Change, Fingerprint
-from sessionbrowse.store.write.trash import NoTrash, Trashed
+from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.store.write.whole_files import rewrite_file, temporary_beside
 from sessionbrowse.store.write.writer import OpenedFile, opened
 from sessionbrowse.text import clean
@@ -172,9 +172,3 @@ def _digest(pieces: Iterable[bytes]) -> tuple[str, int]:
         hasher.update(piece)
         size += len(piece)
     return hasher.hexdigest(), size
-
-
-def kept_original(change: Change) -> Trashed | None:
-    """Return the trashed original of a replaced file."""
-    items = items_of(change)
-    return items[-1] if items else None

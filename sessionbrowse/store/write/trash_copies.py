@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from sessionbrowse.errors import RefusedWrite, SessionBrowseError
-from sessionbrowse.store.read.content import closing, file_blocks, open_regular
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.write.copies import remove, write_new
 from sessionbrowse.store.write.trash import INFO_SUFFIX, NoTrash, Trashed, identified, is_beginning, reason_of
 from sessionbrowse.text import clean
@@ -51,13 +50,3 @@ def drop_copy(path: str, item: str, info: str) -> None:
     if not os.path.lexists(item) or is_beginning(item, path):
         remove(item)
         remove(info)
-
-
-def has_bytes_of(path: str, item: str) -> bool:
-    """Tell whether a file begins with all bytes of an item in a trash."""
-    with suppress(OSError, SessionBrowseError):
-        with closing(open_regular(item)) as descriptor:
-            size = os.fstat(descriptor).st_size
-        with closing(open_regular(path)) as descriptor:
-            return os.fstat(descriptor).st_size >= size and is_beginning(item, path)
-    return False
