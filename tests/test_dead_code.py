@@ -11,7 +11,7 @@ import sessionbrowse
 
 ROOT = Path(__file__).resolve().parents[1]
 OF_TEXTUAL = """
-border_subtitle cursor_position cursor_blink refresh_styles can_replace get_selection selection_updated
+border_subtitle cursor_position cursor_blink refresh_styles can_replace validate_cursor get_selection selection_updated
 vertical_scrollbar _update_timer _watch_app_focus _end_mount _keep_new_styles get_content_width get_content_height
 ALLOW_SELECT AUTO_FOCUS CSS_PATH ENABLE_COMMAND_PALETTE NOTIFICATION_TIMEOUT
 """
