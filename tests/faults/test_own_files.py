@@ -232,25 +232,26 @@ def lines_doubled(files: OwnFiles, path: Path, dice: random.Random) -> None:
     path.write_bytes(b"".join(lines))
 
 
-def values_changed(files: OwnFiles, path: Path, dice: random.Random) -> None:
-    """Put other values into a row of the database, or other words into a text."""
+def values_changed(files: OwnFiles, path: Path, dice: random.Random) -> str | None:
+    """Put other values into a row of the database, or other words into a text; return the row and the value."""
     if path.name != "index.sqlite":
         words = path.read_bytes().replace(b"s0", b"s1").replace(b"true", b"7").replace(b'"version":1', b'"version":[]')
         path.write_bytes(words.replace(b"record", dice.choice((b"recorf", b"id", b"record"))))
-        return
+        return None
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         table = dice.choice(TABLES)
-        rows = database.execute(f"SELECT * FROM {table}")
-        column = dice.choice([each[0] for each in rows.description])
-        known = [row[0] for row in database.execute(f"SELECT {column} FROM {table}")]
+        key = KEYS.get(table, "rowid")
+        rows = database.execute(f"SELECT {key}, * FROM {table} ORDER BY 1")
+        columns = [each[0] for each in rows.description[1:]]
+        known = rows.fetchall()
         if not known:
-            return
-        value = dice.choice(known)
+            return None
+        place = dice.randrange(len(columns))
+        chosen, value = dice.choice(known)[0], dice.choice(known)[place + 1]
         if dice.random() < 0.5:
             value = mutated(value, dice)
-        key = KEYS.get(table, "rowid")
-        chosen = f"{key} IN (SELECT {key} FROM {table} ORDER BY random() LIMIT 1)"
-        database.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {chosen}", (value,))
+        database.execute(f"UPDATE OR IGNORE {table} SET {columns[place]} = ? WHERE {key} = ?", (value, chosen))
+        return f"{table}.{columns[place]} of {chosen!r} = {value!r:.200}"
 
 
 def mutated(value: object, dice: random.Random) -> object:
@@ -269,7 +270,7 @@ def mutated(value: object, dice: random.Random) -> object:
             return dice.choice((0, "x", b"x"))
 
 
-DAMAGES: tuple[Callable[[OwnFiles, Path, random.Random], None], ...] = (
+DAMAGES: tuple[Callable[[OwnFiles, Path, random.Random], str | None], ...] = (
     flipped, cut, zeroed, emptied, garbage, exchanged, older, piped, directory, linked, lines_doubled, values_changed,
 )  # fmt: skip
 
@@ -284,26 +285,27 @@ def meet(files: OwnFiles, seed: int) -> tuple[str, str | None]:
     dice = random.Random(seed)
     files.reset()
     files.reset_session()
-    path = dice.choice([each for each in files.sound if dice.random() < 0.5 or each.name == "index.sqlite"])
+    path = dice.choice([each for each in sorted(files.sound) if dice.random() < 0.5 or each.name == "index.sqlite"])
     damages = DAMAGES if os.geteuid() == 0 else (*DAMAGES, without_rights)
     damage = dice.choice(damages)
-    damage(files, path, dice)
+    told = damage(files, path, dice)
     name = f"{path.suffix} {path.name.split('-')[0]}: {damage.__name__}"
     try:
-        for asked, expected in zip(ASKED, files.expected, strict=True):
+        # Any command may be the first that meets the damage.
+        for asked, expected in sorted(zip(ASKED, files.expected, strict=True), key=lambda _: dice.random()):
             found = run(*asked, *files.root)
             if found[:2] != expected:
-                return name, f"{asked[0]}: {difference(found[1], expected[1])} {found[2]}"
+                return name, f"{told}: {' '.join(asked)}: {difference(found[1], expected[1])} {found[2]}"
         files.rename_and_undo()
         files.reset_session()
         files.check_interface()
         status, out, err = run(*ASKED[0], *files.root)
         if (status, out) != files.expected[0] or (path.is_relative_to(files.caches) and err):
-            return name, f"not healed: {err}"
+            return name, f"{told}: not healed: {err}"
     except Exception as error:  # the test reports every one with its seed
         import traceback
 
-        return name, f"{type(error).__name__}: {error} {''.join(traceback.format_tb(error.__traceback__)[-2:])}"
+        return name, f"{told}: {type(error).__name__}: {error} {''.join(traceback.format_tb(error.__traceback__)[-2:])}"
     return name, None
 
 

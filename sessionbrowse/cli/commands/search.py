@@ -52,6 +52,10 @@ def run_search(arguments: argparse.Namespace) -> int:
         find_first = PatternWorker().first_spans
     searcher = Searcher(snapshot, index, find_first=find_first)
     ranking = _ranked(arguments, searcher, query, tools, settings.search_half_life)
+    if index is not None and searcher.words is not None and searcher.words.damage is not None:
+        from sessionbrowse.store.index.damage import discard_index
+
+        discard_index(index, searcher.words.damage, output.note)
     for wrong, right in ranking.instead.items():
         output.note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
     if ranking.unread:

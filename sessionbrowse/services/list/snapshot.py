@@ -13,6 +13,7 @@ from sessionbrowse.store.find.discover import Skipped
 from sessionbrowse.store.find.roots import Scope, places_of
 from sessionbrowse.store.index.index import Index, Note
 from sessionbrowse.store.index.rows import FileRow
+from sessionbrowse.store.index.schema import is_damage
 
 
 class Snapshot(Struct, frozen=True):
@@ -44,10 +45,16 @@ def take_snapshot(
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
-        sqlite3.Error: the index cannot be read at all.
     """
-    # The generation is read before the rows, so that a rebuild by another process in between is noticed.
-    generation = index.generation if index is not None else 0
+    try:
+        # The generation is read before the rows, so that a rebuild by another process in between is noticed.
+        generation = index.generation if index is not None else 0
+    except sqlite3.DatabaseError as error:
+        if index is not None and is_damage(error):
+            from sessionbrowse.store.index.damage import discard_index
+
+            discard_index(index, error, note)
+        return take_snapshot(scope, None, skipped=skipped)
     listing = gather(scope, index, skipped=skipped, note=note)
     return snapshot_of(listing, listing.sessions, generation, brief=brief)
 

@@ -14,8 +14,8 @@ from itertools import chain
 from sessionbrowse.model.search.query import SearchQuery
 from sessionbrowse.services.search.vocabulary import Vocabulary
 from sessionbrowse.store.index.index import Index
-from sessionbrowse.store.index.schema import TEXT_TABLES
-from sessionbrowse.store.index.text_rows import read_row_entries, read_runs
+from sessionbrowse.store.index.schema import TEXT_TABLES, is_damage
+from sessionbrowse.store.index.text_rows import check_words, read_row_entries, read_runs
 
 
 class WordIndex:
@@ -23,6 +23,8 @@ class WordIndex:
 
     def __init__(self, index: Index) -> None:
         self._index = index
+        self.damage: sqlite3.DatabaseError | None = None
+        """Damage that was found; the index should be begun anew."""
         self._rows: dict[tuple[sqlite3.Connection, str], RowMap] = {}
         self._vocabularies: dict[tuple[sqlite3.Connection, str], tuple[object, Vocabulary]] = {}
 
@@ -42,9 +44,11 @@ class WordIndex:
                 for _, connection in self._index.databases():
                     for table in TEXT_TABLES if tools else TEXT_TABLES[:1]:
                         ask = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid"
+                        # Also where no row is found: damaged words would hide them.
+                        rows_of = self.rows_of(connection, table)
                         rows = [row[0] for row in connection.execute(ask, (term,))]
                         if rows:
-                            found[-1].append((self.rows_of(connection, table), rows))
+                            found[-1].append((rows_of, rows))
         except sqlite3.Error:
             return None
         return Candidates(found)
@@ -63,10 +67,20 @@ class WordIndex:
         return known[1]
 
     def rows_of(self, connection: sqlite3.Connection, table: str) -> RowMap:
-        """Return the map from the rows of a text table to files and entries."""
+        """Return the map from the rows of a text table to files and entries; the words are checked with it.
+
+        Raises:
+            sqlite3.DatabaseError: the index is damaged.
+        """
         known = self._rows.get((connection, table))
         if known is None:
-            known = self._rows[connection, table] = RowMap(connection, table)
+            try:
+                if connection is self._index.connection:
+                    check_words(connection, table)
+                known = self._rows[connection, table] = RowMap(connection, table)
+            except sqlite3.DatabaseError as error:
+                self.damage = error if is_damage(error) else None
+                raise
         return known
 
 

@@ -160,14 +160,16 @@ class Ranker:
     def _misspelt(self, word: str) -> tuple[str, ...]:
         searcher = self._searcher
         found: set[str] = set()
+        rows = searcher.rows
         try:
             if searcher.words is not None:
                 found.update(misspelt(searcher.words, word, self._tools))
         except sqlite3.Error:
-            pass
+            # The index is damaged: its files are read too.
+            rows = {}
         for summary in searcher.summaries:
             texts = [summary.name or "", *summary.labels, summary.cwd]
-            if summary.path not in searcher.rows:
+            if summary.path not in rows:
                 texts += [facts.text for _, facts in self._facts(streamed_lines(summary), ())]
             for text in texts:
                 found.update(other for other in words_of(text) if is_misspelt(word, other))

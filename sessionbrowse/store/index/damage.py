@@ -12,7 +12,7 @@ from sessionbrowse.store.index.index import Index, Note
 from sessionbrowse.store.index.read_state import State
 from sessionbrowse.store.index.rows import FileRow, damaged, opened, read_rows
 from sessionbrowse.store.index.schema import TEXT_TABLES, IndexUnavailable, begin_anew, is_damage, locked
-from sessionbrowse.store.index.text_rows import read_row_entries, read_runs
+from sessionbrowse.store.index.text_rows import check_words, read_row_entries, read_runs
 from sessionbrowse.store.index.usage_tables import check_requests, read_sums
 
 
@@ -27,6 +27,7 @@ def check_index(index: Index) -> None:
     with locked(index.directory):
         try:
             for table in TEXT_TABLES:
+                check_words(index.connection, table)
                 for run in read_runs(index.connection, table):
                     read_row_entries(index.connection, table, run)
             rows = read_rows(index.connection)

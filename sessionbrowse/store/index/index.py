@@ -240,23 +240,23 @@ class Index:
             IndexBusy: another process writes the index now.
             IndexUnavailable: the disk is full or refuses to write.
         """
-        from sessionbrowse.store.index.text_rows import check_texts
+        from sessionbrowse.store.index.text_rows import check_texts, writing_words
 
         with self._writing():
             rows = [row for file in files if (row := self.row_of(file.path)) is not None]
             known = {row.path: row for row in rows}
             tools = self.has_tools if tools is None else tools
             changed = [file for file in files if (row := known.get(file.path)) is None or not row.holds(file, tools)]
-            dropped = list(gone)
-            self._drop(dropped)
+            self._drop(dropped := list(gone))
             total = sum(unread_bytes(known.get(file.path), file) for file in changed)
             if changed:
                 check_texts(self.connection)
                 facts.set_tools(self.connection, tools)
             if changed and may_fork and total >= BULK_BYTES and len(self.shards()) < MAX_SHARDS:
                 self._update_in_bulk(changed, known, tools, progress)
-            else:
-                self._update_one_by_one(changed, known, tools, progress, cancelled, total)
+            elif changed:
+                with writing_words(self.connection):
+                    self._update_one_by_one(changed, known, tools, progress, cancelled, total)
             touched = [*dropped, *[known[file.path] for file in changed if file.path in known]]
             if any(row.shard for row in touched):
                 self._drop_empty_shards(touched)
@@ -373,9 +373,9 @@ class Index:
             IndexBusy: another process writes the index now.
             IndexUnavailable: the disk is full or refuses to write.
         """
-        from sessionbrowse.store.index.text_rows import forget_runs
+        from sessionbrowse.store.index.text_rows import forget_runs, writing_words
 
-        with self._writing():
+        with self._writing(), writing_words(self.connection):
             run = self.connection.execute
             next_id = facts.next_id(self.connection)
             run("BEGIN IMMEDIATE")

@@ -215,6 +215,26 @@ def opened(packed: bytes, owner: str = "") -> memoryview:
     return content
 
 
+def words_sum(connection: sqlite3.Connection, table: str) -> tuple[str | None, int]:
+    """Return the stored checksum of a table of words, and that of the rows that FTS5 keeps for it.
+
+    Raises:
+        TypeError: a row is damaged.
+    """
+    # One statement reads all, because another process may write between two.
+    rows = connection.execute(
+        f"SELECT NULL, value, NULL FROM facts WHERE name = '{table}_words' "
+        f"UNION ALL SELECT id, block, NULL FROM {table}_data UNION ALL SELECT segid, term, pgno FROM {table}_idx"
+    )
+    stored, found = None, 0
+    for number, content, page in rows:
+        if number is None:
+            stored = content
+        else:
+            found = zlib.crc32(content, zlib.crc32(f"{number} {page}".encode(), found))
+    return stored, found
+
+
 def _path_of(stored: bytes | None) -> str:
     if stored is None:
         # If the disk has lost a part of the database, reading it yields empty values.

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.store.index.rows import OVERVIEW_TABLES
+from sessionbrowse.store.index.rows import OVERVIEW_TABLES, words_sum
 from sessionbrowse.store.index.usage_layout import SETTLED_TABLES, USAGE_TABLES
 
 APPLICATION_ID = 0x5E551085
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 _WAIT_S = 2.0
@@ -302,6 +302,10 @@ def _create(path: Path) -> sqlite3.Connection:
             f"BEGIN; {TABLES} {USAGE_TABLES} {MAIN_TABLES} {SETTLED_TABLES} {OVERVIEW_TABLES} COMMIT;"
         )
         connection.execute("INSERT INTO facts VALUES ('fields', ?)", (STORED_FIELDS,))
+        for table in TEXT_TABLES:
+            connection.execute(
+                "INSERT INTO facts VALUES (?, ?)", (f"{table}_words", str(words_sum(connection, table)[1]))
+            )
         # The number is random, so that a process that still has a deleted index open does not confuse the two.
         generation = int.from_bytes(os.urandom(7), "big")
         connection.execute("INSERT INTO facts VALUES ('generation', ?)", (str(generation),))

@@ -1,7 +1,7 @@
 """Rows of texts in the word index: written for each file, and read again as a map from rows to files and entries.
 
 Each file has a run of consecutive rows. The map is believed as a whole: a checksum over all runs of a table is kept
-among the facts, because one wrong run would hide the texts of its file from every search.
+among the facts, because one wrong run would hide the texts of its file from every search. The same holds for the words.
 """
 
 from __future__ import annotations
@@ -9,17 +9,20 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 
 from sessionbrowse.model.search.words import fold_foreign
 from sessionbrowse.store.index.packed_entries import pack_row_entries, unpack_row_entries
-from sessionbrowse.store.index.rows import damaged, opened, sealed
+from sessionbrowse.store.index.rows import damaged, opened, sealed, words_sum
 from sessionbrowse.store.index.schema import TEXT_TABLES
 
 ROW_CHARACTERS = {"said": 4096, "tools": 128 * 1024}
 """Number of characters at which a row of texts is full."""
 WAITING_ROWS = 16
+_BEING_WRITTEN = "being written"
+"""The checksum of words that a process writes, or was writing when it was killed."""
 
 Run = tuple[int, int, int]
 """The first row of a run, the id of its file, and the number of its rows."""
@@ -139,6 +142,37 @@ def add_run(connection: sqlite3.Connection, table: str, run: Run) -> None:
 def forget_runs(connection: sqlite3.Connection) -> None:
     """Set the checksums to those of tables without rows."""
     connection.executemany("UPDATE facts SET value = '0' WHERE name = ?", [(_sum_name(each),) for each in TEXT_TABLES])
+
+
+def check_words(connection: sqlite3.Connection, table: str) -> None:
+    """Check the words of a text table of the main database; a shard is compared with its digest.
+
+    Raises:
+        sqlite3.DatabaseError: the index is damaged.
+    """
+    try:
+        stored, found = words_sum(connection, table)
+    except TypeError as error:
+        raise damaged("a row of words is wrong") from error
+    if stored not in (str(found), _BEING_WRITTEN):
+        raise damaged("words are wrong")
+
+
+@contextmanager
+def writing_words(connection: sqlite3.Connection) -> Iterator[None]:
+    """Check the words before they are written, and bring their checksums up to date afterwards.
+
+    FTS5 writes them at each commit, so the checksums follow in a commit of their own; until then words are believed.
+
+    Raises:
+        sqlite3.DatabaseError: the index is damaged.
+    """
+    for table in TEXT_TABLES:
+        check_words(connection, table)
+    new = "UPDATE facts SET value = ? WHERE name = ?"
+    connection.executemany(new, [(_BEING_WRITTEN, f"{table}_words") for table in TEXT_TABLES])
+    yield
+    connection.executemany(new, [(str(words_sum(connection, table)[1]), f"{table}_words") for table in TEXT_TABLES])
 
 
 def _sum_of(values: Iterable[int], before: int = 0) -> int:
